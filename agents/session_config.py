@@ -14,7 +14,7 @@ from core.json_access import as_list, as_text
 from kb_service.knowledge_bases import service as knowledge_bases
 
 
-async def require_usable(
+async def check_config(
     session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]
 ) -> None:
     """Refuse a configuration that no run of the session could use.
@@ -39,7 +39,7 @@ async def require_usable(
     ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
     await knowledge_bases.get_searchable(session, principal, ids)
     chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
-    await connections.listed(session, principal.user_id, chosen)
-    fault = await skill_selection.require_usable(session, principal, config.get("skill_ids"))
+    await connections.list_rows(session, principal.user_id, chosen)
+    fault = await skill_selection.find_config_fault(session, principal, config.get("skill_ids"))
     if fault is not None:
         raise InvalidRequest("config.skill_ids", fault)

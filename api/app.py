@@ -10,12 +10,17 @@ from starlette.middleware.cors import CORSMiddleware
 
 from api.container import open_services
 from api.http.errors import install_error_handlers
-from api.http.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
+from api.http.middleware import (
+    DOCS_ASSETS,
+    AuthenticationMiddleware,
+    BodyLimitMiddleware,
+    RequestContextMiddleware,
+)
 from api.http.openapi import install_openapi
 from api.http.routing import EVERYWHERE, serve
-from api.metrics import Measured, Metrics
+from api.metrics import Metrics, MetricsMiddleware
 from api.routers import ROUTERS
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
@@ -34,7 +39,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with open_services(settings) as services:
             app.state.services = services
-            spare_what_is_loaded()
+            freeze_loaded_objects()
             yield
 
     app = FastAPIOffline(
@@ -49,13 +54,13 @@ def create_app(settings: Settings) -> FastAPI:
     install_error_handlers(app)
     install_openapi(app, EVERYWHERE)
     serve(app, ROUTERS)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_request_bytes)
-    app.add_middleware(Authentication, services=lambda: app.state.services)
+    app.add_middleware(BodyLimitMiddleware, max_bytes=settings.max_request_bytes)
+    app.add_middleware(AuthenticationMiddleware, services=lambda: app.state.services)
     if settings.allowed_origins:
         _open_to_pages(app, settings.allowed_origins)
-    app.add_middleware(RequestContext)
+    app.add_middleware(RequestContextMiddleware)
     app.state.metrics = metrics = Metrics()
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(MetricsMiddleware, metrics=metrics)
     return app
 
 

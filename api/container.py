@@ -10,32 +10,32 @@ from typing import TYPE_CHECKING
 import httpx
 from redis.asyncio import Redis
 
-from agents.accounts.deletion import finish
-from agents.attachments.service import AttachmentLimits, Attachments
-from agents.attachments.signed_links import Links
-from agents.llm import configured_model, open_client
+from agents.accounts.deletion import purge
+from agents.attachments.service import AttachmentLimits, AttachmentService
+from agents.attachments.signed_links import LinkSigner
+from agents.llm.factory import configured_model, create_http_client
 from agents.llm_registry.client_cache import PURPOSE as MODEL_KEYS
-from agents.llm_registry.client_cache import Adapters
-from agents.llm_registry.selection import Models
+from agents.llm_registry.client_cache import ModelClientCache
+from agents.llm_registry.selection import ModelSelector
 from agents.llm_registry.service import ModelRegistry
 from agents.mcp.limits import mcp_limits
 from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
-from agents.memory.service import Memories
-from agents.runs.builder import Belongings, Launcher
-from agents.runs.limits import RunLimits, limits_of
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.memory.service import MemoryService
+from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.limits import LimitsProvider, limits_from_settings
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
-from agents.skills.factory import SkillUse
+from agents.skills.factory import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
 from api.mcp_server.server import SkillServer
-from api.stats import SystemFigures
+from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.registry import OpenStreams
-from core.audit.queries import forget_older
+from core.audit.queries import delete_older
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
 from core.auth.signing_keys import PURPOSE, SigningKeys
@@ -43,7 +43,7 @@ from core.db.database import Database, open_database
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.oidc.factory import open_provider
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
@@ -53,7 +53,7 @@ from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -61,7 +61,7 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.service import Searcher
 
 if TYPE_CHECKING:
-    from core.oidc.provider import Provider
+    from core.oidc.provider import OidcProvider
 
 log = get_logger(__name__)
 
@@ -77,7 +77,7 @@ class Services:
 
     settings: Settings
     live: LiveSettings
-    figures: SystemFigures
+    figures: SystemStatsCache
     database: Database
     redis: Redis
     queue: JobQueue
@@ -87,21 +87,21 @@ class Services:
     open_streams: OpenStreams
     store: ObjectStore
     engine: EngineClient
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     searcher: Searcher
     runs: RunService
-    memories: Memories
+    memories: MemoryService
     mcp: McpService
     distiller: Distiller
-    skills: SkillUse
+    skills: RunSkillsFactory
     skill_server: SkillServer
     previews: SplitPreviewer
     feeds: ProgressFeeds
-    attachments: Attachments
+    attachments: AttachmentService
     tool_policies: ServerPolicies
-    models: Models
+    models: ModelSelector
     model_registry: ModelRegistry
-    oidc: "Provider | None"
+    oidc: "OidcProvider | None"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Clients:
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
-    guard: OutgoingGuard
+    guard: OutboundGuard
 
 
 @asynccontextmanager
@@ -129,9 +129,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     """
     # Each end is reached whatever goes wrong at another one; the last opened goes first.
     async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(open_client())
-        guard = OutgoingGuard(settings.allowed_private_targets)
-        guarded = await stack.enter_async_context(open_client(guard))
+        http = await stack.enter_async_context(create_http_client())
+        guard = OutboundGuard(settings.allowed_private_targets)
+        guarded = await stack.enter_async_context(create_http_client(guard))
         keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
         services = await _open(settings, Clients(http, guarded, guard), keys)
         for close in (
@@ -150,7 +150,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             asyncio.create_task(_take_up_lost_runs(services.runs)),
             asyncio.create_task(_warm_up(services.searcher)),
             asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
-            asyncio.create_task(_sweep("accounts", partial(finish, services.database))),
+            asyncio.create_task(_sweep("accounts", partial(purge, services.database))),
             asyncio.create_task(services.distiller.run()),
             asyncio.create_task(services.skills.offers.run()),
             asyncio.create_task(services.open_streams.watch()),
@@ -172,17 +172,17 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     spaces = open_spaces(settings, engine)
     longest, rerankers = settings.max_query_characters, open_rerankers(settings, clients.own)
     searcher = Searcher(database, spaces, max_query_characters=longest, rerankers=rerankers)
-    adapters = Adapters(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
-    models = Models(configured_model(settings, clients.own), adapters)
+    adapters = ModelClientCache(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
+    models = ModelSelector(configured_model(settings, clients.own), adapters)
     store, mcp = open_object_store(settings), _mcp(settings, database)
     attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
-    memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
-    skills = SkillUse(database, spaces.default.encoder)
-    belongings = Belongings(memories, attachments, mcp, skills)
+    memories = MemoryService(database, spaces.default.encoder, most=settings.memories_per_user)
+    skills = RunSkillsFactory(database, spaces.default.encoder)
+    belongings = RunServices(memories, attachments, mcp, skills)
     return Services(
         settings=settings,
         live=live,
-        figures=SystemFigures(settings, database, redis, spaces),
+        figures=SystemStatsCache(settings, database, redis, spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
@@ -197,9 +197,9 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
         feeds=ProgressFeeds(database),
         runs=RunService(
             database,
-            Launcher(database, searcher, models, limits, belongings),
+            RunBuilder(database, searcher, models, limits, belongings),
             # A Redis of this installation's own serves one API process: there is nobody to tell.
-            Followers(database, FanOut(redis) if settings.redis_url else None),
+            Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
         ),
         tool_policies=limits.standing.policies,
@@ -216,23 +216,23 @@ async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Serv
     )
 
 
-def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
+def _run_limits(settings: Settings, live: LiveSettings) -> LimitsProvider:
     policies = server_policies(settings.tool_policies)
-    return RunLimits(replace(limits_of(settings), policies=policies), live)
+    return LimitsProvider(replace(limits_from_settings(settings), policies=policies), live)
 
 
 def _mcp(settings: Settings, database: Database) -> McpService:
     vault = Vault(load_secret_key(settings), MCP_TOKENS)
-    guard = OutgoingGuard(settings.allowed_private_targets)
+    guard = OutboundGuard(settings.allowed_private_targets)
     return McpService(database, vault, guard, mcp_limits(settings.mcp_call_seconds))
 
 
-def _attachments(settings: Settings, database: Database, store: ObjectStore) -> Attachments:
+def _attachments(settings: Settings, database: Database, store: ObjectStore) -> AttachmentService:
     signer = UrlSigner(load_secret_key(settings), "attachment links")
-    return Attachments(
+    return AttachmentService(
         database,
         store,
-        Links(signer, seconds=settings.attachment_link_seconds),
+        LinkSigner(signer, seconds=settings.attachment_link_seconds),
         limits=AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes),
     )
 
@@ -258,7 +258,7 @@ async def _follow_signing_keys(
             async with database.reading() as session:
                 authenticator.issuer = await keys.issuer(session)
         except AgentexError as error:
-            log.warning("signing_keys.not_read", code=int(error.code))
+            log.warning("signing_keys.not_read", code=error.code)
         except Exception:
             # Whatever it is, the next round must come; the known keys stay.
             log.exception("signing_keys.look_crashed")
@@ -273,9 +273,9 @@ async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
 async def _take_up_lost_runs(runs: RunService) -> None:
     while True:
         try:
-            await runs.take_up_lost()
+            await runs.recover_lost()
         except AgentexError as error:
-            log.warning("runs.not_swept", code=int(error.code))
+            log.warning("runs.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
@@ -298,9 +298,9 @@ async def _forget_old_audit(services: Services) -> None:
     while True:
         try:
             days = (await services.live.now()).audit_retention_days
-            await forget_older(services.database, days=days)
+            await delete_older(services.database, days=days)
         except AgentexError as error:
-            log.warning("audit.not_swept", code=int(error.code))
+            log.warning("audit.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("audit.sweep_crashed")
@@ -311,4 +311,4 @@ async def _warm_up(searcher: Searcher) -> None:
     try:
         await searcher.warm_up()
     except AgentexError as error:
-        log.info("search.not_warmed_up", code=int(error.code))
+        log.info("search.not_warmed_up", code=error.code)

@@ -16,7 +16,7 @@ from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
 from ingestion.vectorize import PointOrigin, embed_points, empty_window_points
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
 from kb_service.text.term_hashes import pack_terms
@@ -43,7 +43,7 @@ class ChunkEdit:
 
 
 async def edit_chunk(
-    database: Database, spaces: Spaces, place: ChunkPlace, edit: ChunkEdit
+    database: Database, spaces: EmbeddingSpaces, place: ChunkPlace, edit: ChunkEdit
 ) -> Chunk:
     """Change a passage; when this returns, searches find it by its new text.
 

@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from core.clock_skew import ClockWatch
+from core.clock_skew import ClockSkewMonitor
 from core.db.database import Database
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from ingestion.parsers.sandbox.pool import ParserPool
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 
 
@@ -28,10 +28,10 @@ class WorkerContext:
     database: Database
     queue: JobQueue
     store: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    clock: ClockWatch = field(default_factory=ClockWatch)
+    clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)
     erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @cached_property

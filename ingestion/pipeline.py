@@ -16,7 +16,7 @@ from anyio import to_thread
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion import reindex
 from ingestion.attempts.claim import ClaimedDocument, claim
 from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
@@ -199,13 +199,16 @@ async def _split_each(
     space: EmbeddingSpace, parsed: Sequence[tuple[ClaimedDocument, ParsedDocument | Exception]]
 ) -> list[_SplitDocument | Exception]:
     # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    return await on_stoppable_thread(
+    return await run_stoppable(
         lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
     )
 
 
 def _split(
-    stop: Stop, space: EmbeddingSpace, taken: ClaimedDocument, parsed: ParsedDocument | Exception
+    stop: StopFlag,
+    space: EmbeddingSpace,
+    taken: ClaimedDocument,
+    parsed: ParsedDocument | Exception,
 ) -> _SplitDocument | Exception:
     if isinstance(parsed, Exception):
         return parsed

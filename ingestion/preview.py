@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.model import ParsedDocument
@@ -123,13 +123,13 @@ class SplitPreviewer:
         (parsed,) = await self._parser.parse_each([asked])
         if isinstance(parsed, ParseFailure):
             raise parsed
-        preview = await on_stoppable_thread(partial(_split, request, parsed))
+        preview = await run_stoppable(partial(_split, request, parsed))
         if not preview.total:
             raise no_text_failure(parsed.warnings, request.encoding)
         return preview
 
 
-def _split(request: SplitRequest, parsed: ParsedDocument, stop: Stop) -> SplitPreview:
+def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]

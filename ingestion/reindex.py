@@ -192,7 +192,7 @@ async def maintain_all(context: WorkerContext) -> None:
             await maintain(context, id_)
         except AgentexError as error:
             # Others may lie in another index.
-            log.warning("reindex.postponed", knowledge_base_id=id_, code=int(error.code))
+            log.warning("reindex.postponed", knowledge_base_id=id_, code=error.code)
         except OSError as error:
             log.warning("reindex.postponed", knowledge_base_id=id_, cause=type(error).__name__)
         except Exception:

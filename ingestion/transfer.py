@@ -9,12 +9,11 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.principal import Action
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import AccountDisabled, KnowledgeBaseNotFound, NotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidArchive, QuotaExceeded
 from core.errors.server import EmbeddingModelNotServed
 from core.logging import get_logger
@@ -147,7 +146,7 @@ async def _record_failure(
             await _fail(context, row, lease, _SOURCE_GONE)
         case OSError():
             await _postpone(context, row, lease, error)
-        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
+        case AgentexError() if error.status > AgentexError.status:
             await _postpone(context, row, lease, error)
         case _:
             log.error("transfer.crashed", transfer_id=row.id, exc_info=error)
@@ -270,7 +269,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
     # It may have been deleted or made private since the copy was asked for.
     try:
         async with context.database.reading() as session:
-            asking = await principal_of_user(session, row.owner_id)
+            asking = await principal_for_user(session, row.owner_id)
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error

@@ -83,7 +83,7 @@ class ZipUpload:
         """The kind of document that a member is, by its name and its first bytes.
 
         Raises:
-            AgentexError: what ``ingestion.parsers.detect`` raises, or why the member is refused.
+            AgentexError: what ``detect_type`` raises, or why the member is refused.
         """
         if member.refusal is not None:
             raise member.refusal

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
-from core.db.id_array import listed
+from core.db.id_array import id_array
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import InvalidFileName
 from kb_service.models import Document, KnowledgeBase
@@ -144,7 +144,7 @@ def _restricted() -> SelectOfScalar[Document]:
 
 
 def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
-    asked = listed("names")
+    asked = id_array("names")
     query = select(Document).join(asked, asked.c.value == col(Document.name))
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"),

@@ -9,7 +9,7 @@ import orjson
 
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
-from core.text.csv_escape import guarded, unguarded
+from core.text.csv_escape import escape_cell, unescape_cell
 from kb_service.models import Question
 from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
 
@@ -86,7 +86,7 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
             raise InvalidRequest("file", en, zh)
         reader.fieldnames = names
         for row in reader:
-            yield reader.line_num, {name: unguarded(row.get(name) or "") for name in COLUMNS}
+            yield reader.line_num, {name: unescape_cell(row.get(name) or "") for name in COLUMNS}
     except csv.Error as error:
         raise _line_refused(reader.line_num, "not valid CSV", "不是有效的 CSV") from error
 
@@ -110,6 +110,6 @@ def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
-    writer.writerows({name: guarded(value) for name, value in line.items()} for line in lines)
+    writer.writerows({name: escape_cell(value) for name, value in line.items()} for line in lines)
     # Spreadsheets take a file without the mark for their own old encoding.
     return file.getvalue().encode("utf-8-sig")

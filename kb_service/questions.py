@@ -7,7 +7,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import QuestionNotFound
@@ -205,18 +205,18 @@ async def _namesakes(session: AsyncSession, document: Document, name: str) -> se
 
 
 async def list_questions(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> QuestionListing:
     """One page of what somebody may know of a knowledge base's questions."""
     mine = select(Question).where(col(Question.knowledge_base_id) == knowledge_base.id)
     columns = {"created_at": col(Question.created_at), "updated_at": col(Question.updated_at)}
     if sees_all(knowledge_base, reader):
-        query = paged(mine, page, columns=columns, tie=col(Question.id))
+        query = paginate(mine, page, columns=columns, tie=col(Question.id))
         total = select(func.count()).select_from(mine.subquery())
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
     # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
-    found = (await session.exec(paged(mine, whole, columns=columns, tie=col(Question.id)))).all()
+    found = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
     rows = await _told(session, reader, knowledge_base, found)
     start = (page.number - 1) * page.size
     return QuestionListing(rows[start : start + page.size], len(rows))

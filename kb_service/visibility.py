@@ -8,7 +8,7 @@ from sqlalchemy import BindParameter, ColumnElement, func, or_, true
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import shared_with
+from core.auth.sharing import shared_resource_ids
 from core.errors.requests import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
 
@@ -61,7 +61,7 @@ def readable(reader: Reader) -> ColumnElement[bool]:
 def is_admitted(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
     """Who reads a document though it is restricted, as a condition on rows of ``Document``."""
     owned = select(KnowledgeBase.id).where(col(KnowledgeBase.owner_id) == user_id)
-    shared = shared_with(user_id, Document.SHARE_KIND)
+    shared = shared_resource_ids(user_id, Document.SHARE_KIND)
     return or_(col(Document.knowledge_base_id).in_(owned), col(Document.id).in_(shared))
 
 
@@ -73,7 +73,7 @@ def is_open_to(reader: Reader) -> ColumnElement[bool]:
     """
     if reader is EVERYTHING:
         return true()
-    shared = shared_with(reader.user_id, KnowledgeBase.SHARE_KIND)
+    shared = shared_resource_ids(reader.user_id, KnowledgeBase.SHARE_KIND)
     return or_(
         col(KnowledgeBase.owner_id) == reader.user_id,
         col(KnowledgeBase.is_public).is_(True),

@@ -15,11 +15,11 @@ from agents.mcp.models import McpConnection
 from agents.memory import store as memories
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
 from agents.tool_policies.models import ChosenPolicy
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth import user_admin
 from core.auth.models import ApiKey, User, UserStatus
 from core.auth.principal import Principal
-from core.auth.sharing import forget_subject
+from core.auth.sharing import delete_user_shares
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -38,7 +38,7 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True)
-class Fate:
+class DeletionMode:
     """What is to become of an account's belongings; at most one of both.
 
     Args:
@@ -51,7 +51,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Belongings:
+class OwnedCounts:
     """How many things of each kind an account owns."""
 
     knowledge_bases: int
@@ -64,7 +64,7 @@ class Belongings:
 
 
 @dataclass(frozen=True)
-class Departure:
+class DeletionResult:
     """An account that was deleted, and what became of its belongings.
 
     Args:
@@ -78,13 +78,13 @@ class Departure:
     user_id: str
     username: str
     heir_id: str | None
-    belongings: Belongings
+    belongings: OwnedCounts
     api_keys: int
 
 
 async def delete_account(
-    work: UnitOfWork, principal: Principal, user_id: str, fate: Fate
-) -> Departure:
+    work: UnitOfWork, principal: Principal, user_id: str, fate: DeletionMode
+) -> DeletionResult:
     """Delete an account in one transaction.
 
     From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
@@ -99,38 +99,38 @@ async def delete_account(
         UserOwnsThings: it owns things and no fate is named for them.
     """
     session = work.session
-    user, role = await user_admin.held_account(session, principal, user_id)
+    user, role = await user_admin.get_account_for_update(session, principal, user_id)
     heir = await _heir(session, user, fate)
-    belongings = await count(session, user.id)
+    belongings = await count_owned(session, user.id)
     if heir is None and not fate.erase and any(asdict(belongings).values()):
         raise UserOwnsThings(**asdict(belongings))
     keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
-    departure = Departure(
+    departure = DeletionResult(
         user.id,
         user.username,
         None if heir is None else heir.id,
         belongings,
         (await session.exec(keys)).one(),
     )
-    note(
+    audit(
         session,
         AuditAction.USER_DELETED,
-        user_admin.target_of(user),
+        user_admin.user_target(user),
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
         await ownership.hand_over(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
-    await user_admin.retire(session, user, role)
+    await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
     return departure
 
 
-async def count(session: AsyncSession, user_id: str) -> Belongings:
+async def count_owned(session: AsyncSession, user_id: str) -> OwnedCounts:
     """What an account owns."""
     holdings = await ownership.count(session, user_id)
     images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
-    return Belongings(
+    return OwnedCounts(
         holdings.knowledge_bases,
         holdings.documents,
         await service.count(session, user_id),
@@ -147,7 +147,7 @@ async def _count(
     return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
 
 
-async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
+async def _heir(session: AsyncSession, user: User, fate: DeletionMode) -> User | None:
     if fate.transfer_to is None:
         return None
     if fate.erase:
@@ -161,7 +161,7 @@ async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
     return heir
 
 
-async def finish(database: Database) -> int:
+async def purge(database: Database) -> int:
     """Erase what deleted accounts left behind, a little at a time, and then their rows.
 
     What is in use waits for the next round, and so does what is left when this one breaks off.
@@ -211,7 +211,7 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
     session = work.session
     await ownership.erase(work, user_id)
     await service.erase_owned_by(work, user_id)
-    await forget_subject(work, user_id)
+    await delete_user_shares(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (
         delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),

@@ -9,7 +9,7 @@ from agents.mcp.models import McpConnection
 from agents.tool_policies.models import ChosenPolicy
 
 
-async def close_back_doors(session: AsyncSession, user_id: str) -> None:
+async def revoke_access(session: AsyncSession, user_id: str) -> None:
     """End a calendar's feed and free use of tools, and switch MCP connections off.
 
     The feed's address needs no login; a run sends what it works on to the connections of its

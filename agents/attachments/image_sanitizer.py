@@ -25,7 +25,7 @@ MIME_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
 @dataclass(frozen=True)
-class Picture:
+class SanitizedImage:
     """An image that was drawn anew.
 
     Args:
@@ -41,7 +41,7 @@ class Picture:
     content: bytes
 
 
-def sniff(head: bytes) -> str | None:
+def detect_type(head: bytes) -> str | None:
     """The media type that the first bytes say; None for what is none of the four."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
@@ -54,13 +54,13 @@ def sniff(head: bytes) -> str | None:
     return None
 
 
-class Pictures:
+class ImageSanitizer:
     """Draws images anew, a few at once."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def draw(self, content: bytes, *, for_models: bool = False) -> Picture:
+    async def draw(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
         """Draw an image anew: upright, first picture only, pixels and nothing else.
 
         Args:
@@ -75,7 +75,7 @@ class Pictures:
         """
         if not content:
             raise EmptyFile(field="file")
-        found = sniff(content[:16])
+        found = detect_type(content[:16])
         if found is None:
             raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
         async with self._turn:
@@ -90,7 +90,7 @@ class Pictures:
         if fault is not None or told["mime_type"] != expected:
             log.info("attachment.not_drawn", fault=fault)
             raise CorruptImage(field="file")
-        return Picture(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
+        return SanitizedImage(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
 
 
 async def _in_child(content: bytes, *arguments: str) -> bytes:

@@ -36,7 +36,7 @@ class TooManyPixels(Exception):
     """More than is decoded."""
 
 
-def draw_anew(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
+def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
     """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
 
     Args:
@@ -94,7 +94,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, object], bytes]:
     """What the child says of an image, and the new one."""
     try:
-        kind, (width, height), drawn = draw_anew(content, for_models=for_models)
+        kind, (width, height), drawn = reencode(content, for_models=for_models)
     except TooManyPixels:
         return {"fault": "too_many_pixels"}, b""
     except MemoryError:

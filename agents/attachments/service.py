@@ -11,8 +11,8 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.attachments.image_sanitizer import Picture, Pictures
-from agents.attachments.signed_links import Claim, Link, Links, read_link
+from agents.attachments.image_sanitizer import ImageSanitizer, SanitizedImage
+from agents.attachments.signed_links import LinkClaim, LinkSigner, SignedLink, parse_link
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -51,7 +51,7 @@ class AttachmentLimits:
     quota_bytes: int = 0
 
 
-class Attachments:
+class AttachmentService:
     """The attached images of all users.
 
     Args:
@@ -62,13 +62,13 @@ class Attachments:
     """
 
     def __init__(
-        self, database: Database, store: ObjectStore, links: Links, *, limits: AttachmentLimits
+        self, database: Database, store: ObjectStore, links: LinkSigner, *, limits: AttachmentLimits
     ) -> None:
         self._database = database
         self._store = store
         self._links = links
         self._limits = limits
-        self._pictures = Pictures()
+        self._pictures = ImageSanitizer()
 
     async def add(
         self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None
@@ -105,7 +105,7 @@ class Attachments:
         return row
 
     async def _promise(
-        self, work: UnitOfWork, owner_id: str, picture: Picture, quota: int
+        self, work: UnitOfWork, owner_id: str, picture: SanitizedImage, quota: int
     ) -> Attachment:
         if quota:
             await take_turn(work.session, owner_id)
@@ -124,11 +124,11 @@ class Attachments:
             await check_quota(work.session, owner_id, limit_bytes=quota)
         return row
 
-    def link(self, row: Attachment, *, now: datetime | None = None) -> Link:
+    def link(self, row: Attachment, *, now: datetime | None = None) -> SignedLink:
         """A link to an image that works from now on for a while, without a login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
-    async def follow(self, claim: Claim, *, now: datetime | None = None) -> Attachment:
+    async def follow(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
         """The image of a link.
 
         Raises:
@@ -167,7 +167,7 @@ class Attachments:
                 ``foreign``.
             LinkExpired: past its end.
         """
-        row = await self.follow(read_link(url, hosts=hosts), now=now)
+        row = await self.follow(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
             raise InvalidLink(reason="foreign")
         return row
@@ -181,17 +181,17 @@ class Attachments:
         """
         return self._store.local_copy(row.storage_key)
 
-    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[Picture]:
+    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
         """The owner's images as models are shown them, made anew and kept nowhere.
 
         One that can't be read, or not within ``SHOWN_SECONDS``, is left out.
         """
         async with self._database.reading() as session:
-            rows = await load(session, owner_id, ids)
+            rows = await get_many(session, owner_id, ids)
         drawn = await asyncio.gather(*(self._shown(rows[one]) for one in ids if one in rows))
         return [picture for picture in drawn if picture is not None]
 
-    async def _shown(self, row: Attachment) -> Picture | None:
+    async def _shown(self, row: Attachment) -> SanitizedImage | None:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
@@ -244,14 +244,16 @@ class Attachments:
                     await work.session.delete(known)
 
 
-async def use(session: AsyncSession, rows: Sequence[Attachment], session_key: str) -> None:
+async def assign_to_session(
+    session: AsyncSession, rows: Sequence[Attachment], session_key: str
+) -> None:
     """Give images to the session whose run uses them, in the caller's transaction.
 
     They go with it. One that another session of the owner's has stays that session's.
 
     Args:
         session: a writing session.
-        rows: from :meth:`Attachments.resolve`.
+        rows: from :meth:`AttachmentService.resolve`.
         session_key: ``ChatSession.id``.
 
     Raises:
@@ -267,7 +269,9 @@ async def use(session: AsyncSession, rows: Sequence[Attachment], session_key: st
             raise InvalidLink(reason="forged")
 
 
-async def load(session: AsyncSession, owner_id: str, ids: Collection[str]) -> dict[str, Attachment]:
+async def get_many(
+    session: AsyncSession, owner_id: str, ids: Collection[str]
+) -> dict[str, Attachment]:
     """The owner's images among these ids, by id: for the links of a history."""
     query = select(Attachment).where(
         col(Attachment.id).in_(ids),

@@ -17,7 +17,7 @@ _LONGEST = 2000
 
 
 @dataclass(frozen=True)
-class Link:
+class SignedLink:
     """A link: relative to this server, and until when it works."""
 
     url: str
@@ -25,7 +25,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Claim:
+class LinkClaim:
     """What a link says; true only if its signature is.
 
     Args:
@@ -39,7 +39,7 @@ class Claim:
     signature: str
 
 
-class Links:
+class LinkSigner:
     """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
 
     Args:
@@ -51,16 +51,16 @@ class Links:
         self._signer = signer
         self._seconds = seconds
 
-    def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> Link:
+    def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
         """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
         signature = self._sign(attachment_id, owner_id, expires)
-        return Link(
+        return SignedLink(
             f"{PREFIX}{attachment_id}/content?expires={expires}&signature={signature}",
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
         )
 
-    def is_ours(self, claim: Claim, owner_id: str) -> bool:
+    def is_ours(self, claim: LinkClaim, owner_id: str) -> bool:
         """Whether a link of this image, owner and expiry was made here."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
@@ -69,7 +69,7 @@ class Links:
         return self._signer.sign("GET", attachment_id, owner_id, str(expires))
 
 
-def read_link(url: str, *, hosts: Collection[str] = ()) -> Claim:
+def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
     """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
 
     Args:
@@ -97,7 +97,7 @@ def read_link(url: str, *, hosts: Collection[str] = ()) -> Claim:
         or not _SIGNATURE.fullmatch(signature[0])
     ):
         raise InvalidLink(reason="no_attachment_link")
-    return Claim(path[1], int(expires[0]), signature[0])
+    return LinkClaim(path[1], int(expires[0]), signature[0])
 
 
 def _is_at(parts: SplitResult, hosts: Collection[str]) -> bool:

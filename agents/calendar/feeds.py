@@ -9,10 +9,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent, CalendarFeed
-from agents.calendar.service import Range, list_events
+from agents.calendar.service import TimeRange, list_events
 from core.auth.api_keys import hash_api_key
 from core.auth.models import User
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import CalendarFeedNotFound
@@ -74,8 +74,8 @@ async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
     feed = (await session.exec(query)).first()
     if feed is None:
         raise CalendarFeedNotFound
-    since = Range(start=utc_now() - timedelta(days=PAST_DAYS))
-    page = Page(1, MOST_EVENTS, "start", descending=False)
+    since = TimeRange(start=utc_now() - timedelta(days=PAST_DAYS))
+    page = PageRequest(1, MOST_EVENTS, "start", descending=False)
     return (await list_events(session, feed.owner_id, since, page)).items
 
 

@@ -5,9 +5,9 @@ from datetime import date
 
 from icalendar import Calendar, Component, Event
 
-from agents.calendar.local_time import day_of
+from agents.calendar.local_time import local_day
 from agents.calendar.models import CalendarEvent
-from agents.calendar.time_span import zone_of
+from agents.calendar.time_span import event_zone
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
@@ -24,7 +24,7 @@ def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
 
 
 def _component(row: CalendarEvent) -> Event:
-    event, zone = Event(), zone_of(row)
+    event, zone = Event(), event_zone(row)
     # Calendar programs know a newer version of an event by uid and sequence.
     _set(event, "uid", f"{row.id}@agentex")
     _set(event, "dtstamp", row.updated_at)
@@ -33,8 +33,8 @@ def _component(row: CalendarEvent) -> Event:
     _set(event, "sequence", row.sequence)
     _set(event, "summary", _text(row.title))
     if row.all_day:
-        _set(event, "dtstart", day_of(row.starts_at, zone))
-        _set(event, "dtend", day_of(row.ends_at, zone))
+        _set(event, "dtstart", local_day(row.starts_at, zone))
+        _set(event, "dtend", local_day(row.ends_at, zone))
         _set(event, "transp", "TRANSPARENT")
     else:
         _set(event, "dtstart", row.starts_at)

@@ -17,7 +17,7 @@ class BadTime(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class UtcMoment:
     """A moment in UTC.
 
     Attributes:
@@ -28,7 +28,7 @@ class Moment:
     note: str = ""
 
 
-def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> Moment:
+def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
     """Read a local time of a zone, or one with an offset.
 
     Args:
@@ -49,7 +49,7 @@ def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> Moment:
         raise BadTime(
             f"{zone.key} does not have the offset {offset} then: give the local time without one"
         )
-    return Moment(moment.astimezone(UTC))
+    return UtcMoment(moment.astimezone(UTC))
 
 
 def read_date(text: str) -> date:
@@ -70,7 +70,7 @@ def read_date(text: str) -> date:
     return found
 
 
-def to_utc(local: datetime, zone: ZoneInfo) -> Moment:
+def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
     """The moment at which clocks in a zone show this; the earlier one where two do.
 
     Args:
@@ -90,8 +90,8 @@ def to_utc(local: datetime, zone: ZoneInfo) -> Moment:
         )
     second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if second == first:
-        return Moment(first)
-    return Moment(
+        return UtcMoment(first)
+    return UtcMoment(
         first,
         f"{_told(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
         f"(UTC{_offset(shown)}) was taken. For the later one write "
@@ -112,7 +112,7 @@ def day_start(day: date, zone: ZoneInfo) -> datetime:
     return first
 
 
-def day_of(moment: datetime, zone: ZoneInfo) -> date:
+def local_day(moment: datetime, zone: ZoneInfo) -> date:
     """The day that it is in a zone at a moment."""
     return moment.astimezone(zone).date()
 

@@ -8,31 +8,31 @@ from sqlalchemy.exc import IntegrityError
 
 from agents.calendar import service as calendar_events
 from agents.calendar.models import CalendarCall
-from agents.calendar.service import Details, EventListing, Range
-from agents.calendar.time_span import SaidTimes, Span
+from agents.calendar.service import EventDetails, EventListing, TimeRange
+from agents.calendar.time_span import TimeInput, TimeSpan
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 
-Action = Literal["create", "update", "delete"]
+CommandAction = Literal["create", "update", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CalendarCommand:
     """What a call asks for.
 
     Attributes:
         event_id: Of the event to change or delete.
     """
 
-    action: Action
+    action: CommandAction
     event_id: str
-    details: Details
-    said: SaidTimes
+    details: EventDetails
+    said: TimeInput
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CommandResult:
     """What a call did.
 
     Attributes:
@@ -43,11 +43,11 @@ class Done:
 
     event_id: str
     sequence: int
-    span: Span | None = None
+    span: TimeSpan | None = None
     is_repeated: bool = False
 
 
-class CalendarBook:
+class RunCalendar:
     """The calendar of a run's owner.
 
     Args:
@@ -61,7 +61,7 @@ class CalendarBook:
         self._owner_id = owner_id
         self._run_key = run_key
 
-    async def write(self, order: Order, *, call_id: str, arguments: str) -> Done:
+    async def write(self, order: CalendarCommand, *, call_id: str, arguments: str) -> CommandResult:
         """Carry out a call; the same one again changes nothing and gets the same answer.
 
         Args:
@@ -80,11 +80,11 @@ class CalendarBook:
             # The same call was carried out at this moment, by whom this run was taken up.
             return await self._once(order, key)
 
-    async def _once(self, order: Order, key: str) -> Done:
+    async def _once(self, order: CalendarCommand, key: str) -> CommandResult:
         async with unit_of_work(self._database) as work:
             known = await work.session.get(CalendarCall, (self._run_key, key))
             if known is not None:
-                return Done(known.event_id, known.sequence, is_repeated=True)
+                return CommandResult(known.event_id, known.sequence, is_repeated=True)
             done = await self._carry_out(work, order)
             call = CalendarCall(
                 run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence
@@ -92,21 +92,21 @@ class CalendarBook:
             work.session.add(call)
         return done
 
-    async def _carry_out(self, work: UnitOfWork, order: Order) -> Done:
+    async def _carry_out(self, work: UnitOfWork, order: CalendarCommand) -> CommandResult:
         if order.action == "create":
             row, span = await calendar_events.create(
                 work, self._owner_id, order.details, order.said, run_key=self._run_key
             )
-            return Done(row.id, row.sequence, span)
+            return CommandResult(row.id, row.sequence, span)
         row = await calendar_events.get(work.session, self._owner_id, order.event_id)
         if order.action == "delete":
             await calendar_events.delete(work, row)
-            return Done(row.id, row.sequence)
-        span = await calendar_events.change(work, row, order.details, order.said)
-        return Done(row.id, row.sequence, span)
+            return CommandResult(row.id, row.sequence)
+        span = await calendar_events.update(work, row, order.details, order.said)
+        return CommandResult(row.id, row.sequence, span)
 
-    async def read(self, between: Range, *, limit: int) -> EventListing:
+    async def read(self, between: TimeRange, *, limit: int) -> EventListing:
         """The first events of a range, by their start."""
-        page = Page(1, limit, "start", descending=False)
+        page = PageRequest(1, limit, "start", descending=False)
         async with self._database.reading() as session:
             return await calendar_events.list_events(session, self._owner_id, between, page)

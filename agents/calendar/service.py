@@ -9,8 +9,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent
-from agents.calendar.time_span import SaidTimes, Span, changed_span, span_of
-from core.db.pagination import Page, paged
+from agents.calendar.time_span import TimeInput, TimeSpan, changed_span, new_span
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import CalendarEventNotFound
@@ -23,7 +23,7 @@ SORT_FIELDS = ("start", "created_at", "updated_at", "title")
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
+class EventDetails:
     """What an event is, beside its times; None where nothing was said."""
 
     title: str | None = None
@@ -32,7 +32,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class TimeRange:
     """Events that take place between two moments, in part at least; None is open."""
 
     start: datetime | None = None
@@ -50,11 +50,11 @@ class EventListing:
 async def create(
     work: UnitOfWork,
     owner_id: str,
-    details: Details,
-    said: SaidTimes,
+    details: EventDetails,
+    said: TimeInput,
     *,
     run_key: str | None = None,
-) -> tuple[CalendarEvent, Span]:
+) -> tuple[CalendarEvent, TimeSpan]:
     """Make an event.
 
     Args:
@@ -67,7 +67,7 @@ async def create(
     Raises:
         InvalidRequest: no title, or times that can't be used.
     """
-    span = span_of(said)
+    span = new_span(said)
     row = CalendarEvent(
         owner_id=owner_id,
         title=_title(details.title or ""),
@@ -100,7 +100,7 @@ async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEv
 
 
 async def list_events(
-    session: AsyncSession, owner_id: str, between: Range, page: Page
+    session: AsyncSession, owner_id: str, between: TimeRange, page: PageRequest
 ) -> EventListing:
     """One page of a person's events."""
     conditions = [col(CalendarEvent.owner_id) == owner_id]
@@ -108,7 +108,7 @@ async def list_events(
         conditions.append(col(CalendarEvent.ends_at) > between.start)
     if between.end is not None:
         conditions.append(col(CalendarEvent.starts_at) < between.end)
-    query = paged(
+    query = paginate(
         select(CalendarEvent).where(*conditions),
         page,
         columns={
@@ -123,9 +123,9 @@ async def list_events(
     return EventListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def change(
-    work: UnitOfWork, row: CalendarEvent, details: Details, said: SaidTimes
-) -> Span | None:
+async def update(
+    work: UnitOfWork, row: CalendarEvent, details: EventDetails, said: TimeInput
+) -> TimeSpan | None:
     """Change an event; its sequence grows when that makes a difference.
 
     Returns:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from agents.calendar.local_time import BadTime, day_of, day_start, read_date, read_moment
+from agents.calendar.local_time import BadTime, day_start, local_day, read_date, read_moment
 from agents.calendar.models import CalendarEvent
 from core.errors.requests import InvalidRequest
 from core.time_zones import UTC_NAME, find_zone
@@ -14,7 +14,7 @@ _USUAL = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """From when to when.
 
     Attributes:
@@ -32,7 +32,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidTimes:
+class TimeInput:
     """Times as they were said; None where nothing was.
 
     Attributes:
@@ -49,7 +49,7 @@ class SaidTimes:
     instants: bool = False
 
 
-def span_of(said: SaidTimes) -> Span:
+def new_span(said: TimeInput) -> TimeSpan:
     """The span of a new event; without an end it takes an hour, or a day.
 
     Raises:
@@ -59,18 +59,18 @@ def span_of(said: SaidTimes) -> Span:
         raise InvalidRequest("start", "Say when it starts")
     if said.all_day:
         start = _read_day(said, "start", said.start)
-        last = day_of(start, said.zone) + timedelta(days=1)
+        last = local_day(start, said.zone) + timedelta(days=1)
         end = _read_day(said, "end", said.end or last.isoformat())
-        return _checked(Span(start, end, said.zone, all_day=True))
+        return _checked(TimeSpan(start, end, said.zone, all_day=True))
     begins, note = _read_time(said, "start", said.start)
     if not said.end:
-        return _checked(Span(begins, begins + _USUAL, said.zone, all_day=False, notes=note))
+        return _checked(TimeSpan(begins, begins + _USUAL, said.zone, all_day=False, notes=note))
     ends, note_on_end = _read_time(said, "end", said.end)
     notes = tuple(dict.fromkeys((*note, *note_on_end)))
-    return _checked(Span(begins, ends, said.zone, all_day=False, notes=notes))
+    return _checked(TimeSpan(begins, ends, said.zone, all_day=False, notes=notes))
 
 
-def changed_span(row: CalendarEvent, said: SaidTimes) -> Span | None:
+def changed_span(row: CalendarEvent, said: TimeInput) -> TimeSpan | None:
     """The new span of an event; None when nothing was said of its times.
 
     A new start moves the event and keeps its length. The zone counts for what is said with it: a
@@ -85,36 +85,36 @@ def changed_span(row: CalendarEvent, said: SaidTimes) -> Span | None:
     if not said.start and not said.end:
         return None
     if said.start:
-        moved = span_of(SaidTimes(said.zone, said.start, said.end, all_day, said.instants))
+        moved = new_span(TimeInput(said.zone, said.start, said.end, all_day, said.instants))
         if said.end or all_day != row.all_day:
             return moved
         return _checked(_of_the_same_length(row, moved))
-    zone = zone_of(row)
-    meant = SaidTimes(zone if all_day else said.zone, end=said.end, instants=said.instants)
+    zone = event_zone(row)
+    meant = TimeInput(zone if all_day else said.zone, end=said.end, instants=said.instants)
     if all_day:
         return _checked(
-            Span(row.starts_at, _read_day(meant, "end", said.end or ""), zone, all_day=True)
+            TimeSpan(row.starts_at, _read_day(meant, "end", said.end or ""), zone, all_day=True)
         )
     end, notes = _read_time(meant, "end", said.end or "")
-    return _checked(Span(row.starts_at, end, zone, all_day=False, notes=notes))
+    return _checked(TimeSpan(row.starts_at, end, zone, all_day=False, notes=notes))
 
 
-def zone_of(row: CalendarEvent) -> ZoneInfo:
+def event_zone(row: CalendarEvent) -> ZoneInfo:
     """The zone in which an event was said; UTC if the time zone database lost it."""
     return find_zone(row.time_zone) or ZoneInfo(UTC_NAME)
 
 
-def _of_the_same_length(row: CalendarEvent, moved: Span) -> Span:
+def _of_the_same_length(row: CalendarEvent, moved: TimeSpan) -> TimeSpan:
     if not row.all_day:
         end = moved.starts_at + (row.ends_at - row.starts_at)
     else:
-        zone = zone_of(row)
-        days = day_of(row.ends_at, zone) - day_of(row.starts_at, zone)
-        end = day_start(day_of(moved.starts_at, moved.zone) + days, moved.zone)
-    return Span(moved.starts_at, end, moved.zone, moved.all_day, moved.notes)
+        zone = event_zone(row)
+        days = local_day(row.ends_at, zone) - local_day(row.starts_at, zone)
+        end = day_start(local_day(moved.starts_at, moved.zone) + days, moved.zone)
+    return TimeSpan(moved.starts_at, end, moved.zone, moved.all_day, moved.notes)
 
 
-def _read_time(said: SaidTimes, field: str, text: str) -> tuple[datetime, tuple[str, ...]]:
+def _read_time(said: TimeInput, field: str, text: str) -> tuple[datetime, tuple[str, ...]]:
     try:
         moment = read_moment(text, said.zone, instants=said.instants)
     except BadTime as error:
@@ -122,14 +122,14 @@ def _read_time(said: SaidTimes, field: str, text: str) -> tuple[datetime, tuple[
     return moment.utc, (moment.note,) if moment.note else ()
 
 
-def _read_day(said: SaidTimes, field: str, text: str) -> datetime:
+def _read_day(said: TimeInput, field: str, text: str) -> datetime:
     try:
         return day_start(read_date(text), said.zone)
     except BadTime as error:
         raise InvalidRequest(field, str(error)) from error
 
 
-def _checked(span: Span) -> Span:
+def _checked(span: TimeSpan) -> TimeSpan:
     if span.ends_at <= span.starts_at:
         more = ": the end of an all-day event is the day after its last one" if span.all_day else ""
         raise InvalidRequest("end", f"It must end after it starts{more}")

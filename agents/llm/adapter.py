@@ -8,25 +8,19 @@ from typing import Self
 
 import httpx
 
-from agents.llm.base import (
-    Message,
-    ModelEvent,
-    ModelImage,
-    ToolSpec,
-    ToolsRefused,
-)
-from agents.llm.config import Endpoint
-from agents.llm.errors import ModelFault, details_of, tell_fields
+from agents.llm.base import ModelEvent, ModelImage, ModelMessage, ToolSpec, ToolsRefused
+from agents.llm.config import ModelEndpoint
+from agents.llm.errors import ModelFault, fault_details, name_registry_fields
 from agents.llm.payloads import PayloadReader
 from agents.llm.text_tools import with_text_tools
-from agents.llm.transport import Call, stream_turn
+from agents.llm.transport import ModelRequest, stream_turn
 from core.errors.server import ModelFailed
 from core.logging import get_logger
 
 _log = get_logger(__name__)
 
 
-class StreamedModel(ABC):
+class HttpChatModel(ABC):
     """A ``ChatModel`` behind an endpoint; a protocol adds how to ask and how to read.
 
     Args:
@@ -37,7 +31,7 @@ class StreamedModel(ABC):
 
     is_extractive = False
 
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+    def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         self.name = endpoint.model
         self.provider = endpoint.provider
         self.sees_images = endpoint.traits.vision
@@ -58,7 +52,7 @@ class StreamedModel(ABC):
         return type(self)(endpoint, self._client)
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; deltas of one network read are joined.
 
@@ -75,7 +69,7 @@ class StreamedModel(ABC):
                     yield event
         except ModelFailed as failure:
             if self.endpoint.is_registered:
-                tell_fields(failure)
+                name_registry_fields(failure)
             # The name of the fault is ours: nothing of the endpoint's words is in it.
             fault, status = failure.details.get("fault"), failure.details.get("status")
             names = {"provider": self.provider, "model": self.name}
@@ -83,11 +77,11 @@ class StreamedModel(ABC):
             raise
 
     async def _with_tools(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[ModelEvent, None]:
         mode = self.endpoint.traits.tools
         if mode == "none" and tools:
-            raise ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED))
+            raise ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED))
         if mode != "text" and not self._refuses_tools:
             try:
                 async with aclosing(self._turn(messages, tools)) as events:
@@ -105,7 +99,7 @@ class StreamedModel(ABC):
                 yield event
 
     def _turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         call = self._call(messages, tools)
         return stream_turn(self._client, self.endpoint, call, self._reader())
@@ -115,7 +109,7 @@ class StreamedModel(ABC):
         return self.endpoint.base_url.strip().rstrip("/").removesuffix(path) + path
 
     @abstractmethod
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         """What is sent for a turn."""
 
     @abstractmethod
@@ -123,11 +117,11 @@ class StreamedModel(ABC):
         """A reader for one turn."""
 
 
-def images_of(messages: Sequence[Message]) -> tuple[ModelImage, ...]:
+def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:
     """All pictures of a conversation."""
     return tuple(image for message in messages for image in message.images)
 
 
-def uses_tools(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
+def uses_tools(messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> bool:
     """Whether a request speaks of tools: calls of the history do too, and may be refused."""
     return bool(tools) or any(m.role == "tool" or m.tool_calls for m in messages)

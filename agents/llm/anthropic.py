@@ -5,21 +5,21 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.transport import Call
+from agents.llm.payloads import PayloadReader, stream_error
+from agents.llm.transport import ModelRequest
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"
@@ -47,10 +47,10 @@ _STATUS = {
 }
 
 
-class Anthropic(StreamedModel):
+class AnthropicModel(HttpChatModel):
     """The adapter."""
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         headers = {"anthropic-version": _VERSION}
         if endpoint.key:
@@ -74,15 +74,15 @@ class Anthropic(StreamedModel):
             # Its scale ends at 1; beside thinking it takes none.
             body.setdefault("temperature", min(1.0, endpoint.traits.temperature))
         url = self._address("/messages")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return EventReader()
+        return AnthropicReader()
 
 
 def _tools(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], *, parallel: bool | None
+    messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, parallel: bool | None
 ) -> dict[str, JsonValue]:
     if tools:
         choice: dict[str, JsonValue] = {"type": "auto"}
@@ -102,7 +102,7 @@ def _tool(tool: ToolSpec) -> JsonValue:
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
-def _turns(messages: Sequence[Message]) -> list[JsonValue]:
+def _turns(messages: Sequence[ModelMessage]) -> list[JsonValue]:
     """The messages as turns that alternate, as the protocol wants; results are the user's."""
     turns: list[JsonValue] = []
     for role, group in groupby(messages, key=_role):
@@ -114,11 +114,11 @@ def _turns(messages: Sequence[Message]) -> list[JsonValue]:
     return turns
 
 
-def _role(message: Message) -> str:
+def _role(message: ModelMessage) -> str:
     return "assistant" if message.role == "assistant" else "user"
 
 
-def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
+def _blocks(message: ModelMessage) -> Iterable[dict[str, JsonValue]]:
     if message.role == "tool":
         result = {"type": "tool_result", "tool_use_id": message.tool_call_id}
         yield {**result, "content": message.content}
@@ -134,10 +134,10 @@ def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
         yield {"type": "text", "text": message.content}
     for call in message.tool_calls:
         given = {"type": "tool_use", "id": call.id, "name": call.name}
-        yield {**given, "input": arguments_object(call.arguments)}
+        yield {**given, "input": parse_arguments(call.arguments)}
 
 
-def arguments_object(arguments: str) -> dict[str, JsonValue]:
+def parse_arguments(arguments: str) -> dict[str, JsonValue]:
     """The arguments of an earlier call; what was no object then can't be sent as one now."""
     try:
         return as_object(parse(arguments or "{}"))
@@ -145,7 +145,7 @@ def arguments_object(arguments: str) -> dict[str, JsonValue]:
         return {}
 
 
-class EventReader(PayloadReader):
+class AnthropicReader(PayloadReader):
     """Reads the events of one message."""
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class EventReader(PayloadReader):
         written = as_count(count("cache_creation_input_tokens"))
         if self._counts:
             details = as_object(count("output_tokens_details"))
-            self.usage = ModelUsage(
+            self.usage = TokenUsage(
                 prompt_tokens=as_count(count("input_tokens")) + cached + written,
                 completion_tokens=as_count(count("output_tokens")),
                 reasoning_tokens=as_count(details.get("thinking_tokens")),
@@ -223,4 +223,4 @@ class EventReader(PayloadReader):
 
 def _reported(error: dict[str, JsonValue]) -> Exception:
     kind = as_text(error.get("type"))
-    return reported(_STATUS.get(kind, 500), f"{kind} {as_text(error.get('message'))}")
+    return stream_error(_STATUS.get(kind, 500), f"{kind} {as_text(error.get('message'))}")

@@ -44,7 +44,7 @@ class ModelImage:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ModelMessage:
     """One message of the conversation as the model sees it.
 
     Attributes:
@@ -106,7 +106,7 @@ class ModelReasoningBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUsage:
+class TokenUsage:
     """Tokens of this model call; ``is_estimated`` where the provider did not count them."""
 
     prompt_tokens: int
@@ -123,7 +123,7 @@ class ModelEnd:
     finish_reason: FinishReason
 
 
-ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | ModelUsage | ModelEnd
+ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | TokenUsage | ModelEnd
 
 
 class ChatModel(Protocol):
@@ -145,7 +145,7 @@ class ChatModel(Protocol):
     context_window: int
 
     def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; ``ModelEnd`` comes last.
 

@@ -47,7 +47,7 @@ class Traits:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """Where a model is and how to talk to it.
 
     Attributes:

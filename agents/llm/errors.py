@@ -130,10 +130,10 @@ class ModelFault(Enum):
 
 def model_failed(fault: ModelFault, status: int | None = None) -> ModelFailed:
     """The error for a fault; its details hold ``fault``, ``reason``, ``reason_zh``, ``status``."""
-    return ModelFailed(**details_of(fault, status))
+    return ModelFailed(**fault_details(fault, status))
 
 
-def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object]:
+def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, object]:
     """What an error says about a fault, safe to show."""
     details: dict[str, object] = {
         "fault": fault.name.lower(),
@@ -151,7 +151,7 @@ _FIELDS = {
 }
 
 
-def tell_fields(failure: ModelFailed) -> None:
+def name_registry_fields(failure: ModelFailed) -> None:
     """Let a failure of a registered model name the fields of the registry, not the settings."""
     for place, key in enumerate(("reason", "reason_zh")):
         told = str(failure.details[key])
@@ -183,7 +183,7 @@ _BUSY = frozenset({408, 409, 425, 429, 529})
 _SERVER_ERRORS = 500
 
 
-def fault_of(status: int, text: str) -> ModelFault:
+def classify_error(status: int, text: str) -> ModelFault:
     """Which fault an error answer means.
 
     Args:

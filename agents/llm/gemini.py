@@ -8,23 +8,23 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
-from agents.llm.anthropic import arguments_object
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
+from agents.llm.anthropic import parse_arguments
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.transport import Call
+from agents.llm.payloads import PayloadReader, stream_error
+from agents.llm.transport import ModelRequest
 from core.json_access import as_count, as_list, as_object, as_text
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -45,10 +45,10 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
-class Gemini(StreamedModel):
+class GeminiModel(HttpChatModel):
     """The adapter."""
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
         body: dict[str, JsonValue] = {
@@ -64,11 +64,11 @@ class Gemini(StreamedModel):
         body |= endpoint.traits.extra_body
         name = quote(endpoint.model.removeprefix("models/"), safe="")
         url = self._address(f"/models/{name}:streamGenerateContent?alt=sse")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return ResponseReader()
+        return GeminiReader()
 
 
 def _tool(tool: ToolSpec) -> JsonValue:
@@ -85,7 +85,7 @@ def _generation(traits: Traits) -> dict[str, JsonValue]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _contents(messages: Sequence[Message]) -> list[JsonValue]:
+def _contents(messages: Sequence[ModelMessage]) -> list[JsonValue]:
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     contents: list[JsonValue] = []
     for kind, group in groupby(messages, key=lambda message: message.role):
@@ -96,7 +96,7 @@ def _contents(messages: Sequence[Message]) -> list[JsonValue]:
     return contents
 
 
-def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
+def _parts(message: ModelMessage, names: dict[str, str]) -> Iterable[JsonValue]:
     if message.role == "tool":
         name = names.get(message.tool_call_id, "")
         yield {"functionResponse": {"name": name, "response": {"output": message.content}}}
@@ -110,20 +110,20 @@ def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
 
 
 def _call_part(call: ToolCall, *, is_first: bool) -> JsonValue:
-    arguments = arguments_object(call.arguments)
+    arguments = parse_arguments(call.arguments)
     part: dict[str, JsonValue] = {"functionCall": {"name": call.name, "args": arguments}}
     # Of calls made at once only the first has one.
     signature = call.signature or (_NO_SIGNATURE if is_first else "")
     return {**part, "thoughtSignature": signature} if signature else part
 
 
-class ResponseReader(PayloadReader):
+class GeminiReader(PayloadReader):
     """Reads the responses of one turn; there is no mark of the end but the finish reason."""
 
     def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
         if chunk.get("error"):
             error = as_object(chunk.get("error"))
-            raise reported(as_count(error.get("code")) or 500, json.dumps(error))
+            raise stream_error(as_count(error.get("code")) or 500, json.dumps(error))
         self._count(as_object(chunk.get("usageMetadata")))
         if as_object(chunk.get("promptFeedback")).get("blockReason"):
             self.finish_reason = "content_filter"
@@ -158,7 +158,7 @@ class ResponseReader(PayloadReader):
             return
         thoughts = as_count(usage.get("thoughtsTokenCount"))
         asked = as_count(usage.get("promptTokenCount"))
-        self.usage = ModelUsage(
+        self.usage = TokenUsage(
             prompt_tokens=asked + as_count(usage.get("toolUsePromptTokenCount")),
             completion_tokens=as_count(usage.get("candidatesTokenCount")) + thoughts,
             reasoning_tokens=thoughts,

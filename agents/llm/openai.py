@@ -9,23 +9,23 @@ from typing import TypeGuard
 import httpx
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
-    ModelUsage,
+    TokenUsage,
     ToolSpec,
 )
-from agents.llm.config import Endpoint, Traits
+from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.think_tags import ThinkTags
-from agents.llm.tool_call_accumulator import ToolCallAssembly
-from agents.llm.transport import Call
+from agents.llm.payloads import PayloadReader, stream_error
+from agents.llm.think_tags import ThinkTagParser
+from agents.llm.tool_call_accumulator import ToolCallAccumulator
+from agents.llm.transport import ModelRequest
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
@@ -51,7 +51,7 @@ _STATUS = 400
 
 def request_body(
     model: str,
-    messages: Sequence[Message],
+    messages: Sequence[ModelMessage],
     tools: Sequence[ToolSpec],
     traits: Traits,
 ) -> dict[str, JsonValue]:
@@ -86,7 +86,7 @@ def _tool(tool: ToolSpec) -> dict[str, JsonValue]:
     }
 
 
-def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Message]:
+def _with_system(messages: Sequence[ModelMessage], traits: Traits) -> Sequence[ModelMessage]:
     """The messages, the system's joined to the first question where its role is not known."""
     system = [message.content for message in messages if message.role == "system"]
     if traits.system_role != "user" or not system:
@@ -94,12 +94,12 @@ def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Messag
     rest = [message for message in messages if message.role != "system"]
     first = next((n for n, message in enumerate(rest) if message.role == "user"), None)
     if first is None:
-        return [Message("user", "\n\n".join(system)), *rest]
+        return [ModelMessage("user", "\n\n".join(system)), *rest]
     content = "\n\n".join([*system, rest[first].content])
     return [*rest[:first], replace(rest[first], content=content), *rest[first + 1 :]]
 
 
-def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
+def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
     fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
     if message.role == "tool":
@@ -121,7 +121,7 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
     return fields
 
 
-def _said(message: Message) -> JsonValue:
+def _said(message: ModelMessage) -> JsonValue:
     """The content: parts where there are pictures, which several endpoints take only if so."""
     if not message.images:
         return message.content
@@ -132,14 +132,14 @@ def _said(message: Message) -> JsonValue:
     return parts
 
 
-class ChunkReader(PayloadReader):
+class OpenAIReader(PayloadReader):
     """Reads the chunks of one streamed completion, or one that came whole."""
 
     def __init__(self, traits: Traits) -> None:
         super().__init__()
-        self._calls = ToolCallAssembly()
-        self._details = ReasoningDetails()
-        self._tags = ThinkTags() if traits.think_tags else None
+        self._calls = ToolCallAccumulator()
+        self._details = ReasoningAccumulator()
+        self._tags = ThinkTagParser() if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
@@ -188,7 +188,7 @@ class ChunkReader(PayloadReader):
             return
         prompt_details = as_object(usage.get("prompt_tokens_details"))
         completion_details = as_object(usage.get("completion_tokens_details"))
-        counted = ModelUsage(
+        counted = TokenUsage(
             prompt_tokens=as_count(usage.get("prompt_tokens")),
             completion_tokens=as_count(usage.get("completion_tokens")),
             reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
@@ -204,7 +204,7 @@ def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
-    return reported(status, json.dumps(error))
+    return stream_error(status, json.dumps(error))
 
 
 def _is_number(code: JsonValue) -> TypeGuard[str]:
@@ -221,7 +221,7 @@ def _content(content: JsonValue) -> str:
 _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
-class ReasoningDetails:
+class ReasoningAccumulator:
     """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
 
     Signatures are over whole blocks: one that comes back in pieces is refused.
@@ -249,20 +249,20 @@ class ReasoningDetails:
         return [ModelReasoningBlock(block) for block in blocks]
 
 
-__all__ = ["Endpoint", "OpenAICompatible"]
+__all__ = ["ModelEndpoint", "OpenAIModel"]
 
 _log = get_logger(__name__)
 
 
-class OpenAICompatible(StreamedModel):
+class OpenAIModel(HttpChatModel):
     """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
 
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+    def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         super().__init__(endpoint, client)
         self._traits = endpoint.traits
 
     async def _turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         # Another turn may find it out while this one is on its way.
         was_asked = self._traits.stream_usage
@@ -281,14 +281,14 @@ class OpenAICompatible(StreamedModel):
             async for event in events:
                 yield event
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         # An empty key would make the illegal header "Bearer ".
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         body = request_body(endpoint.model, messages, tools, self._traits)
         url = self._address("/chat/completions")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return ChunkReader(self._traits)
+        return OpenAIReader(self._traits)

@@ -12,9 +12,9 @@ from agents.llm.base import (
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
 )
-from agents.llm.errors import ModelFault, fault_of, model_failed
+from agents.llm.errors import ModelFault, classify_error, model_failed
 from core.errors.server import ModelFailed
 from core.json_access import as_object, parse
 
@@ -35,7 +35,7 @@ class PayloadReader(ABC):
     def __init__(self) -> None:
         self.finish_reason: FinishReason | None = None
         self.is_done = False
-        self.usage: ModelUsage | None = None
+        self.usage: TokenUsage | None = None
         self.has_calls = False
         self.failure: ModelFailed | None = None
 
@@ -49,7 +49,7 @@ class PayloadReader(ABC):
                 self.failure = failure
             if self.is_done or self.failure is not None:
                 break
-        return coalesce(events)
+        return merge_deltas(events)
 
     def close(self) -> list[ModelEvent]:
         """What was held back until it was certain that no more comes."""
@@ -67,13 +67,13 @@ class PayloadReader(ABC):
         """The events of one object."""
 
 
-def reported(status: int, text: str) -> ModelFailed:
+def stream_error(status: int, text: str) -> ModelFailed:
     """The failure that an error object in the stream stands for."""
-    fault = fault_of(status, text)
+    fault = classify_error(status, text)
     return model_failed(ModelFault.ERROR_IN_STREAM if fault in _VAGUE else fault, status)
 
 
-def coalesce(events: Iterable[ModelEvent]) -> list[ModelEvent]:
+def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
     """Join neighbours of one kind, so that one network read gives few events."""
     joined: list[ModelEvent] = []
     # What is to be added to the last of them.

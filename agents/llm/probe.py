@@ -4,16 +4,16 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from time import perf_counter
 
-from agents.llm.adapter import StreamedModel
-from agents.llm.base import ChatModel, Message
+from agents.llm.adapter import HttpChatModel
+from agents.llm.base import ChatModel, ModelMessage
 from core.errors.server import ModelFailed
 
 _SECONDS = 30.0
-_QUESTION = (Message("user", "Say hello."),)
+_QUESTION = (ModelMessage("user", "Say hello."),)
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ModelProbe:
     """What came of the question.
 
     Attributes:
@@ -29,9 +29,9 @@ class Probe:
     reason_zh: str = ""
 
 
-async def probe(model: ChatModel) -> Probe:
+async def probe_model(model: ChatModel) -> ModelProbe:
     """Ask a model for its first word, once, for at most half a minute."""
-    asked = model.hasty(_SECONDS) if isinstance(model, StreamedModel) else model
+    asked = model.hasty(_SECONDS) if isinstance(model, HttpChatModel) else model
     told: dict[str, str] = {}
     began = perf_counter()
     try:
@@ -39,4 +39,4 @@ async def probe(model: ChatModel) -> Probe:
             await anext(events)
     except ModelFailed as failure:
         told = {name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")}
-    return Probe(round((perf_counter() - began) * 1000), **told)
+    return ModelProbe(round((perf_counter() - began) * 1000), **told)

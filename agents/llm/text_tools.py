@@ -13,16 +13,16 @@ from uuid import uuid4
 
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
     ToolCall,
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.think_tags import held_back
+from agents.llm.think_tags import partial_mark_length
 from core.json_access import parse
 
 OPEN, CLOSE = '<tool name="', "</tool>"
@@ -39,11 +39,11 @@ Tools:"""
 _REPAIR = """Your tool call could not be read and nothing was run: {fault}. Write all calls again, \
 each exactly as <tool name="NAME">{{"argument": "value"}}</tool>, or answer without a tool."""
 
-Turn = Callable[[Sequence[Message]], AsyncGenerator[ModelEvent, None]]
+StreamTurn = Callable[[Sequence[ModelMessage]], AsyncGenerator[ModelEvent, None]]
 
 
 async def with_text_tools(
-    turn: Turn, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    turn: StreamTurn, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
 ) -> AsyncGenerator[ModelEvent, None]:
     """One turn of a model that is told of the tools in words; its calls come as events.
 
@@ -65,7 +65,7 @@ async def with_text_tools(
                 yield event
         return
     for _ in range(2):
-        reader = CallReader()
+        reader = TextCallParser()
         async with aclosing(_read(turn(asked), reader)) as events:
             async for event in events:
                 yield event
@@ -74,13 +74,13 @@ async def with_text_tools(
                 yield ModelToolCall(call.id, call.name, call.arguments, opens=True)
             yield ModelEnd(reader.finish_reason)
             return
-        repair = Message("user", _REPAIR.format(fault=reader.fault))
-        asked = [*asked, Message("assistant", reader.said), repair]
+        repair = ModelMessage("user", _REPAIR.format(fault=reader.fault))
+        asked = [*asked, ModelMessage("assistant", reader.said), repair]
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
 async def _read(
-    turn: AsyncGenerator[ModelEvent, None], reader: "CallReader"
+    turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser"
 ) -> AsyncGenerator[ModelEvent, None]:
     """The events of a turn without its calls and its end, which the reader keeps."""
     async with aclosing(turn) as events:
@@ -99,7 +99,9 @@ async def _read(
                 yield ModelText(text)
 
 
-def as_text_conversation(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:
+def as_text_conversation(
+    messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
+) -> list[ModelMessage]:
     """The conversation in roles that every model knows: no tool calls, no role ``tool``.
 
     Neighbours of one role become one message: many chat templates want them to alternate.
@@ -107,10 +109,10 @@ def as_text_conversation(messages: Sequence[Message], tools: Sequence[ToolSpec])
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     converted = [_as_text(message, names) for message in messages]
     if tools:
-        how = Message("system", "\n".join([_HOW_TO_CALL, *map(_described, tools)]))
+        how = ModelMessage("system", "\n".join([_HOW_TO_CALL, *map(_described, tools)]))
         has_system = bool(converted) and converted[0].role == "system"
         converted.insert(1 if has_system else 0, how)
-    joined: list[Message] = []
+    joined: list[ModelMessage] = []
     for message in converted:
         if joined and joined[-1].role == message.role:
             content = f"{joined[-1].content}\n\n{message.content}"
@@ -126,16 +128,16 @@ def _described(tool: ToolSpec) -> str:
     return f"- {tool.name}: {tool.description}\n  schema: {schema}"
 
 
-def _as_text(message: Message, names: dict[str, str]) -> Message:
+def _as_text(message: ModelMessage, names: dict[str, str]) -> ModelMessage:
     if message.role == "tool":
         # What a tool found must not be able to end its own frame.
         content = message.content.replace("</result", "<\\/result")
         name = names.get(message.tool_call_id, "")
-        return Message("user", f'<result tool="{name}">\n{content}\n</result>')
+        return ModelMessage("user", f'<result tool="{name}">\n{content}\n</result>')
     calls = [f'{OPEN}{call.name}">{call.arguments or "{}"}{CLOSE}' for call in message.tool_calls]
     if not calls:
         return message
-    return Message("assistant", "\n".join(filter(None, [message.content, *calls])))
+    return ModelMessage("assistant", "\n".join(filter(None, [message.content, *calls])))
 
 
 @dataclass(slots=True)
@@ -175,7 +177,7 @@ class _Arguments:
             self._in_string = not self._in_string
 
 
-class CallReader:
+class TextCallParser:
     """Tells calls from text while both stream; holds back only what may be the opening of a call.
 
     Attributes:
@@ -247,7 +249,7 @@ class CallReader:
         if found:
             self._in_call, self._name, self._held = True, "", rest
             return self._shown(before.rstrip())
-        kept = held_back(before, OPEN)
+        kept = partial_mark_length(before, OPEN)
         # White space too: in front of a call it is no text.
         certain = before[: len(before) - kept].rstrip()
         self._held = before[len(certain) :]

@@ -7,7 +7,7 @@ from agents.llm.base import ModelText, ModelThought
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-class ThinkTags:
+class ThinkTagParser:
     """Tells reasoning from answer while both stream; holds back only what may be a tag."""
 
     def __init__(self) -> None:
@@ -52,12 +52,12 @@ class ThinkTags:
         if closed:
             self._held, self._state = rest, "after"
         else:
-            kept = held_back(thought, _CLOSE)
+            kept = partial_mark_length(thought, _CLOSE)
             thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
         return [ModelThought(thought)] if thought else []
 
 
-def held_back(text: str, mark: str) -> int:
+def partial_mark_length(text: str, mark: str) -> int:
     """How many characters at the end of a text may be the beginning of a mark."""
     longest = min(len(text), len(mark) - 1)
     return next((n for n in range(longest, 0, -1) if text.endswith(mark[:n])), 0)

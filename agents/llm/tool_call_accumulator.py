@@ -114,7 +114,7 @@ class _OpenCall:
         return ModelToolCall(self.call_id, self.name, arguments, opens)
 
 
-class ToolCallAssembly:
+class ToolCallAccumulator:
     """Assigns each delta to its call, by index and id.
 
     A new id with a name, or any new call after a finished one, opens a call even at an index that

@@ -22,15 +22,15 @@ from agents.llm.base import (
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolsRefused,
 )
-from agents.llm.config import Endpoint
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import (
     ModelFault,
     StreamOptionsRefused,
-    details_of,
-    fault_of,
+    classify_error,
+    fault_details,
     model_failed,
     refuses_images,
     refuses_stream_options,
@@ -60,7 +60,7 @@ _JITTER = random.SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelRequest:
     """What is sent for one turn."""
 
     url: str
@@ -71,9 +71,9 @@ class Call:
 
 
 async def stream_turn(
-    client: httpx.AsyncClient, endpoint: Endpoint, call: Call, reader: PayloadReader
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest, reader: PayloadReader
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Stream one turn; ``ModelUsage`` and ``ModelEnd`` come last.
+    """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
     Retries are one layer and end with the first byte of an answer: a stream that breaks is
     surfaced, never repeated, because its text was already shown.
@@ -96,7 +96,7 @@ async def stream_turn(
         raise failure
     if reader.usage is None:
         # The request's size stands for its tokens where an endpoint counts none.
-        yield ModelUsage(_asked(request, call), _tokens(written), is_estimated=True)
+        yield TokenUsage(_asked(request, call), _tokens(written), is_estimated=True)
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
@@ -104,8 +104,8 @@ async def stream_turn(
 
 async def _events(
     client: httpx.AsyncClient,
-    endpoint: Endpoint,
-    sent: tuple[httpx.Request, Call],
+    endpoint: ModelEndpoint,
+    sent: tuple[httpx.Request, ModelRequest],
     reader: PayloadReader,
 ) -> AsyncGenerator[ModelEvent, None]:
     deadline = asyncio.get_running_loop().time() + endpoint.call_seconds
@@ -148,7 +148,7 @@ def _size(event: ModelEvent) -> int:
             return 0
 
 
-def _asked(request: httpx.Request, call: Call) -> int:
+def _asked(request: httpx.Request, call: ModelRequest) -> int:
     """Tokens of a request: those of its text, and what a picture of our size costs about."""
     drawn = sum(len(image.base64) for image in call.images)
     return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)
@@ -162,10 +162,10 @@ def _tokens(size: int) -> int:
 @asynccontextmanager
 async def _open(
     client: httpx.AsyncClient,
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     request: httpx.Request,
     deadline: float,
-    call: Call,
+    call: ModelRequest,
 ) -> AsyncGenerator[httpx.Response, None]:
     try:
         async with asyncio.timeout_at(deadline):
@@ -178,7 +178,9 @@ async def _open(
         await response.aclose()
 
 
-def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx.Request:
+def _request(
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest
+) -> httpx.Request:
     if not (endpoint.key.isascii() and endpoint.key.isprintable()):
         raise model_failed(ModelFault.BAD_KEY)
     timeout = httpx.Timeout(endpoint.read_timeout_seconds, connect=endpoint.connect_timeout_seconds)
@@ -198,7 +200,7 @@ def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx
 
 
 async def _send(
-    client: httpx.AsyncClient, endpoint: Endpoint, request: httpx.Request, call: Call
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, request: httpx.Request, call: ModelRequest
 ) -> httpx.Response:
     attempt = 1
     while True:
@@ -224,7 +226,7 @@ class _Refusal:
 
 
 async def _try(
-    client: httpx.AsyncClient, request: httpx.Request, call: Call
+    client: httpx.AsyncClient, request: httpx.Request, call: ModelRequest
 ) -> httpx.Response | _Refusal:
     try:
         response = await client.send(request, stream=True)
@@ -246,21 +248,21 @@ async def _try(
         await response.aclose()
 
 
-async def _refusal(response: httpx.Response, call: Call) -> _Refusal:
+async def _refusal(response: httpx.Response, call: ModelRequest) -> _Refusal:
     status = response.status_code
     if status == _OK:
         return _Refusal(model_failed(ModelFault.NOT_A_MODEL), is_transient=False)
     text = await _text(response)
     asks_usage = "stream_options" in call.body and status in _FIELD_REFUSALS
     if asks_usage and refuses_stream_options(text):
-        without = StreamOptionsRefused(**details_of(ModelFault.REFUSED, status))
+        without = StreamOptionsRefused(**fault_details(ModelFault.REFUSED, status))
         return _Refusal(without, is_transient=False)
     if call.offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
-        refused = ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED, status))
+        refused = ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED, status))
         return _Refusal(refused, is_transient=False)
     if call.images and status in _TOOL_REFUSALS and refuses_images(text):
         return _Refusal(model_failed(ModelFault.IMAGES_REFUSED, status), is_transient=False)
-    fault = fault_of(status, text)
+    fault = classify_error(status, text)
     return _Refusal(
         model_failed(fault, status),
         is_transient=status in _RETRIED and fault is not ModelFault.NO_CREDIT,

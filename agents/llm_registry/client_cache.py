@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import httpx
 from pydantic import SecretStr
 
-from agents.llm import open_model, with_options
-from agents.llm.base import ChatModel, Message, ModelEvent, ToolSpec
-from agents.llm.config import Endpoint
+from agents.llm.base import ChatModel, ModelEvent, ModelMessage, ToolSpec
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault, model_failed
+from agents.llm.factory import create_model, with_options
 from agents.llm.providers import CUSTOM, PROVIDERS
 from agents.llm_registry.models import RegisteredModel
 from core.security.vault import Vault
@@ -19,15 +19,15 @@ PURPOSE = "model-keys"
 _MOST_KEPT = 200
 
 
-def base_url_of(provider: str, base_url: str) -> str:
+def resolve_base_url(provider: str, base_url: str) -> str:
     """The address itself, or that of the provider's preset; empty where there is neither."""
     return base_url or PROVIDERS.get(provider, CUSTOM).base_url
 
 
-def endpoint_of(row: RegisteredModel) -> Endpoint:
+def build_endpoint(row: RegisteredModel) -> ModelEndpoint:
     """Where a model is, and how it is asked, without its key."""
-    endpoint = Endpoint(
-        base_url_of(row.provider, row.base_url),
+    endpoint = ModelEndpoint(
+        resolve_base_url(row.provider, row.base_url),
         row.model_id,
         provider=row.provider,
         traits=PROVIDERS.get(row.provider, CUSTOM).traits,
@@ -37,7 +37,7 @@ def endpoint_of(row: RegisteredModel) -> Endpoint:
     return with_options(endpoint, LlmOptions.model_validate({**row.options, **own}))
 
 
-class Adapters:
+class ModelClientCache:
     """Opens registered models.
 
     What an adapter has learnt of its endpoint (that it takes no tools) stays with it, and all of
@@ -57,7 +57,7 @@ class Adapters:
         """A key as it is stored."""
         return self._keys.encrypt(api_key)
 
-    def _endpoint(self, row: RegisteredModel) -> Endpoint:
+    def _endpoint(self, row: RegisteredModel) -> ModelEndpoint:
         """The same with its key; an operator's key in the environment is never read for it.
 
         Raises:
@@ -65,7 +65,7 @@ class Adapters:
         """
         sealed = row.sealed_api_key
         key = SecretStr(self._keys.decrypt(sealed)) if sealed else None
-        return replace(endpoint_of(row), api_key=key)
+        return replace(build_endpoint(row), api_key=key)
 
     def open(self, row: RegisteredModel) -> ChatModel:
         """The adapter of a model as it is registered now.
@@ -75,7 +75,7 @@ class Adapters:
         """
         revision, kept = self._kept.pop(row.id, (0, None))
         if kept is None or revision != row.revision:
-            kept = open_model(self._endpoint(row), self._client)
+            kept = create_model(self._endpoint(row), self._client)
         # At the end: the one that was asked for longest ago goes first.
         self._kept[row.id] = row.revision, kept
         if len(self._kept) > _MOST_KEPT:
@@ -84,7 +84,7 @@ class Adapters:
 
 
 @dataclass
-class TakenAway:
+class UnavailableModel:
     """Stands for a model that is there no more for who began a run with it: each call fails."""
 
     name: str
@@ -94,7 +94,7 @@ class TakenAway:
     context_window: int = 0
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """Fail before anything is said.
 

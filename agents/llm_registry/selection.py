@@ -7,10 +7,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm.base import ChatModel
-from agents.llm.extractive.model import Extractive
-from agents.llm_registry.client_cache import Adapters, TakenAway
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm_registry.client_cache import ModelClientCache, UnavailableModel
 from agents.llm_registry.models import LONGEST_MODEL_ID, RegisteredModel
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal, may_use_model
 from core.auth.users import get_user
@@ -38,7 +38,7 @@ class ModelRef:
 
 
 @dataclass(frozen=True)
-class ChosenModel:
+class SelectedModel:
     """A model that answers, with the id by which it is listed."""
 
     id: str
@@ -51,7 +51,7 @@ class ChosenModel:
 
 
 @dataclass(frozen=True)
-class Usable:
+class UsableModels:
     """What somebody may use.
 
     Args:
@@ -60,12 +60,12 @@ class Usable:
         default_id: of the one that answers where none is named.
     """
 
-    built_in: Sequence[ChosenModel]
+    built_in: Sequence[SelectedModel]
     registered: Sequence[RegisteredModel]
     default_id: str
 
 
-class Models:
+class ModelSelector:
     """The models of an installation: its own, and those of its registry.
 
     Args:
@@ -73,20 +73,20 @@ class Models:
         adapters: open the registered ones.
     """
 
-    def __init__(self, configured: ChatModel, adapters: Adapters) -> None:
+    def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
         self.adapters = adapters
-        offline = ChosenModel(EXTRACTIVE_ID, Extractive())
+        offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
-        self._own = ChosenModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
+        self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
         self.built_in = (self._own,) if is_offline else (self._own, offline)
 
-    def find_built_in(self, asked: str) -> ChosenModel | None:
+    def find_built_in(self, asked: str) -> SelectedModel | None:
         """The installation's own model of an id or a name at its endpoint, if there is one."""
         return next((one for one in self.built_in if asked in (one.id, one.model.name)), None)
 
     async def choose(
         self, session: AsyncSession, principal: Principal, asked: str | None
-    ) -> ChosenModel:
+    ) -> SelectedModel:
         """The model that somebody names, else their default.
 
         Args:
@@ -106,7 +106,7 @@ class Models:
             return own
         return self._opened(await find_usable(session, principal, asked))
 
-    async def again(self, session: AsyncSession, owner_id: str, before: ModelRef) -> ChosenModel:
+    async def again(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
         """The model of a run that began before, if its owner may still use it.
 
         Args:
@@ -123,13 +123,13 @@ class Models:
         is_own = before.id in _OWN
         # What the settings say now, if they say something else by now.
         own = self.find_built_in(before.id) or self._own
-        owner = await principal_of_user(session, owner_id)
+        owner = await principal_for_user(session, owner_id)
         try:
             return await self.choose(session, owner, own.id if is_own else before.id)
         except ModelNotFound:
-            return ChosenModel(before.id, TakenAway(before.name))
+            return SelectedModel(before.id, UnavailableModel(before.name))
 
-    async def usable(self, session: AsyncSession, principal: Principal) -> Usable:
+    async def usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
         """All that the caller may use."""
         query = (
             select(RegisteredModel)
@@ -142,9 +142,9 @@ class Models:
         default = next((row.id for row in found if row.is_default), own[0].id)
         if own[0] is not self._own and found and default == own[0].id:
             default = found[0].id
-        return Usable(own, found, default)
+        return UsableModels(own, found, default)
 
-    async def _default(self, session: AsyncSession, principal: Principal) -> ChosenModel:
+    async def _default(self, session: AsyncSession, principal: Principal) -> SelectedModel:
         if not may_use_built_in(principal, self._own.id):
             usable = await self.usable(session, principal)
             return await self.choose(session, principal, usable.default_id)
@@ -156,8 +156,8 @@ class Models:
             return self._own
         return self._opened(row)
 
-    def _opened(self, row: RegisteredModel) -> ChosenModel:
-        return ChosenModel(row.id, self.adapters.open(row))
+    def _opened(self, row: RegisteredModel) -> SelectedModel:
+        return SelectedModel(row.id, self.adapters.open(row))
 
 
 async def find_usable(

@@ -9,9 +9,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm.providers import CUSTOM_NAME, PROVIDERS
-from agents.llm_registry.client_cache import Adapters, base_url_of
+from agents.llm_registry.client_cache import ModelClientCache, resolve_base_url
 from agents.llm_registry.models import RegisteredModel
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Role, User
 from core.auth.permissions import ADMIN_ROLE
 from core.db.database import Database
@@ -20,7 +20,7 @@ from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import ModelNotFound
 from core.errors.conflicts import ModelNameTaken
 from core.errors.requests import InvalidRequest, UrlNotAllowed
-from core.outbound.guard import OutgoingGuard, read_url
+from core.outbound.guard import OutboundGuard, read_url
 
 KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
 
@@ -47,7 +47,7 @@ class ModelDraft:
 _FIELDS = tuple(field.name for field in fields(ModelDraft))
 
 
-def draft_of(row: RegisteredModel) -> ModelDraft:
+def to_draft(row: RegisteredModel) -> ModelDraft:
     """A model as it is, to be changed."""
     return ModelDraft(**{name: getattr(row, name) for name in _FIELDS})
 
@@ -61,7 +61,9 @@ class ModelRegistry:
         guard: says which addresses may be called.
     """
 
-    def __init__(self, database: Database, adapters: Adapters, guard: OutgoingGuard) -> None:
+    def __init__(
+        self, database: Database, adapters: ModelClientCache, guard: OutboundGuard
+    ) -> None:
         self._database = database
         self._adapters = adapters
         self._guard = guard
@@ -98,14 +100,14 @@ class ModelRegistry:
             UrlNotAllowed, ModelNameTaken: as when it is created.
         """
         async with self._database.reading() as session:
-            before = draft_of(await get(session, model_id))
+            before = to_draft(await get(session, model_id))
         # Which addresses a name has is asked for outside of the transaction: it may take long.
         await self._check(_changed(before, changes))
         async with unit_of_work(self._database) as work:
             await _take_turn(work.session)
             row = await get(work.session, model_id, for_update=True)
-            draft = _changed(draft_of(row), changes)
-            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(draft_of(row)):
+            draft = _changed(to_draft(row), changes)
+            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(to_draft(row)):
                 raise InvalidRequest(
                     "api_key", "The address is another one: give the key for it, or null for none"
                 )
@@ -130,7 +132,7 @@ class ModelRegistry:
     async def _check(self, draft: ModelDraft) -> None:
         if draft.provider not in KNOWN_PROVIDERS:
             raise InvalidRequest("provider", f"Use one of {', '.join(KNOWN_PROVIDERS)}")
-        base_url = base_url_of(draft.provider, draft.base_url)
+        base_url = resolve_base_url(draft.provider, draft.base_url)
         if not base_url:
             raise InvalidRequest("base_url", f"The provider {draft.provider} has none of its own")
         if draft.is_default and not draft.enabled:
@@ -196,7 +198,7 @@ async def _take_turn(session: AsyncSession) -> None:
 def _note(
     work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
 ) -> None:
-    note(work.session, action, Target("model", row.id, row.name), details=details)
+    audit(work.session, action, AuditTarget("model", row.id, row.name), details=details)
 
 
 def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
@@ -208,7 +210,7 @@ def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
 
 
 def _origin(draft: ModelDraft) -> tuple[str, str, int]:
-    base_url = base_url_of(draft.provider, draft.base_url)
+    base_url = resolve_base_url(draft.provider, draft.base_url)
     target = read_url(base_url)
     return base_url.partition(":")[0], target.host, target.port
 

@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.models import ModelUsage, RegisteredModel
 from agents.models import AgentRun
 from core.auth.models import User
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 
 SORT_FIELDS = ("day", "runs", "prompt_tokens", "completion_tokens", "cost")
@@ -22,7 +22,7 @@ _PRICED_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Spent:
+class SpentTokens:
     """Tokens that were spent, and on how many runs."""
 
     prompt_tokens: int
@@ -30,7 +30,7 @@ class Spent:
     runs: int = 0
 
 
-class Spender(Protocol):
+class UsageSource(Protocol):
     """Who spends, on which model: a run, or a trial.
 
     Attributes:
@@ -45,7 +45,7 @@ class Spender(Protocol):
 
 
 @dataclass
-class Trial:
+class TrialUsage:
     """A spender that is no run: somebody who tries something out on a model."""
 
     owner_id: str
@@ -102,7 +102,7 @@ class UsageListing:
     totals: UsageTotals
 
 
-async def count_run(session: AsyncSession, run: AgentRun) -> None:
+async def record_run(session: AsyncSession, run: AgentRun) -> None:
     """Count a run that has ended, in the transaction that ends it.
 
     A run that goes on with a task has the tokens of the whole task on its row: what the runs
@@ -118,13 +118,13 @@ async def count_run(session: AsyncSession, run: AgentRun) -> None:
         )
         prompt, completion = (await session.exec(earlier)).one()
         before = (prompt or 0, completion or 0)
-    spent = Spent(
+    spent = SpentTokens(
         max(0, run.prompt_tokens - before[0]), max(0, run.completion_tokens - before[1]), runs=1
     )
-    await count(session, run, spent)
+    await record(session, run, spent)
 
 
-async def count(session: AsyncSession, spender: Spender, spent: Spent) -> None:
+async def record(session: AsyncSession, spender: UsageSource, spent: SpentTokens) -> None:
     """Add what was spent on a model to a person's day, at the price of this moment."""
     if not spender.model_id:
         return
@@ -150,14 +150,14 @@ async def count(session: AsyncSession, spender: Spender, spent: Spent) -> None:
     await session.exec(row.on_conflict_do_update(index_elements=keys, set_=added))
 
 
-def _cost(row: RegisteredModel | None, spent: Spent) -> float | None:
+def _cost(row: RegisteredModel | None, spent: SpentTokens) -> float | None:
     if row is None or (row.input_price is None and row.output_price is None):
         return None
     asked = spent.prompt_tokens * (row.input_price or 0.0)
     return (asked + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
 
 
-async def list_usage(session: AsyncSession, wanted: UsageFilter, page: Page) -> UsageListing:
+async def list_usage(session: AsyncSession, wanted: UsageFilter, page: PageRequest) -> UsageListing:
     """One page of usage with the sums over all of it."""
     conditions: list[ColumnElement[bool]] = [
         col(ModelUsage.day) >= wanted.since,
@@ -165,7 +165,7 @@ async def list_usage(session: AsyncSession, wanted: UsageFilter, page: Page) -> 
     ]
     if wanted.user_id is not None:
         conditions.append(col(ModelUsage.user_id) == wanted.user_id)
-    query = paged(
+    query = paginate(
         select(ModelUsage).where(*conditions),
         page,
         columns={name: col(getattr(ModelUsage, name)) for name in SORT_FIELDS},

@@ -7,11 +7,11 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import connections
-from agents.mcp.connections import Known
+from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.errors import McpRefusal
 from agents.mcp.service import McpService
 from agents.mcp.tools import PREFIX, McpTool, callable_name
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
@@ -50,18 +50,22 @@ def default_policy(tool: McpTool) -> ToolPolicy:
     return "auto" if tool.is_read_only else "ask"
 
 
-def named(present: Iterable[Known]) -> dict[str, tuple[Known, McpTool]]:
+def tools_by_name(
+    present: Iterable[ConnectionWithTools],
+) -> dict[str, tuple[ConnectionWithTools, McpTool]]:
     """All tools of connections by the name under which models call them."""
-    found: dict[str, tuple[Known, McpTool]] = {}
+    found: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
     for one in present:
         for tool in one.tools:
             found.setdefault(callable_name(one.row.name, tool.name), (one, tool))
     return found
 
 
-def policies_with(server: ServerPolicies, present: Iterable[Known]) -> ServerPolicies:
+def add_tool_policies(
+    server: ServerPolicies, present: Iterable[ConnectionWithTools]
+) -> ServerPolicies:
     """The server's policies with those of the tools of a person's connections."""
-    defaults = {name: default_policy(tool) for name, (_, tool) in named(present).items()}
+    defaults = {name: default_policy(tool) for name, (_, tool) in tools_by_name(present).items()}
     family = server.bounds.get(FAMILY)
     bounds = {} if family is None else dict.fromkeys(defaults, family)
     return replace(
@@ -71,25 +75,27 @@ def policies_with(server: ServerPolicies, present: Iterable[Known]) -> ServerPol
     )
 
 
-async def with_own_tools(
+async def load_tool_policies(
     session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
     """The server's policies with those of the tools of all of a person's connections."""
-    return policies_with(server, await connections.known(session, service.parsed, owner_id))
+    return add_tool_policies(
+        server, await connections.list_with_tools(session, service.parsed, owner_id)
+    )
 
 
-def may_use_any(lacking: Collection[str]) -> bool:
+def may_use_connections(lacking: Collection[str]) -> bool:
     """Whether a run that lacks these permissions may use connections at all."""
     return Permission.MCP_VIEW not in lacking
 
 
-def is_bound_name(name: str) -> bool:
+def is_policy_name(name: str) -> bool:
     """Whether an operator may bound this name though no tool of the server has it."""
     return name == FAMILY or name.startswith(PREFIX)
 
 
-def offered(
-    service: McpService, database: Database, present: Sequence[Known]
+def tools_for_run(
+    service: McpService, database: Database, present: Sequence[ConnectionWithTools]
 ) -> tuple[RemoteTool, ...]:
     """The tools of enabled connections, as many as models take, those of older ones first."""
     enabled = [one for one in present if one.row.enabled]
@@ -104,7 +110,7 @@ def offered(
             service.call_seconds,
             reach.to(one, tool),
         )
-        for name, (one, tool) in list(named(enabled).items())[:MOST_TOOLS]
+        for name, (one, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
     )
 
 
@@ -113,13 +119,15 @@ class _Reach:
     service: McpService
     database: Database
 
-    def to(self, one: Known, tool: McpTool) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
+    def to(
+        self, one: ConnectionWithTools, tool: McpTool
+    ) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
         owner_id, connection_id = one.row.owner_id, one.row.id
 
         async def invoke(arguments: dict[str, JsonValue]) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.
             async with self.database.reading() as session:
-                owner = await principal_of_user(session, owner_id)
+                owner = await principal_for_user(session, owner_id)
                 connections.require_use(owner, connection_id)
                 row = await connections.get(session, owner_id, connection_id)
             try:

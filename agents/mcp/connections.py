@@ -15,12 +15,12 @@ from agents.mcp import tools as mcp_tools
 from agents.mcp.errors import McpFault
 from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
-from agents.mcp.tool_cache import ParsedLists
+from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
@@ -53,7 +53,7 @@ class ConnectionListing:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ConnectionRow:
     """A connection, and when its server listed its tools last; None for never."""
 
     row: McpConnection
@@ -61,13 +61,13 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Known(Listed):
+class ConnectionWithTools(ConnectionRow):
     """A connection with the tools that its server listed last."""
 
     tools: tuple[McpTool, ...]
 
 
-async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
+async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
     """Keep a new connection.
 
     Raises:
@@ -89,7 +89,7 @@ async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpC
     _say(row, fields)
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
     return row
 
 
@@ -125,13 +125,13 @@ async def change(
     row.updated_at = utc_now()
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
     return row
 
 
-def _target(connection_id: str) -> Target:
+def _target(connection_id: str) -> AuditTarget:
     # Where it leads is its owner's alone to see.
-    return Target("mcp_connection", connection_id)
+    return AuditTarget("mcp_connection", connection_id)
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
@@ -147,7 +147,7 @@ async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpCo
     return found
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> ConnectionListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> ConnectionListing:
     """One page of an owner's connections."""
     columns = {
         "created_at": col(McpConnection.created_at),
@@ -155,13 +155,13 @@ async def list_page(session: AsyncSession, owner_id: str, page: Page) -> Connect
         "name": col(McpConnection.name),
     }
     mine = select(McpConnection).where(col(McpConnection.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(McpConnection.id))
+    query = paginate(mine, page, columns=columns, tie=col(McpConnection.id))
     return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
 
 
-async def listed(
+async def list_rows(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
-) -> list[Listed]:
+) -> list[ConnectionRow]:
     """An owner's connections, oldest first.
 
     Args:
@@ -182,30 +182,32 @@ async def listed(
     pairs: Sequence[tuple[McpConnection, datetime | None]] = (await session.exec(query)).all()
     if ids is not None and {row.id for row, _ in pairs} != set(ids):
         raise McpConnectionNotFound
-    return [Listed(row, listed_at) for row, listed_at in pairs]
+    return [ConnectionRow(row, listed_at) for row, listed_at in pairs]
 
 
-async def with_tools(
-    session: AsyncSession, parsed: ParsedLists, present: Sequence[Listed]
-) -> list[Known]:
+async def load_tools(
+    session: AsyncSession, parsed: ToolListCache, present: Sequence[ConnectionRow]
+) -> list[ConnectionWithTools]:
     """Connections with their tools, as they were listed last."""
     moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
-    tools = await tool_cache.read(session, parsed, moments)
-    return [Known(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present]
+    tools = await tool_cache.read_lists(session, parsed, moments)
+    return [
+        ConnectionWithTools(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present
+    ]
 
 
-async def known(
+async def list_with_tools(
     session: AsyncSession,
-    parsed: ParsedLists,
+    parsed: ToolListCache,
     owner_id: str,
     ids: Sequence[str] | None = None,
-) -> list[Known]:
+) -> list[ConnectionWithTools]:
     """An owner's connections with their tools: :func:`listed` and :func:`with_tools`.
 
     Raises:
         McpConnectionNotFound: the owner has none of one of the ids.
     """
-    return await with_tools(session, parsed, await listed(session, owner_id, ids))
+    return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
@@ -229,10 +231,10 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
-    note(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
+    audit(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
-async def note_tools(
+async def record_tools(
     work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
     """Keep what a server has just listed, unless the connection was changed meanwhile.
@@ -242,7 +244,7 @@ async def note_tools(
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
-    kept = await tool_cache.bounded(work.session, row, tools, limits)
+    kept = await tool_cache.fit_quota(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
     if await _note(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
@@ -251,7 +253,7 @@ async def note_tools(
     return kept
 
 
-async def note_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
+async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
     """Keep that a server could not be used; the tools that are known stay."""
     await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
 

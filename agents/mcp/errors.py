@@ -39,7 +39,7 @@ _ZH = {
 }
 
 
-def failure_of(fault: McpFault) -> AgentexError:
+def mcp_error(fault: McpFault) -> AgentexError:
     """The error that a caller gets for a fault."""
     if fault is McpFault.TOO_LARGE:
         return McpResultTooLarge(reason="tool_result_too_large")
@@ -47,23 +47,23 @@ def failure_of(fault: McpFault) -> AgentexError:
 
 
 @dataclass(slots=True)
-class Note:
+class FaultNote:
     """Where a transport leaves word of what it saw, for whoever made the request."""
 
     fault: McpFault | None = None
 
 
-_current: ContextVar[Note | None] = ContextVar("mcp_note", default=None)
+_current: ContextVar[FaultNote | None] = ContextVar("mcp_note", default=None)
 
 
-def take_notes() -> Note:
+def collect_faults() -> FaultNote:
     """A new note for the requests that this task makes from now on."""
-    note = Note()
+    note = FaultNote()
     _current.set(note)
     return note
 
 
-def note_fault(fault: McpFault) -> None:
+def report_fault(fault: McpFault) -> None:
     """Leave word of a fault, for the request in whose context this runs."""
     note = _current.get()
     if note is not None:

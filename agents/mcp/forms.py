@@ -21,7 +21,7 @@ _SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SC
 
 
 @dataclass(frozen=True)
-class Said:
+class ConnectionForm:
     """What a caller says of a connection; None is not said.
 
     Args:
@@ -39,7 +39,7 @@ class Said:
 
 
 async def create(
-    database: Database, service: McpService, owner_id: str, said: Said
+    database: Database, service: McpService, owner_id: str, said: ConnectionForm
 ) -> McpConnection:
     """Keep a new connection, and look at its server beside.
 
@@ -51,14 +51,14 @@ async def create(
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
     fields = await _fields(service, blank, said)
     async with unit_of_work(database) as work:
-        row = await connections.add(work, owner_id, fields)
+        row = await connections.create(work, owner_id, fields)
     if row.enabled:
         service.look_soon(row)
     return row
 
 
 async def update(
-    database: Database, service: McpService, which: tuple[str, str], said: Said
+    database: Database, service: McpService, which: tuple[str, str], said: ConnectionForm
 ) -> McpConnection:
     """Change a connection, and look at its server beside.
 
@@ -95,7 +95,9 @@ async def update(
     return row
 
 
-async def _fields(service: McpService, present: McpConnection, said: Said) -> ConnectionFields:
+async def _fields(
+    service: McpService, present: McpConnection, said: ConnectionForm
+) -> ConnectionFields:
     name = present.name if said.name is None else said.name.strip()
     if not name:
         raise InvalidRequest("name", "Must not be empty")
@@ -117,7 +119,9 @@ async def _fields(service: McpService, present: McpConnection, said: Said) -> Co
     )
 
 
-def _sealed(service: McpService, present: McpConnection, said: Said, url: str) -> str | None:
+def _sealed(
+    service: McpService, present: McpConnection, said: ConnectionForm, url: str
+) -> str | None:
     if said.auth_token is not None:
         return service.vault.encrypt(_checked(said.auth_token)) if said.auth_token else None
     if present.sealed_token is None or said.auth_type == "none":

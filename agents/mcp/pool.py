@@ -5,21 +5,21 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agents.mcp.errors import McpFault, failure_of
+from agents.mcp.errors import McpFault, mcp_error
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget
 from agents.mcp.tools import McpTool
 from core.errors.base import AgentexError
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 if TYPE_CHECKING:
-    from agents.mcp.session import LiveSession
+    from agents.mcp.session import McpSession
 
 _SWEEP_SECONDS = 30
 
 
 @dataclass(slots=True)
-class _Place:
+class _PoolEntry:
     """What is known of one connection.
 
     Attributes:
@@ -30,7 +30,7 @@ class _Place:
     """
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    session: "LiveSession | None" = None
+    session: "McpSession | None" = None
     tools: tuple[McpTool, ...] = ()
     failures: int = 0
     open_again: float = 0
@@ -38,7 +38,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class PooledSession:
     """A usable session.
 
     Attributes:
@@ -46,7 +46,7 @@ class Opened:
         is_new: whether it was opened just now.
     """
 
-    session: "LiveSession"
+    session: "McpSession"
     tools: tuple[McpTool, ...]
     is_new: bool
 
@@ -59,13 +59,13 @@ class McpPool:
         limits: of all sessions.
     """
 
-    def __init__(self, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
         self._guard = guard
         self._limits = limits
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _PoolEntry] = {}
         self._is_closed = False
 
-    async def session(self, target: McpTarget, *, insists: bool = False) -> Opened:
+    async def session(self, target: McpTarget, *, insists: bool = False) -> PooledSession:
         """The session of a connection, opened and with its tools listed if there is none.
 
         Args:
@@ -76,18 +76,18 @@ class McpPool:
             McpUnavailable, McpResultTooLarge: there is none to be had.
         """
         if self._is_closed:
-            raise failure_of(McpFault.CLOSED)
-        place = self._places.setdefault(target.connection_id, _Place())
+            raise mcp_error(McpFault.CLOSED)
+        place = self._places.setdefault(target.connection_id, _PoolEntry())
         place.used = _now()
         async with place.turn:
             present = place.session
             if present is not None and present.is_usable and present.target == target:
-                return Opened(present, place.tools, is_new=False)
+                return PooledSession(present, place.tools, is_new=False)
             if present is not None:
                 place.session = None
                 present.retire()
             if place.open_again > _now() and not insists:
-                raise failure_of(McpFault.PAUSED)
+                raise mcp_error(McpFault.PAUSED)
             try:
                 return await self._open(place, target)
             except AgentexError:
@@ -101,21 +101,21 @@ class McpPool:
             McpUnavailable, McpResultTooLarge: it gave no usable list.
         """
         if self._is_closed:
-            raise failure_of(McpFault.CLOSED)
+            raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)
         session.retire()
         self.worked(target)
         return tools
 
-    async def _open(self, place: _Place, target: McpTarget) -> Opened:
+    async def _open(self, place: _PoolEntry, target: McpTarget) -> PooledSession:
         place.session, place.tools = await self._begin(target)
         self.worked(target)
-        return Opened(place.session, place.tools, is_new=True)
+        return PooledSession(place.session, place.tools, is_new=True)
 
-    async def _begin(self, target: McpTarget) -> "tuple[LiveSession, tuple[McpTool, ...]]":
+    async def _begin(self, target: McpTarget) -> "tuple[McpSession, tuple[McpTool, ...]]":
         # The protocol takes half a second to load: with the first session, and not on the event loop.
         sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
-        session: LiveSession = sessions.LiveSession(target, self._guard, self._limits)
+        session: McpSession = sessions.McpSession(target, self._guard, self._limits)
         try:
             await session.opened()
             return session, tuple(await session.list_tools())

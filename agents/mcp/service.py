@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.connections import Listed
+from agents.mcp.connections import ConnectionRow
 from agents.mcp.errors import McpFault, McpRefusal
 from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
 from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ParsedLists
+from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
@@ -24,7 +24,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.conflicts import McpSwitchedOff
 from core.logging import get_logger
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ FIRST_LOOK_SECONDS = 2
 
 
 @dataclass(frozen=True)
-class Contact:
+class ProbeResult:
     """How a contact with a server went; ``failure`` is None where it went well."""
 
     tools: tuple[McpTool, ...]
@@ -102,14 +102,14 @@ class McpService:
     """
 
     def __init__(
-        self, database: Database, vault: Vault, guard: OutgoingGuard, limits: McpLimits
+        self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
     ) -> None:
         self._database = database
         self._limits = limits
         self._pool = McpPool(guard, limits)
-        self._looking: dict[tuple[str, int], asyncio.Task[Contact]] = {}
+        self._looking: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
-        self.parsed = ParsedLists()
+        self.parsed = ToolListCache()
         """The tool lists that this process has parsed."""
         self.vault = vault
         self.guard = guard
@@ -120,7 +120,7 @@ class McpService:
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
-    async def look(self, row: McpConnection, *, insists: bool = True) -> Contact:
+    async def look(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
         """Connect if need be, ask for the tools, and keep what comes of it.
 
         Args:
@@ -129,30 +129,30 @@ class McpService:
         """
         return await self._noted(row, await self._look(row, insists=insists))
 
-    async def test(self, row: McpConnection) -> Contact:
+    async def test(self, row: McpConnection) -> ProbeResult:
         """Connect anew and ask for the tools, and keep what comes of it.
 
         Calls that are under way go on: the session that they use stays as it is.
         """
         try:
-            contact = Contact(await self._pool.tried(self._target(row)))
+            contact = ProbeResult(await self._pool.tried(self._target(row)))
         except AgentexError as failure:
-            contact = Contact((), failure)
+            contact = ProbeResult((), failure)
         return await self._noted(row, contact)
 
-    async def _look(self, row: McpConnection, *, insists: bool) -> Contact:
+    async def _look(self, row: McpConnection, *, insists: bool) -> ProbeResult:
         target = self._target(row)
         try:
             opened = await self._pool.session(target, insists=insists)
             if opened.is_new:
-                return Contact(opened.tools)
+                return ProbeResult(opened.tools)
             tools = tuple(await opened.session.list_tools())
         except AgentexError as failure:
-            return Contact((), failure)
+            return ProbeResult((), failure)
         self._pool.worked(target)
-        return Contact(tools)
+        return ProbeResult(tools)
 
-    def look_soon(self, row: McpConnection) -> asyncio.Task[Contact]:
+    def look_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
         """Begin to look, beside whoever asks; one look at a time for each connection."""
         key = (row.id, row.version)
         if key not in self._looking:
@@ -161,13 +161,13 @@ class McpService:
             task.add_done_callback(lambda done: self._looked(key, done))
         return self._looking[key]
 
-    def _looked(self, key: tuple[str, int], task: asyncio.Task[Contact]) -> None:
+    def _looked(self, key: tuple[str, int], task: asyncio.Task[ProbeResult]) -> None:
         del self._looking[key]
         # Nobody need be waiting for it; the next look finds the same and says it.
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def look_beside(self, present: Sequence[Listed]) -> set[asyncio.Task[Contact]]:
+    def look_beside(self, present: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
         """Before a run: begin to look at servers that nobody has looked at for a while.
 
         A server that is down holds nothing up: it was seen to be, and its last list is used.
@@ -205,10 +205,10 @@ class McpService:
         try:
             opened = await self._pool.session(target)
         except AgentexError as failure:
-            await self._noted(row, Contact((), failure))
+            await self._noted(row, ProbeResult((), failure))
             raise
         if opened.is_new:
-            await self._noted(row, Contact(opened.tools))
+            await self._noted(row, ProbeResult(opened.tools))
         try:
             result = await opened.session.call(tool, arguments)
         except McpRefusal:
@@ -216,7 +216,7 @@ class McpService:
             raise
         except AgentexError as failure:
             self._pool.failed(target)
-            await self._noted(row, Contact((), failure))
+            await self._noted(row, ProbeResult((), failure))
             raise
         self._pool.worked(target)
         return await asyncio.to_thread(read_result, result)
@@ -233,16 +233,16 @@ class McpService:
         await asyncio.wait(beside)
         await self._pool.close()
 
-    async def _noted(self, row: McpConnection, contact: Contact) -> Contact:
+    async def _noted(self, row: McpConnection, contact: ProbeResult) -> ProbeResult:
         """The contact with those of the tools that were kept."""
         if contact.failure is None:
             async with unit_of_work(self._database) as work:
-                kept = await connections.note_tools(work, row, contact.tools, self._limits)
-            return Contact(kept)
+                kept = await connections.record_tools(work, row, contact.tools, self._limits)
+            return ProbeResult(kept)
         fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
         if fault not in (McpFault.PAUSED, McpFault.CLOSED):
             async with unit_of_work(self._database) as work:
-                await connections.note_fault(work, row, fault)
+                await connections.record_fault(work, row, fault)
         return contact
 
     def _target(self, row: McpConnection) -> McpTarget:

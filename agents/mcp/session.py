@@ -12,16 +12,16 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, ValidationError
 
-from agents.mcp.errors import McpFault, McpRefusal, Note, failure_of, take_notes
+from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
 from agents.mcp.limits import McpLimits
 from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tools import McpTool, kept
+from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
 from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 ResultT = TypeVar("ResultT")
 _CLOSE_SECONDS = 3
@@ -31,7 +31,7 @@ _BROKEN = frozenset({mcp_types.CONNECTION_CLOSED, mcp_types.PARSE_ERROR, mcp_typ
 _OWN_WORDS = ("Server returned an error response", "Session terminated", "Not Found")
 
 
-class LiveSession:
+class McpSession:
     """A session from its handshake to its end.
 
     Only its own task enters and leaves the library's contexts, whose cancel scopes belong to the
@@ -43,12 +43,12 @@ class LiveSession:
         limits: of time and size.
     """
 
-    def __init__(self, target: McpTarget, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
         self.target = target
         self._limits = limits
         self._guard = guard
         # What a transport notes that can't tell to which request it belongs.
-        self._note = Note()
+        self._note = FaultNote()
         self._session: ClientSession | None = None
         self._leave = asyncio.Event()
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -73,7 +73,7 @@ class LiveSession:
                 await asyncio.shield(self._opened)
         except TimeoutError as error:
             self.retire()
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def list_tools(self) -> list[McpTool]:
         """All tools of the server, within the limits.
@@ -94,10 +94,10 @@ class LiveSession:
                     if not cursor or len(found) >= self._limits.tools:
                         break
         except TimeoutError as error:
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
-            raise failure_of(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(kept, found, self._limits)
+            raise mcp_error(McpFault.REFUSED) from refusal
+        return await asyncio.to_thread(usable_tools, found, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
         """Call a tool, once.
@@ -118,12 +118,12 @@ class LiveSession:
             async with asyncio.timeout(self._limits.call_seconds):
                 return await self._ask(send)
         except TimeoutError as error:
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def _ask(self, request: Callable[[ClientSession], Awaitable[ResultT]]) -> ResultT:
         """Make a request; errors of the library become ours."""
         session = self._require()
-        note = take_notes()
+        note = collect_faults()
         self._pending += 1
         try:
             return await request(session)
@@ -137,7 +137,7 @@ class LiveSession:
             if self._is_retired and self._pending == 0:
                 self._leave.set()
 
-    def _translated(self, error: Exception, note: Note) -> Exception:
+    def _translated(self, error: Exception, note: FaultNote) -> Exception:
         noted = note.fault or self._note.fault
         if isinstance(error, MCPError):
             is_own = error.message in _OWN_WORDS or error.code in _BROKEN
@@ -146,11 +146,11 @@ class LiveSession:
         if not isinstance(error, ValidationError):
             # A session that the server does not know any more, or that has lost its stream.
             self.retire()
-        return failure_of(noted or McpFault.NOT_MCP)
+        return mcp_error(noted or McpFault.NOT_MCP)
 
     def _require(self) -> ClientSession:
         if self._session is None or not self.is_usable:
-            raise failure_of(self._note.fault or McpFault.CLOSED)
+            raise mcp_error(self._note.fault or McpFault.CLOSED)
         return self._session
 
     def retire(self) -> None:
@@ -169,7 +169,7 @@ class LiveSession:
             await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
 
     async def _hold(self) -> None:
-        note = take_notes()
+        note = collect_faults()
         try:
             await self._open_and_wait()
         except (AgentexError, TimeoutError) as error:
@@ -177,9 +177,9 @@ class LiveSession:
         # Whatever the library raises, also several errors at once: the session is over.
         except Exception:  # noqa: BLE001
             fault = note.fault or self._note.fault or McpFault.NOT_MCP
-            self._end(failure_of(fault))
+            self._end(mcp_error(fault))
         finally:
-            self._end(failure_of(McpFault.CLOSED))
+            self._end(mcp_error(McpFault.CLOSED))
 
     async def _open_and_wait(self) -> None:
         is_websocket = self.target.type is McpType.WEBSOCKET
@@ -208,9 +208,9 @@ class LiveSession:
         if self._opened.done():
             return
         if isinstance(error, UrlNotAllowed):
-            error = failure_of(McpFault.NOT_ALLOWED)
+            error = mcp_error(McpFault.NOT_ALLOWED)
         elif isinstance(error, TimeoutError):
-            error = failure_of(McpFault.NO_ANSWER)
+            error = mcp_error(McpFault.NO_ANSWER)
         self._opened.set_exception(error)
         # Nobody may be waiting any more.
         with suppress(Exception):

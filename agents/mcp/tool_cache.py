@@ -20,7 +20,7 @@ _STORED = cast(col(McpToolList.tools), Text)
 _Key = tuple[str, datetime]
 
 
-class ParsedLists:
+class ToolListCache:
     """Lists as they were parsed, those used longest ago forgotten first.
 
     A list never changes under its key: another one is of another moment.
@@ -53,8 +53,8 @@ class ParsedLists:
         return tools
 
 
-async def read(
-    session: AsyncSession, parsed: ParsedLists, listed_at: Mapping[str, datetime]
+async def read_lists(
+    session: AsyncSession, parsed: ToolListCache, listed_at: Mapping[str, datetime]
 ) -> dict[str, tuple[McpTool, ...]]:
     """The tools of lists, by the ids of their connections.
 
@@ -73,7 +73,7 @@ async def read(
     return {key: tools or () for key, tools in found.items()}
 
 
-async def bounded(
+async def fit_quota(
     session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
     """Those of a server's tools that its owner has room for beside the other servers'.

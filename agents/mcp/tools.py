@@ -44,7 +44,7 @@ class McpTool:
 _FIELDS = tuple(one.name for one in fields(McpTool))
 
 
-def kept(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
+def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
     """Those of a server's tools that are kept, without what is beyond the limits."""
     found: dict[str, McpTool] = {}
     for tool in tools:

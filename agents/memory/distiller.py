@@ -10,22 +10,22 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from sqlmodel import col, select
 
-from agents.events import Usage
-from agents.llm.base import ChatModel, Message, ModelText, ModelUsage
+from agents.events import RunUsage
+from agents.llm.base import ChatModel, ModelMessage, ModelText, TokenUsage
 from agents.llm_registry import usage
-from agents.llm_registry.selection import Models
-from agents.llm_registry.usage import Spent
+from agents.llm_registry.selection import ModelSelector
+from agents.llm_registry.usage import SpentTokens
 from agents.memory import queue, store
 from agents.memory.explicit import stated_facts
 from agents.memory.models import MemorySource
-from agents.memory.queue import Claim, Said
-from agents.memory.service import Memories
+from agents.memory.queue import DistillJob, UserUtterances
+from agents.memory.service import MemoryService
 from agents.memory.store import MemoryDraft
-from agents.memory.text import is_said_in, names_a_secret
+from agents.memory.text import is_stated_in, mentions_secret
 from agents.models import AgentRun, ChatMessage
 from agents.strategies.prompts import REPAIR, delimited
-from agents.strategies.structured_output import Unreadable, read_object
-from core.auth.users import memory_choices
+from agents.strategies.structured_output import InvalidStructuredOutput, read_object
+from core.auth.users import get_memory_choices
 from core.db.database import Database
 from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -58,7 +58,7 @@ class Distiller:
         models: find them, for each run the one that answered in it.
     """
 
-    def __init__(self, database: Database, memories: Memories, models: Models) -> None:
+    def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
         self._database = database
         self._memories = memories
         self._models = models
@@ -69,7 +69,7 @@ class Distiller:
             try:
                 is_busy = await self.work_once()
             except AgentexError as error:
-                log.warning("memory.not_distilled", code=int(error.code))
+                log.warning("memory.not_distilled", code=error.code)
                 is_busy = False
             except Exception:
                 # Whatever it is, the next round must come: nobody else does this work.
@@ -88,7 +88,7 @@ class Distiller:
             DatabaseUnavailable: the list can't be read or written.
         """
         async with self._database.reading() as session:
-            if not await queue.is_waiting(session):
+            if not await queue.has_free(session):
                 return False
         async with unit_of_work(self._database) as work:
             held = await queue.claim(work, new_id(), seconds=_LEASE_SECONDS)
@@ -98,7 +98,7 @@ class Distiller:
             # Whoever held it before died of it.
             await self._put_off(held, "attempts", ())
             return True
-        spent: list[ModelUsage] = []
+        spent: list[TokenUsage] = []
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
                 said, facts = await self._facts(held, spent)
@@ -108,25 +108,31 @@ class Distiller:
         await self._keep(held, said, facts, spent)
         return True
 
-    async def _facts(self, held: Claim, spent: list[ModelUsage]) -> tuple[Said | None, list[str]]:
+    async def _facts(
+        self, held: DistillJob, spent: list[TokenUsage]
+    ) -> tuple[UserUtterances | None, list[str]]:
         async with self._database.reading() as session:
-            said = await queue.read(session, held)
+            said = await queue.load_utterances(session, held)
             if said is None or not said.messages:
                 return said, []
             known = [row.text for row in await store.list_all(session, said.owner_id)]
             chosen = await self._models.again(session, said.owner_id, said.model)
-        return said, await distil(chosen.model, said.messages, known, spend=spent.append)
+        return said, await distill_facts(chosen.model, said.messages, known, spend=spent.append)
 
     async def _keep(
-        self, held: Claim, said: Said | None, facts: list[str], spent: Sequence[ModelUsage]
+        self,
+        held: DistillJob,
+        said: UserUtterances | None,
+        facts: list[str],
+        spent: Sequence[TokenUsage],
     ) -> None:
         kept = 0
         async with unit_of_work(self._database) as work:
             # Whoever goes on with it: what was spent was spent.
-            await count(work, held.run_key, spent)
-            if not await queue.finish(work, held) or said is None:
+            await record_usage(work, held.run_key, spent)
+            if not await queue.complete(work, held) or said is None:
                 return
-            choices = await memory_choices(work.session, said.owner_id)
+            choices = await get_memory_choices(work.session, said.owner_id)
             for fact in facts if choices.remember_after_runs else ():
                 draft = MemoryDraft(fact, MemorySource.DISTILLED, said.run_id)
                 try:
@@ -137,17 +143,17 @@ class Distiller:
                     break
         log.info("memory.distilled", run_key=held.run_key, facts=len(facts), kept=kept)
 
-    async def _put_off(self, held: Claim, why: str, spent: Sequence[ModelUsage]) -> None:
+    async def _put_off(self, held: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
         async with unit_of_work(self._database) as work:
-            await count(work, held.run_key, spent)
+            await record_usage(work, held.run_key, spent)
             if held.attempts >= _MOST_ATTEMPTS:
-                await queue.finish(work, held)
+                await queue.complete(work, held)
             else:
-                await queue.put_off(work, held, seconds=_RETRY_SECONDS * 2**held.attempts)
+                await queue.reschedule(work, held, seconds=_RETRY_SECONDS * 2**held.attempts)
         log.warning("memory.put_off", run_key=held.run_key, attempts=held.attempts, why=why)
 
 
-async def count(work: UnitOfWork, run_key: str, spent: Sequence[ModelUsage]) -> None:
+async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsage]) -> None:
     """Add tokens to those that were spent on a run before, by attempts that failed too.
 
     They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
@@ -168,13 +174,13 @@ async def count(work: UnitOfWork, run_key: str, spent: Sequence[ModelUsage]) -> 
     run.memory_prompt_tokens += prompt_tokens
     run.memory_completion_tokens += completion_tokens
     work.session.add(run)
-    await usage.count(work.session, run, Spent(prompt_tokens, completion_tokens))
-    told = Usage(run.memory_prompt_tokens, run.memory_completion_tokens)
+    await usage.record(work.session, run, SpentTokens(prompt_tokens, completion_tokens))
+    told = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
     estimated = any(one.is_estimated for one in spent)
     await _tell(work, run, replace(told, is_estimated=estimated))
 
 
-async def _tell(work: UnitOfWork, run: AgentRun, spent: Usage) -> None:
+async def _tell(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
     said = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
@@ -212,18 +218,18 @@ Answer with a JSON object alone: {{"facts": ["..."]}}, with at most {MOST_FACTS}
 there are none: {{"facts": []}}."""
 
 
-class _Facts(BaseModel):
+class _FactList(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     facts: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
 
 
-async def distil(
+async def distill_facts(
     model: ChatModel,
     messages: Sequence[str],
     known: Sequence[str],
     *,
-    spend: Callable[[ModelUsage], None],
+    spend: Callable[[TokenUsage], None],
 ) -> list[str]:
     """The facts to remember of what a person said; mostly none.
 
@@ -241,18 +247,18 @@ async def distil(
     """
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)
-        return [fact for fact in stated if not names_a_secret(fact)]
-    asked = [Message("system", _PROMPT), Message("user", _data(messages, known[:_KNOWN]))]
+        return [fact for fact in stated if not mentions_secret(fact)]
+    asked = [ModelMessage("system", _PROMPT), ModelMessage("user", _data(messages, known[:_KNOWN]))]
     for _ in range(2):
         said = await _answer(model, asked, spend)
         try:
-            facts = read_object(said, _Facts).facts
-        except Unreadable as fault:
-            asked += [Message("assistant", said)] if said else []
-            asked.append(Message("user", REPAIR.format(fault=fault)))
+            facts = read_object(said, _FactList).facts
+        except InvalidStructuredOutput as fault:
+            asked += [ModelMessage("assistant", said)] if said else []
+            asked.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue
-        fitting = [one for one in facts if len(one) <= _LONGEST_FACT and not names_a_secret(one)]
-        return [fact for fact in fitting if is_said_in(fact, messages)][:MOST_FACTS]
+        fitting = [one for one in facts if len(one) <= _LONGEST_FACT and not mentions_secret(one)]
+        return [fact for fact in fitting if is_stated_in(fact, messages)][:MOST_FACTS]
     return []
 
 
@@ -271,7 +277,7 @@ def _data(messages: Sequence[str], known: Sequence[str]) -> str:
 
 
 async def _answer(
-    model: ChatModel, messages: Sequence[Message], spend: Callable[[ModelUsage], None]
+    model: ChatModel, messages: Sequence[ModelMessage], spend: Callable[[TokenUsage], None]
 ) -> str:
     said: list[str] = []
     left = _LONGEST_ANSWER
@@ -281,7 +287,7 @@ async def _answer(
                 case ModelText(delta):
                     said.append(delta)
                     left -= len(delta)
-                case ModelUsage():
+                case TokenUsage():
                     spend(event)
                 case _:
                     pass

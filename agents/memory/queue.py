@@ -11,9 +11,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.selection import ModelRef
 from agents.memory.models import Distillation
 from agents.models import AgentRun, ChatMessage, RunStatus
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
-from core.auth.users import memory_choices
+from core.auth.users import get_memory_choices
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import AccountDisabled, InvalidToken
@@ -21,7 +21,7 @@ from core.json_access import as_list, as_object
 
 
 @dataclass(frozen=True)
-class Claim:
+class DistillJob:
     """A run to look through, held until the lease ends.
 
     Args:
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Said:
+class UserUtterances:
     """What the owner of a run said in it.
 
     Args:
@@ -52,24 +52,24 @@ class Said:
     model: ModelRef
 
 
-async def put(session: AsyncSession, run: AgentRun) -> None:
+async def enqueue(session: AsyncSession, run: AgentRun) -> None:
     """Let a run be looked through, in the transaction that ends it, if its owner wants that."""
     if run.status != RunStatus.COMPLETED.value:
         return
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return
     if await session.get(Distillation, run.id) is None:
         session.add(Distillation(run_key=run.id))
 
 
-async def is_waiting(session: AsyncSession) -> bool:
+async def has_free(session: AsyncSession) -> bool:
     """Whether there is a run that nobody holds: asked often, so without a lock."""
     now = await database_now(session)
     free = select(Distillation.run_key).where(col(Distillation.lease_until) <= now).limit(1)
     return (await session.exec(free)).first() is not None
 
 
-async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | None:
+async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob | None:
     """Take the next run that nobody holds.
 
     Args:
@@ -94,10 +94,10 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | Non
     row.lease_owner, row.lease_until = holder, now + timedelta(seconds=seconds)
     row.attempts += 1
     work.session.add(row)
-    return Claim(row.run_key, holder, row.attempts)
+    return DistillJob(row.run_key, holder, row.attempts)
 
 
-async def read(session: AsyncSession, held: Claim) -> Said | None:
+async def load_utterances(session: AsyncSession, held: DistillJob) -> UserUtterances | None:
     """What the owner said; None when the run is gone or nothing may be remembered of it.
 
     That is so where its owner has changed their mind, or they or the run lack the permission.
@@ -118,14 +118,14 @@ async def read(session: AsyncSession, held: Claim) -> Said | None:
         last = asked.order_by(col(ChatMessage.position).desc()).limit(1)
         messages = (await session.exec(last)).all()
     model = ModelRef(run.model_id, run.model)
-    return Said(run.owner_id, run.run_id, tuple(messages), model)
+    return UserUtterances(run.owner_id, run.run_id, tuple(messages), model)
 
 
 async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return False
     try:
-        owner = await principal_of_user(session, run.owner_id)
+        owner = await principal_for_user(session, run.owner_id)
     except (AccountDisabled, InvalidToken):
         return False
     lacking = [*owner.lacking, *_lacking(run)]
@@ -141,7 +141,7 @@ def _lacking(run: AgentRun) -> list[JsonValue]:
     return as_list(as_object(run.request.get("input")).get("lacking"))
 
 
-async def finish(work: UnitOfWork, held: Claim) -> bool:
+async def complete(work: UnitOfWork, held: DistillJob) -> bool:
     """Take a run off the list, with what came of it in the same transaction.
 
     Returns:
@@ -151,14 +151,14 @@ async def finish(work: UnitOfWork, held: Claim) -> bool:
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def put_off(work: UnitOfWork, held: Claim, *, seconds: float) -> None:
+async def reschedule(work: UnitOfWork, held: DistillJob, *, seconds: float) -> None:
     """Leave a run for later."""
     until = await database_now(work.session) + timedelta(seconds=seconds)
     statement = update(Distillation).where(*_is_held(held))
     await work.session.exec(statement.values(lease_owner=None, lease_until=until))
 
 
-def _is_held(held: Claim) -> tuple[ColumnElement[bool], ...]:
+def _is_held(held: DistillJob) -> tuple[ColumnElement[bool], ...]:
     return (
         col(Distillation.run_key) == held.run_key,
         col(Distillation.lease_owner) == held.holder,

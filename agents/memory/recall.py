@@ -23,7 +23,7 @@ from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
-from kb_service.text.term_hashes import terms_of
+from kb_service.text.term_hashes import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
@@ -43,7 +43,7 @@ class RankedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class DenseLeg:
+class DenseScores:
     """What the encoder says of some memories.
 
     Attributes:
@@ -58,7 +58,7 @@ class DenseLeg:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leg:
+class _HitList:
     ids: list[str]
     scores: list[float]
 
@@ -78,7 +78,9 @@ def cosines(question: Vectors, vectors: Vectors) -> list[float]:
     return [float(value) for value in vectors @ question[0]]
 
 
-def rank(question: str, memories: Sequence[Memory], dense: DenseLeg | None) -> list[RankedMemory]:
+def rank(
+    question: str, memories: Sequence[Memory], dense: DenseScores | None
+) -> list[RankedMemory]:
     """The memories that have to do with a question, best first; ties keep their order.
 
     Terms and vectors are fused and reranked as those of passages are; the dense leg counts as far
@@ -90,18 +92,18 @@ def rank(question: str, memories: Sequence[Memory], dense: DenseLeg | None) -> l
         dense: None where there is no encoder to be had.
     """
     weight = dense_weight(question, dense.languages) if dense is not None else 0.0
-    related = _Leg([], [])
+    related = _HitList([], [])
     if dense is not None and weight > 0:
         pairs = zip(dense.ids, dense.cosines, strict=True)
-        related = _Leg.of(pair for pair in pairs if pair[1] >= _RELATED)
+        related = _HitList.of(pair for pair in pairs if pair[1] >= _RELATED)
     fusion = fuse(related, _lexical(question, memories), weight=weight, depth=len(memories) + 1)
     texts = {memory.id: memory for memory in memories}
-    features = {id_: terms_of(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
+    features = {id_: compute_terms(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
     ranked = rerank(question, fusion, features)
     return [RankedMemory(texts[hit.id], hit.score) for hit in ranked]
 
 
-def _lexical(question: str, memories: Sequence[Memory]) -> _Leg:
+def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
     """BM25 as the index does it, with the rarity of terms among these memories."""
     wanted = encode_query(question).indices
     weights = [_weights(memory.text) for memory in memories]
@@ -112,7 +114,7 @@ def _lexical(question: str, memories: Sequence[Memory]) -> _Leg:
     }
     scores = [sum(one.get(term, 0.0) * rare for term, rare in rarity.items()) for one in weights]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
-    return _Leg.of(pair for pair in pairs if pair[1] > 0)
+    return _HitList.of(pair for pair in pairs if pair[1] > 0)
 
 
 # Analysing a text takes longer than all else; a person's next question finds it done.
@@ -131,7 +133,7 @@ _MADE_AT_ONCE = 64
 _STORED = np.dtype("<f4")
 
 
-class Recaller:
+class MemorySearcher:
     """Searches memories by their terms and by an encoder's vectors.
 
     Args:
@@ -160,7 +162,7 @@ class Recaller:
         dense = await self._dense(question, memories)
         return await to_thread.run_sync(rank, question, memories, dense)
 
-    async def _dense(self, question: str, memories: Sequence[Memory]) -> DenseLeg | None:
+    async def _dense(self, question: str, memories: Sequence[Memory]) -> DenseScores | None:
         asked: Vectors | None = None
         made: list[Memory] = []
         try:
@@ -173,7 +175,7 @@ class Recaller:
             return None
         await self._store_vectors(made)
         ready = [memory for memory in memories if self._has_vector(memory)]
-        return DenseLeg(
+        return DenseScores(
             [memory.id for memory in ready],
             cosines(asked, self._stacked(ready)) if ready else [],
             self._encoder.languages,

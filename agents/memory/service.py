@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from agents.llm.extractive.model import standalone_question
 from agents.memory import store
 from agents.memory.models import Memory, MemorySource
-from agents.memory.recall import RankedMemory, Recaller
-from agents.memory.store import MemoryDraft, Saved
-from agents.memory.text import is_said_in, names_a_secret
+from agents.memory.recall import MemorySearcher, RankedMemory
+from agents.memory.store import MemoryDraft, SavedMemory
+from agents.memory.text import is_stated_in, mentions_secret
 from agents.run_request import ContextItem
 from agents.tools.memory_port import (
-    Kept,
     LongTermMemory,
-    NamesASecret,
-    NotTheUsersWords,
-    Recollection,
+    MemoryHit,
+    NotStatedByUser,
+    SaveResult,
+    SecretInMemory,
 )
-from core.auth.users import MemoryChoices, memory_choices
+from core.auth.users import MemoryChoices, get_memory_choices
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
@@ -46,7 +46,7 @@ class RunMemory:
     context: tuple[ContextItem, ...] = ()
 
 
-class Memories:
+class MemoryService:
     """The memories of everybody, each for their owner only.
 
     Args:
@@ -57,10 +57,10 @@ class Memories:
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
         self._database = database
-        self._recaller = Recaller(database, encoder)
+        self._recaller = MemorySearcher(database, encoder)
         self._most = most
 
-    async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> Saved:
+    async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
         """Remember something in the caller's transaction; see ``store.save``.
 
         Raises:
@@ -100,14 +100,14 @@ class Memories:
         try:
             if choices is None:
                 async with self._database.reading() as session:
-                    choices = await memory_choices(session, owner_id)
+                    choices = await get_memory_choices(session, owner_id)
             if not choices.use:
                 return RunMemory()
             rows: Sequence[Memory] = ()
             if not is_offline:
                 async with self._database.reading() as session:
                     rows = await store.list_all(session, owner_id)
-            tools = _OwnMemory(self, owner_id, run_id, said)
+            tools = _RunOwnerMemory(self, owner_id, run_id, said)
             return RunMemory(tools, await self._context(said, rows))
         # The edge of the run: it is begun already and must be driven, whatever fails here.
         except Exception as error:
@@ -129,36 +129,38 @@ class Memories:
         told = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
         return (ContextItem(_ABOUT, "\n".join(told)),)
 
-    async def keep(self, owner_id: str, draft: MemoryDraft) -> Saved:
+    async def keep(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
         """Remember something in a transaction of its own; raises as ``save`` does."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
 
 
-class _OwnMemory:
+class _RunOwnerMemory:
     """The memories of a run's owner, as its tools reach them (a ``LongTermMemory``)."""
 
-    def __init__(self, memories: Memories, owner_id: str, run_id: str, said: Sequence[str]) -> None:
+    def __init__(
+        self, memories: MemoryService, owner_id: str, run_id: str, said: Sequence[str]
+    ) -> None:
         self._memories = memories
         self._owner_id = owner_id
         self._run_id = run_id
         self._said = said
 
-    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+    async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         """What has to do with something, best first."""
         found = await self._memories.search(self._owner_id, about)
         rows = [one.memory for one in found[:most]]
-        return tuple(Recollection(row.text, row.source, row.updated_at) for row in rows)
+        return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
-    async def save(self, text: str) -> Kept:
+    async def save(self, text: str) -> SaveResult:
         """Remember a fact that the user stated in this conversation."""
-        if not is_said_in(text, self._said):
-            raise NotTheUsersWords
-        if names_a_secret(text):
-            raise NamesASecret
+        if not is_stated_in(text, self._said):
+            raise NotStatedByUser
+        if mentions_secret(text):
+            raise SecretInMemory
         draft = MemoryDraft(text, MemorySource.AGENT, self._run_id)
         saved = await self._memories.keep(self._owner_id, draft)
-        return Kept(saved.row.id, saved.is_new)
+        return SaveResult(saved.row.id, saved.is_new)
 
 
 def _shortened(text: str) -> str:

@@ -9,9 +9,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.memory.models import Distillation, Memory, MemorySource
-from agents.memory.text import clean, digest_of
+from agents.memory.text import clean, text_digest
 from agents.models import AgentRun
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import MemoryNotFound
@@ -37,7 +37,7 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedMemory:
     """The memory of a text, and whether it was not there before."""
 
     row: Memory
@@ -52,7 +52,7 @@ class MemoryListing:
     total: int
 
 
-async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> Saved:
+async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> SavedMemory:
     """Remember something; what the owner has already stays as it is.
 
     Args:
@@ -66,12 +66,12 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
         MemoryFull: the owner has as many as are kept.
     """
     text = clean(draft.text)
-    digest = digest_of(text)
+    digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
     await take_turn(work.session, owner_id)
     known = await _of_digest(work.session, owner_id, digest)
     if known is not None:
-        return Saved(known, is_new=False)
+        return SavedMemory(known, is_new=False)
     if await count(work.session, owner_id) >= most:
         raise MemoryFull(limit=most)
     row = Memory(
@@ -83,7 +83,7 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     )
     work.session.add(row)
     await work.session.flush()
-    return Saved(row, is_new=True)
+    return SavedMemory(row, is_new=True)
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
@@ -105,11 +105,11 @@ async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
     return found
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> MemoryListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> MemoryListing:
     """One page of an owner's memories."""
     columns = {"updated_at": col(Memory.updated_at), "created_at": col(Memory.created_at)}
     mine = select(Memory).where(col(Memory.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(Memory.id))
+    query = paginate(mine, page, columns=columns, tie=col(Memory.id))
     return MemoryListing((await session.exec(query)).all(), await count(session, owner_id))
 
 
@@ -123,7 +123,7 @@ async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
     return (await session.exec(query)).all()
 
 
-async def change(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
+async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
     """Put another text in place of a memory's; from then on it is the user's own.
 
     Raises:
@@ -134,7 +134,7 @@ async def change(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, memory_id)
     cleaned = clean(text)
-    digest = digest_of(cleaned)
+    digest = text_digest(cleaned)
     twin = await _of_digest(work.session, owner_id, digest)
     if twin is not None and twin.id != row.id:
         raise Conflict(field="text", reason="another memory says this", memory_id=twin.id)

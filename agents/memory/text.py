@@ -48,7 +48,7 @@ def _is_visible(character: str) -> bool:
     return character in _KEPT or unicodedata.category(character) not in _INVISIBLE
 
 
-def digest_of(text: str) -> str:
+def text_digest(text: str) -> str:
     """What two memories that say the same share, whatever their case, width and spacing."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     spaced = " ".join(folded.split())
@@ -57,12 +57,12 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
-def names_a_secret(text: str) -> bool:
+def mentions_secret(text: str) -> bool:
     """Whether a text speaks of a password or a key: nothing that is noted without being asked."""
     return _SECRET.search(text) is not None
 
 
-def is_said_in(text: str, said: Sequence[str]) -> bool:
+def is_stated_in(text: str, said: Sequence[str]) -> bool:
     """Whether a fact is made of words that somebody said: at least half of them.
 
     It keeps a document that was read in between from writing memories of its own; a fact said

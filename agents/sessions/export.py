@@ -20,7 +20,7 @@ from kb_service.text.tokenizer import is_cjk_dominant
 
 
 @dataclass(frozen=True)
-class _Words:
+class _ExportTexts:
     """What stands between what was said, in one language."""
 
     untitled: str
@@ -38,7 +38,7 @@ class _Words:
     stopped: str
 
 
-_ENGLISH = _Words(
+_ENGLISH = _ExportTexts(
     untitled="Untitled session",
     session="Session",
     created="Created",
@@ -53,7 +53,7 @@ _ENGLISH = _Words(
     output="Output",
     stopped="Stopped before it was complete.",
 )
-_CHINESE = _Words(
+_CHINESE = _ExportTexts(
     untitled="未命名会话",
     session="会话",
     created="创建时间",
@@ -70,7 +70,7 @@ _CHINESE = _Words(
 )
 
 
-class SessionMarkdown:
+class MarkdownExporter:
     """Writes one session in the language of its title.
 
     Nothing that was said, found or called has an effect in the file: no HTML of it runs, no

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from agents.models import ChatMessage, ChatSession
-from core.text.graphemes import boundary
+from core.text.graphemes import grapheme_boundary
 
 _BEFORE = 40
 _EXCERPT = 160
@@ -19,7 +19,7 @@ _Query = Select[ChatSession, Any, int]
 
 
 @dataclass(frozen=True)
-class Match:
+class MessageMatch:
     """The newest message of a session that has the words.
 
     Attributes:
@@ -34,7 +34,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Found:
+class SessionSearchResult:
     """One page of the sessions that have some words, and how many there are in all.
 
     ``matches`` says where, by ``ChatSession.id``; none where only a title has them.
@@ -42,15 +42,15 @@ class Found:
 
     rows: Sequence[ChatSession]
     total: int
-    matches: Mapping[str, Match]
+    matches: Mapping[str, MessageMatch]
 
 
-async def find_sessions(
+async def search_sessions(
     session: AsyncSession,
     conditions: Sequence[ColumnElement[bool]],
     words: str,
     arranged: Callable[[_Query], _Query],
-) -> Found:
+) -> SessionSearchResult:
     """The sessions of an owner that have the words in their title or in one of their messages.
 
     They are looked for as they stand, also within longer words, so that Chinese needs no
@@ -79,7 +79,7 @@ async def find_sessions(
     found = (await session.exec(arranged(query))).all()
     places = {row.id: place for row, place, _ in found if place is not None}
     matches = await _matches(session, places, words)
-    return Found([row for row, *_ in found], found[0][2] if found else 0, matches)
+    return SessionSearchResult([row for row, *_ in found], found[0][2] if found else 0, matches)
 
 
 def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
@@ -88,13 +88,15 @@ def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
 
 async def _matches(
     session: AsyncSession, places: Mapping[str, int], words: str
-) -> Mapping[str, Match]:
+) -> Mapping[str, MessageMatch]:
     if not places:
         return {}
     place = tuple_(col(ChatMessage.session_id), col(ChatMessage.position))
     query = select(ChatMessage).where(place.in_(list(places.items())))
     return {
-        message.session_id: Match(message.message_id, message.role, excerpt(message.content, words))
+        message.session_id: MessageMatch(
+            message.message_id, message.role, excerpt(message.content, words)
+        )
         for message in (await session.exec(query)).all()
     }
 
@@ -109,7 +111,7 @@ def excerpt(text: str, words: str) -> str:
     # Lower case may be longer than the text itself (İ): the place is one of the text then, too.
     lowered = text.lower()
     place = lowered.find(words.lower()) if len(lowered) == len(text) else text.find(words)
-    start = boundary(text, max(0, place - _BEFORE))
-    end = boundary(text, start + _EXCERPT + len(words)) or len(text)
+    start = grapheme_boundary(text, max(0, place - _BEFORE))
+    end = grapheme_boundary(text, start + _EXCERPT + len(words)) or len(text)
     inner = " ".join(text[start:end].split())
     return f"{'…' if start else ''}{inner}{'…' if end < len(text) else ''}"

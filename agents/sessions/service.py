@@ -11,15 +11,15 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import AgentRun, ChatMessage, ChatSession
-from agents.sessions.search import Match, find_sessions
+from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.principal import Principal
-from core.db.pagination import Page, QueryT, paged
+from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SessionNotFound
 from core.errors.conflicts import SessionsFull, ThreadBusy
 from core.errors.requests import InvalidRequest
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from kb_service.documents.quota import take_turn
 from kb_service.models import Attachment
 from kb_service.retrieval import retrieval_log
@@ -41,7 +41,7 @@ class SessionListing:
 
     items: Sequence[ChatSession]
     total: int
-    matches: Mapping[str, Match] = field(default_factory=dict[str, Match])
+    matches: Mapping[str, MessageMatch] = field(default_factory=dict[str, MessageMatch])
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 async def list_sessions(
     session: AsyncSession,
     principal: Principal,
-    page: Page,
+    page: PageRequest,
     *,
     is_archived: bool | None,
     search: str = "",
@@ -113,27 +113,27 @@ async def list_sessions(
 
 
 async def _found(
-    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: Page
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
-    found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
+    found = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
     total = found.total
     if not found.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
         total = (
-            await find_sessions(session, conditions, words, lambda query: _paged(query, first))
+            await search_sessions(session, conditions, words, lambda query: _paged(query, first))
         ).total
     return SessionListing(found.rows, total, found.matches)
 
 
-def _paged(query: QueryT, page: Page) -> QueryT:
+def _paged(query: QueryT, page: PageRequest) -> QueryT:
     columns = {
         "updated_at": col(ChatSession.updated_at),
         "created_at": col(ChatSession.created_at),
         "last_message_at": col(ChatSession.last_message_at),
         "title": col(ChatSession.title),
     }
-    return paged(query, page, columns=columns, tie=col(ChatSession.id))
+    return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
 async def change(
@@ -240,10 +240,10 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
     return (await session.exec(query)).first() or ""
 
 
-def title_of(question: str) -> str:
+def make_title(question: str) -> str:
     """A title made of the first words of a question; empty where it has none that can be seen."""
     seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
-    return shortened(" ".join(seen.split()), TITLE_LENGTH)
+    return shorten(" ".join(seen.split()), TITLE_LENGTH)
 
 
 def _is_unseen(sign: str) -> bool:
@@ -251,7 +251,7 @@ def _is_unseen(sign: str) -> bool:
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
 
 
-async def check_room(session: AsyncSession, owner_id: str, *, most: int) -> None:
+async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
     """Pass where one more session fits; who asks at the same moment waits for this transaction.
 
     Args:

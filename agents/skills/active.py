@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
-from agents.skills.strict_steps import Stage, is_named, told_stage
+from agents.skills.strict_steps import StrictStep, names_tool, render_step
 from skills.store.summary import SkillCard
 
 
@@ -25,7 +25,7 @@ class SkillVersionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOfOwner:
+class RunTask:
     """A task of runs (``AgentRun.task_id``), and the account whose it is."""
 
     id: str
@@ -60,14 +60,14 @@ class ActiveSkill:
     steps: tuple[str, ...]
     tokens: int
     chosen: bool
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[StrictStep, ...] = ()
 
 
 _ACTIVE = TypeAdapter(ActiveSkill)
 
 
 @dataclass(slots=True)
-class Working:
+class LoadedSkill:
     """An active skill with the call that loaded it, and what that gave.
 
     Attributes:
@@ -106,8 +106,8 @@ class Working:
         stages = self.skill.stages
         if not stages or not self.done:
             return self.content
-        now = "All steps are done." if self.current is None else told_stage(stages, self.current)
-        return self.content.removesuffix(told_stage(stages, 1)) + now
+        now = "All steps are done." if self.current is None else render_step(stages, self.current)
+        return self.content.removesuffix(render_step(stages, 1)) + now
 
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
@@ -121,23 +121,23 @@ def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tupl
     if one is None or other is None:
         return other if one is None else one
     named = (
-        *(tool for tool in one if is_named(other, tool)),
-        *(t for t in other if is_named(one, t)),
+        *(tool for tool in one if names_tool(other, tool)),
+        *(t for t in other if names_tool(one, t)),
     )
     return tuple(dict.fromkeys(named))
 
 
-def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
+def dump_skill(skill: ActiveSkill) -> dict[str, JsonValue]:
     """A skill as notes keep it."""
     return _ACTIVE.dump_python(skill, mode="json")
 
 
-def held_skill(skill: ActiveSkill) -> ActiveSkill:
+def pending_skill(skill: ActiveSkill) -> ActiveSkill:
     """A skill that waits to be loaded: it restricts tools and has no steps to show."""
     return replace(_at_stage(skill, 1), steps=(), stages=())
 
 
-def read_note(note: JsonValue) -> ActiveSkill:
+def load_skill(note: JsonValue) -> ActiveSkill:
     """The skill of a note.
 
     Raises:
@@ -146,7 +146,7 @@ def read_note(note: JsonValue) -> ActiveSkill:
     return _ACTIVE.validate_python(note)
 
 
-def as_state(one: Working) -> JsonValue:
+def to_state(one: LoadedSkill) -> JsonValue:
     """A skill with its steps, as shared state tells of it."""
     steps: list[JsonValue] = []
     is_current = False

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from agents.run_request import PinnedSkill, RunRequest
-from agents.skills.active import OfferedSkill, SkillVersionRef, TaskOfOwner
-from agents.skills.impressions import OfferCounter
-from agents.skills.loader import OwnersSkills
-from agents.skills.run_skills import Means, SkillShelf
+from agents.skills.active import OfferedSkill, RunTask, SkillVersionRef
+from agents.skills.impressions import ImpressionCounter
+from agents.skills.loader import OwnerSkillLoader
+from agents.skills.run_skills import RunSkills, SkillResources
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors.server import EngineUnavailable
@@ -23,7 +23,7 @@ MOST_LISTED = 30
 _KEPT_SELECTORS = 64
 
 
-class SkillUse:
+class RunSkillsFactory:
     """Gives runs their skills.
 
     Args:
@@ -35,20 +35,20 @@ class SkillUse:
     """
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
-        self.offers = OfferCounter(database)
+        self.offers = ImpressionCounter(database)
         self._database = database
         self._encoder = encoder
         self._selectors: dict[tuple[tuple[str, str], ...], SkillSelector] = {}
 
     async def shelf(
         self,
-        task: TaskOfOwner,
+        task: RunTask,
         request: RunRequest,
-        cards: Sequence[catalog.CatalogueCard] | None = None,
+        cards: Sequence[catalog.CatalogCard] | None = None,
         *,
         had_skills: bool = False,
         context_window: int,
-    ) -> SkillShelf | None:
+    ) -> RunSkills | None:
         """The skills of a run.
 
         Args:
@@ -70,10 +70,10 @@ class SkillUse:
         # What the run began with or did has to be gone through again, whoever may use it now.
         if not cards and not request.skills and not had_skills:
             return None
-        library = OwnersSkills(self._database, task, offers)
-        offered = list(keyed(cards, owner_id).values())
+        library = OwnerSkillLoader(self._database, task, offers)
+        offered = list(assign_keys(cards, owner_id).values())
         budget = index_budget(context_window)
-        return SkillShelf(
+        return RunSkills(
             await self._means(offered, request.question, library, budget),
             offered,
             _chosen(request.skills, offered),
@@ -84,11 +84,11 @@ class SkillUse:
     async def trial_shelf(
         self,
         owner_id: str,
-        cards: Sequence[catalog.CatalogueCard],
+        cards: Sequence[catalog.CatalogCard],
         question: str,
         *,
         context_window: int,
-    ) -> SkillShelf:
+    ) -> RunSkills:
         """The skills of a run that is only tried out: nothing of it is counted.
 
         Args:
@@ -97,22 +97,20 @@ class SkillUse:
             question: what the run would be asked.
             context_window: tokens that the model reads at once.
         """
-        library = OwnersSkills(self._database, TaskOfOwner("", owner_id))
-        offered = list(keyed(cards, owner_id).values())
+        library = OwnerSkillLoader(self._database, RunTask("", owner_id))
+        offered = list(assign_keys(cards, owner_id).values())
         means = await self._means(offered, question, library, index_budget(context_window))
-        return SkillShelf(means, offered)
+        return RunSkills(means, offered)
 
-    async def _readable(
-        self, owner_id: str, request: RunRequest
-    ) -> Sequence[catalog.CatalogueCard]:
+    async def _readable(self, owner_id: str, request: RunRequest) -> Sequence[catalog.CatalogCard]:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.readable(session, Person(owner_id))
+            return await catalog.list_readable(session, Person(owner_id))
 
     async def _means(
-        self, offered: Sequence[OfferedSkill], question: str, library: OwnersSkills, budget: int
-    ) -> Means:
+        self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
+    ) -> SkillResources:
         try:
             selector = await self._selector(offered)
         except EngineUnavailable:
@@ -121,7 +119,7 @@ class SkillUse:
         ranked = await selector.rank_anyway(question) if len(offered) > MOST_LISTED else ()
         cards = [one.card for one in ranked or offered]
         listed = write_index(cards, budget, most=MOST_LISTED) if cards else _NOTHING
-        return Means(library, selector, listed)
+        return SkillResources(library, selector, listed)
 
     async def _selector(self, offered: Sequence[OfferedSkill]) -> SkillSelector:
         """The selector of these skills; their texts are encoded once while they stay as they are."""
@@ -140,7 +138,7 @@ class SkillUse:
 _NOTHING = IndexBlock("", (), 0)
 
 
-def keyed(cards: Sequence[catalog.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
+def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str, OfferedSkill]:
     """The skills under the keys by which models and people name them in runs.
 
     A key is the slug; of several of one slug the reader's own has it, else that of the first owner

@@ -9,14 +9,14 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from skills.store.usage import Use, count_uses
+from skills.store.usage import UsageKind, count_uses
 
 log = get_logger(__name__)
 
 _PAUSE_SECONDS = 1.0
 
 
-class OfferCounter:
+class ImpressionCounter:
     """Keeps beginning runs from waiting for counters that all of them add to.
 
     What a killed process had not written down is lost: these are statistics.
@@ -48,13 +48,13 @@ class OfferCounter:
         counts, self._counts = self._counts, Counter()
         try:
             async with unit_of_work(self._database) as work:
-                await count_uses(work, Use.OFFERED, counts)
+                await count_uses(work, UsageKind.OFFERED, counts)
         except (AgentexError, asyncio.CancelledError) as error:
             # They are added to what comes until then.
             self._counts.update(counts)
             if isinstance(error, asyncio.CancelledError):
                 raise
-            log.warning("skill_offers.not_written", code=int(error.code))
+            log.warning("skill_offers.not_written", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("skill_offers.crashed")

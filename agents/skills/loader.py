@@ -8,11 +8,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import RunSkill
-from agents.skills.active import SkillVersionRef, TaskOfOwner
-from agents.skills.impressions import OfferCounter
+from agents.skills.active import RunTask, SkillVersionRef
+from agents.skills.impressions import ImpressionCounter
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
-from core.auth.authentication import principal_of_user
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -22,14 +22,14 @@ from core.logging import get_logger
 from kb_service.visibility import Person
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
-from skills.store.usage import Use, count_uses
+from skills.store.usage import UsageKind, count_uses
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 log = get_logger(__name__)
 
 
-class SkillLibrary(Protocol):
+class SkillLoader(Protocol):
     """What a run may read of skills, and where its use of them is counted."""
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
@@ -67,7 +67,7 @@ class SkillLibrary(Protocol):
         ...
 
 
-class OwnersSkills:
+class OwnerSkillLoader:
     """The library of a run's owner in the database.
 
     Args:
@@ -77,7 +77,7 @@ class OwnersSkills:
     """
 
     def __init__(
-        self, database: Database, task: TaskOfOwner, offers: OfferCounter | None = None
+        self, database: Database, task: RunTask, offers: ImpressionCounter | None = None
     ) -> None:
         self._database = database
         self._owner_id = task.owner_id
@@ -85,20 +85,20 @@ class OwnersSkills:
         self._offers = offers
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, Person(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
             reader = Person(self._owner_id)
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
-        owner = await principal_of_user(session, self._owner_id)
+        owner = await principal_for_user(session, self._owner_id)
         owner.require(Permission.SKILL_VIEW)
         return owner
 
@@ -112,7 +112,7 @@ class OwnersSkills:
         try:
             async with unit_of_work(self._database) as work:
                 if await self._add(work, skill, key, chosen=chosen):
-                    await count_uses(work, Use.LOADED, {(skill.id, skill.version): 1})
+                    await count_uses(work, UsageKind.LOADED, {(skill.id, skill.version): 1})
         except IntegrityError:
             # Deleted at this moment: the run goes on with what it was given.
             log.info("skill.gone", skill_id=skill.id)
@@ -135,23 +135,23 @@ class OwnersSkills:
 
     async def completed(self, skill: SkillVersionRef) -> None:
         """Count that the last step was reported done."""
-        await self._count(Use.COMPLETED, [skill])
+        await self._count(UsageKind.COMPLETED, [skill])
 
     async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         """Count and audit that a tool was refused because these do not allow it."""
-        await self._count(Use.DENIED, skills)
+        await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:
-            owner = await principal_of_user(work.session, self._owner_id)
+            owner = await principal_for_user(work.session, self._owner_id)
             for skill in skills:
-                note(
+                audit(
                     work.session,
                     AuditAction.SKILL_TOOL_DENIED,
-                    Target("skill", skill.id),
+                    AuditTarget("skill", skill.id),
                     actor=Actor(owner.user_id, owner.username),
                     details={"tool": tool, "version": skill.version, "task_id": self._task_id},
                 )
 
-    async def _count(self, use: Use, skills: Sequence[SkillVersionRef]) -> None:
+    async def _count(self, use: UsageKind, skills: Sequence[SkillVersionRef]) -> None:
         if not skills:
             return
         counts = {(one.id, one.version): 1 for one in skills}

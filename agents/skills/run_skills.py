@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.llm.base import Message, ToolCall
-from agents.skills.active import ActiveSkill, OfferedSkill, Working, as_state, dumped, read_note
-from agents.skills.loader import SkillLibrary
-from agents.skills.strict_steps import is_named
+from agents.llm.base import ModelMessage, ToolCall
+from agents.skills.active import (
+    ActiveSkill,
+    LoadedSkill,
+    OfferedSkill,
+    dump_skill,
+    load_skill,
+    to_state,
+)
+from agents.skills.loader import SkillLoader
+from agents.skills.strict_steps import names_tool
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
@@ -32,7 +39,7 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class SkillResources:
     """What a run's skills are found and opened with.
 
     Attributes:
@@ -40,12 +47,12 @@ class Means:
         index: The text for the system prompt.
     """
 
-    library: SkillLibrary
+    library: SkillLoader
     selector: SkillSelector
     index: IndexBlock
 
 
-class SkillShelf:
+class RunSkills:
     """The skills of one run; the journal of the run keeps what happens here, in notes.
 
     Args:
@@ -58,7 +65,7 @@ class SkillShelf:
 
     def __init__(
         self,
-        means: Means,
+        means: SkillResources,
         offered: Sequence[OfferedSkill],
         chosen: Sequence[OfferedSkill] = (),
         inputs: Mapping[str, JsonValue] | None = None,
@@ -73,7 +80,7 @@ class SkillShelf:
         self._is_begun = not self.chosen
         self._selector = means.selector
         self._offered = {one.key: one for one in [*offered, *chosen]}
-        self._working: dict[str, Working] = {}
+        self._working: dict[str, LoadedSkill] = {}
         self._held: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
         self._shown: JsonValue = None
@@ -101,7 +108,7 @@ class SkillShelf:
 
     def alike(self, name: str) -> list[str]:
         """Keys that may have been meant."""
-        return alike_of(name.lower(), self.keys)
+        return close_names(name.lower(), self.keys)
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
         """The offered skills that fit a request, best first; by words alone without an encoder."""
@@ -138,7 +145,7 @@ class SkillShelf:
 
     def hold(self, call_id: str, skill: JsonValue) -> None:
         """Keep tools to a skill already while a person is asked for what it needs."""
-        held = read_note(skill)
+        held = load_skill(skill)
         self._held[call_id] = held
         self.pin(held)
 
@@ -148,7 +155,7 @@ class SkillShelf:
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
         """Say that a call loads a skill; it counts once the call's result is written down."""
-        self._notes[call_id] = {"loaded": dumped(skill)}
+        self._notes[call_id] = {"loaded": dump_skill(skill)}
 
     def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
         """Say that a call reports a step done."""
@@ -163,9 +170,9 @@ class SkillShelf:
         """Let a note count, now or when the run is taken up."""
         about = as_object(note)
         if "loaded" in about:
-            skill = read_note(about["loaded"])
+            skill = load_skill(about["loaded"])
             self.pin(skill)
-            self._working[skill.ref.id] = Working(skill, call, content)
+            self._working[skill.ref.id] = LoadedSkill(skill, call, content)
         if "step" in about:
             step = as_object(about["step"])
             working, index = self._working.get(str(step["id"])), step["index"]
@@ -229,10 +236,10 @@ class SkillShelf:
 
     def _allows(self, tool: str) -> bool:
         active = self._counting(self._in_force)
-        is_allowed = not active or any(is_named(one.tools or (), tool) for one in active)
+        is_allowed = not active or any(names_tool(one.tools or (), tool) for one in active)
         # What may never be loaded gives nothing that those that are loaded do not.
         return is_allowed and all(
-            is_named(one.tools or (), tool) for one in self._counting(self._held.values())
+            names_tool(one.tools or (), tool) for one in self._counting(self._held.values())
         )
 
     def told_index(self) -> str:
@@ -247,7 +254,7 @@ class SkillShelf:
         """Count and audit that a tool was refused."""
         await self.library.denied([one.ref for one in self.restricting], tool)
 
-    def exchange_for(self, messages: Sequence[Message]) -> list[Message]:
+    def exchange_for(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with every active skill in them, behind the last question where it is absent.
 
         A skill's text stands on the level of a tool's result, never above the system's message.
@@ -260,10 +267,10 @@ class SkillShelf:
         )
         if not missing or last is None:
             return list(messages)
-        added: list[Message] = []
+        added: list[ModelMessage] = []
         for one in missing:
-            added.append(Message("assistant", tool_calls=(one.call,)))
-            added.append(Message("tool", one.told, tool_call_id=one.call.id))
+            added.append(ModelMessage("assistant", tool_calls=(one.call,)))
+            added.append(ModelMessage("tool", one.told, tool_call_id=one.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def news(self, *, anew: bool = False) -> JsonValue:
@@ -272,13 +279,13 @@ class SkillShelf:
         Args:
             anew: whether nobody has been shown them yet.
         """
-        shown: JsonValue = [as_state(one) for one in self._working.values()]
+        shown: JsonValue = [to_state(one) for one in self._working.values()]
         if not shown or (shown == self._shown and not anew):
             return None
         self._shown = shown
         return shown
 
 
-def alike_of(text: str, known: Sequence[str]) -> list[str]:
+def close_names(text: str, known: Sequence[str]) -> list[str]:
     """Those of some names that are spelled nearly like a text."""
     return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)

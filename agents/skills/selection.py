@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.run_request import MOST_SKILLS, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
-from agents.skills.factory import keyed
+from agents.skills.factory import assign_keys
 from agents.skills.run_skills import MOST_TOKENS
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -22,7 +22,7 @@ _SLASH = re.compile(r"^/(?P<name>[A-Za-z0-9][\w.-]*(?:/[a-z0-9][a-z0-9-]*)?)(?=\
 
 
 @dataclass(frozen=True)
-class SkillOffer:
+class SkillSelection:
     """What a run that begins may use of skills.
 
     Args:
@@ -30,19 +30,19 @@ class SkillOffer:
         chosen: those that a person chose, in the versions that the run keeps to.
     """
 
-    cards: Sequence[catalog.CatalogueCard] = ()
+    cards: Sequence[catalog.CatalogCard] = ()
     chosen: tuple[PinnedSkill, ...] = ()
 
 
-def named_by_slash(question: str) -> str | None:
+def slash_skill(question: str) -> str | None:
     """The skill that a message calls by its slug, ``/slug ...``; None where it calls none."""
     match = _SLASH.match(question.strip())
     return match["name"] if match and match["name"] != "tool" else None
 
 
-async def offer(
+async def select_skills(
     session: AsyncSession, principal: Principal, request: RunRequest, configured: JsonValue
-) -> SkillOffer:
+) -> SkillSelection:
     """The skills of a run: all to choose among, and the request's, else its session's, and ``/slug``.
 
     A message that begins with a slash and names no skill of the caller's is just a message. A slug
@@ -63,20 +63,20 @@ async def offer(
     if choices:
         principal.require(Permission.SKILL_VIEW)
     elif Permission.SKILL_VIEW not in principal.permissions:
-        return SkillOffer()
+        return SkillSelection()
     else:
         field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
-    cards = await catalog.readable(session, principal)
+    cards = await catalog.list_readable(session, principal)
     together: dict[str, OpenedSkill] = {}
     for one in choices or ():
         opened = await _opened(session, principal, one, field)
         together.setdefault(opened.card.id, opened)
-    named = keyed(cards, principal.user_id).get(named_by_slash(request.question) or "")
+    named = assign_keys(cards, principal.user_id).get(slash_skill(request.question) or "")
     if named is not None and named.ref.id not in together:
         choice = SkillChoice(named.ref.id, named.ref.version)
         together[named.ref.id] = await _opened(session, principal, choice, field)
     _check_size(list(together.values()), field)
-    return SkillOffer(cards, tuple(map(_pinned, together.values())))
+    return SkillSelection(cards, tuple(map(_pinned, together.values())))
 
 
 def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
@@ -89,7 +89,7 @@ def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
         raise InvalidRunInput(field=field, error=error)
 
 
-async def require_usable(
+async def find_config_fault(
     session: AsyncSession, principal: Principal, configured: JsonValue
 ) -> str | None:
     """What is wrong with a session's ``skill_ids``, if anything is.
@@ -104,7 +104,7 @@ async def require_usable(
         principal.require(Permission.SKILL_VIEW)
     for one in choices:
         try:
-            await catalog.open(session, principal, one.id, one.version)
+            await catalog.open_skill(session, principal, one.id, one.version)
         except (SkillNotFound, SkillVersionNotFound):
             return _NO_SUCH
     return None
@@ -114,7 +114,7 @@ async def _opened(
     session: AsyncSession, principal: Principal, one: SkillChoice, field: str
 ) -> OpenedSkill:
     try:
-        return await catalog.open(session, principal, one.id, one.version)
+        return await catalog.open_skill(session, principal, one.id, one.version)
     except (SkillNotFound, SkillVersionNotFound):
         raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
 

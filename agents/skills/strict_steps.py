@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from skills.schema import ParsedSkill, Step
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 from skills.strict_mode import is_strict
 
 _LONGEST_TITLE = 200
@@ -15,7 +15,7 @@ _OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNOREC
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StrictStep:
     """A step of a strict skill.
 
     Attributes:
@@ -29,25 +29,26 @@ class Stage:
     tools: tuple[str, ...] | None
 
 
-def stages_of(parsed: ParsedSkill) -> tuple[Stage, ...]:
+def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
     """The steps of a strict skill; none of any other."""
     if not is_strict(parsed):
         return ()
     return tuple(
-        Stage(title_of(step), step.instruction, _tools_of(step, parsed)) for step in parsed.steps
+        StrictStep(step_title(step), step.instruction, _tools_of(step, parsed))
+        for step in parsed.steps
     )
 
 
 def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
     if not step.tools:
         return None
-    return tuple(one for one in step.tools if parsed.tools is None or is_named(parsed.tools, one))
+    return tuple(one for one in step.tools if parsed.tools is None or names_tool(parsed.tools, one))
 
 
-def title_of(step: Step) -> str:
+def step_title(step: Step) -> str:
     """A step in one line."""
     first = step.instruction.strip().split("\n", 1)[0]
-    return plain(step.title or first)[:_LONGEST_TITLE]
+    return plain_line(step.title or first)[:_LONGEST_TITLE]
 
 
 def is_enforceable(tool: str) -> bool:
@@ -55,7 +56,7 @@ def is_enforceable(tool: str) -> bool:
     return "(" not in tool and "*" not in tool.removesuffix("*")
 
 
-def is_named(entries: Iterable[str], tool: str) -> bool:
+def names_tool(entries: Iterable[str], tool: str) -> bool:
     """Whether one of some allowed tools, each of which may end with ``*``, names a tool."""
     return any(
         tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
@@ -64,12 +65,12 @@ def is_named(entries: Iterable[str], tool: str) -> bool:
     )
 
 
-def untagged(text: str) -> str:
+def escape_tags(text: str) -> str:
     """A skill's text without the tags between which such texts stand."""
     return _OWN_TAGS.sub("&lt;", text)
 
 
-def told_stage(stages: tuple[Stage, ...], index: int) -> str:
+def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
     """A step for the model.
 
     Args:
@@ -80,9 +81,9 @@ def told_stage(stages: tuple[Stage, ...], index: int) -> str:
     head = f'<skill_step index="{index}" of="{len(stages)}" title={quoteattr(stage.title)}>'
     tools = ""
     if stage.tools is not None:
-        names = untagged(", ".join(stage.tools)) or "none"
+        names = escape_tags(", ".join(stage.tools)) or "none"
         tools = f"Allowed tools in this step: {names}; calls of others are refused. "
     return (
-        f"{head}\n{untagged(stage.text)}\n</skill_step>\n\n{tools}Do this step alone. Then report "
+        f"{head}\n{escape_tags(stage.text)}\n</skill_step>\n\n{tools}Do this step alone. Then report "
         f"it to complete_step with index {index} and, as evidence, what was done."
     )

@@ -8,10 +8,10 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.agent_tools import is_bound_name
+from agents.mcp.agent_tools import is_policy_name
 from agents.tool_policies.models import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ToolPolicyFixed
@@ -52,7 +52,7 @@ def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
         UnusableSetting: one of them names no tool.
     """
     unknown = sorted(
-        name for name in bounds if name not in DEFAULT_POLICIES and not is_bound_name(name)
+        name for name in bounds if name not in DEFAULT_POLICIES and not is_policy_name(name)
     )
     if unknown:
         raise UnusableSetting(
@@ -62,7 +62,9 @@ def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
     return ServerPolicies(DEFAULT_POLICIES, bounds)
 
 
-async def view(session: AsyncSession, owner_id: str, server: ServerPolicies) -> list[PolicyView]:
+async def list_policies(
+    session: AsyncSession, owner_id: str, server: ServerPolicies
+) -> list[PolicyView]:
     """All tools with what applies to a person, by name."""
     own = await _own(session, owner_id)
     return [
@@ -77,14 +79,14 @@ async def view(session: AsyncSession, owner_id: str, server: ServerPolicies) -> 
     ]
 
 
-async def in_force(
+async def effective_policies(
     session: AsyncSession, owner_id: str, server: ServerPolicies
 ) -> dict[str, ToolPolicy]:
     """What applies to a person's runs that begin now, for every tool."""
-    return {one.tool: one.policy for one in await view(session, owner_id, server)}
+    return {one.tool: one.policy for one in await list_policies(session, owner_id, server)}
 
 
-async def choose(
+async def set_policies(
     work: UnitOfWork,
     owner_id: str,
     server: ServerPolicies,
@@ -125,7 +127,7 @@ async def choose(
     await work.session.flush()
 
 
-async def forget(work: UnitOfWork, owner_id: str) -> None:
+async def reset_policies(work: UnitOfWork, owner_id: str) -> None:
     """Forget all of one's own: the server's apply again."""
     await work.session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == owner_id))
     _note(work, owner_id, {})
@@ -134,8 +136,8 @@ async def forget(work: UnitOfWork, owner_id: str) -> None:
 def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
     """Note what was chosen; nothing where all was forgotten."""
     changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
-    target = Target("user", owner_id)
-    note(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
+    target = AuditTarget("user", owner_id)
+    audit(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
 
 
 async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:

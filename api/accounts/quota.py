@@ -3,7 +3,7 @@
 from fastapi import Depends
 
 from api.http.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
-from api.http.responses import Envelope, Shape
+from api.http.responses import Envelope, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from kb_service.documents import quota as document_quota
@@ -12,7 +12,7 @@ router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StorageAnswer(Shape):
+class StorageAnswer(ResponseModel):
     """The files that the caller keeps; ``limit_bytes`` is null without a quota.
 
     ``image_bytes`` are those of ``used_bytes`` that are images attached to messages.

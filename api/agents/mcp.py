@@ -8,10 +8,10 @@ from fastapi import Depends
 from pydantic import Field, JsonValue
 
 from agents.mcp import connections
-from agents.mcp.agent_tools import default_policy, policies_with
-from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
+from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
-from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
 from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
@@ -19,16 +19,30 @@ from agents.tools.json_schema import schema_fault
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import McpToolNotFound, ToolPolicyFixed
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
-from core.errors.server import McpRefused
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
+from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 
@@ -36,12 +50,12 @@ router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
-_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
 
-class McpConfig(Body):
+class McpConfig(RequestModel):
     """How a connection is kept up; milliseconds."""
 
     heartbeat_interval: int | None = Field(
@@ -58,7 +72,7 @@ class McpConfig(Body):
     )
 
 
-class McpConnectionBody(Body):
+class McpConnectionBody(RequestModel):
     """A new connection; without `auth_type`, `bearer` if there is a token."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
@@ -70,7 +84,7 @@ class McpConnectionBody(Body):
     enabled: bool = True
 
 
-class McpConnectionChangeBody(Body):
+class McpConnectionChangeBody(RequestModel):
     """What may be changed; what is left out stays, the token too, unless the host is another."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
@@ -82,7 +96,7 @@ class McpConnectionChangeBody(Body):
     enabled: bool | None = None
 
 
-class McpConnectionAnswer(Shape):
+class McpConnectionAnswer(ResponseModel):
     """A connection; its token is never shown. ``fault`` is why the last contact failed."""
 
     id: str
@@ -101,7 +115,7 @@ class McpConnectionAnswer(Shape):
     updated_at: datetime
 
 
-class McpTested(Shape):
+class McpTested(ResponseModel):
     """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
 
     success: bool
@@ -110,7 +124,7 @@ class McpTested(Shape):
     tool_count: int
 
 
-class McpToolAnswer(Shape):
+class McpToolAnswer(ResponseModel):
     """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
 
     name: str
@@ -122,7 +136,7 @@ class McpToolAnswer(Shape):
     default_policy: ToolPolicy
 
 
-class McpToolList(Shape):
+class McpToolList(ResponseModel):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -131,13 +145,13 @@ class McpToolList(Shape):
     listed_at: datetime | None
 
 
-class McpCallBody(Body):
+class McpCallBody(RequestModel):
     """Arguments for a tool."""
 
     params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
 
 
-class McpCalled(Shape):
+class McpCalled(ResponseModel):
     """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
 
     result: dict[str, JsonValue]
@@ -150,7 +164,9 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
-def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+def _tools(
+    known: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
+) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
@@ -166,11 +182,11 @@ def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpTo
     return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)
@@ -180,16 +196,14 @@ async def list_mcp_connections(
 @router.post(
     "",
     dependencies=[Create],
-    responses=error_responses(
-        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
-    ),
+    responses=error_responses(UrlNotAllowed, McpNameTaken, McpConnectionsFull),
     description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
 )
 async def create_mcp_connection(
     body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    said = Said(
+    said = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
     row = await create(services.database, services.mcp, principal.user_id, said)
@@ -208,7 +222,7 @@ async def read_mcp_connection(
 @router.put(
     "/{connection_id}",
     dependencies=[Create],
-    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
 )
 async def change_mcp_connection(
     connection_id: Text,
@@ -218,7 +232,7 @@ async def change_mcp_connection(
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
-    said = Said(**body.model_dump(exclude={"config"}), config=config)
+    said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
     row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
     return Envelope(data=_answer(row))
 
@@ -254,7 +268,7 @@ async def test_mcp_connection(
 @router.get(
     "/{connection_id}/tools",
     dependencies=[View],
-    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
 )
 async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
@@ -277,13 +291,13 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.TOOL_POLICY_FIXED,
-        ErrorCode.MCP_TOOL_NOT_FOUND,
-        ErrorCode.MCP_SWITCHED_OFF,
-        ErrorCode.MCP_UNAVAILABLE,
-        ErrorCode.MCP_RESULT_TOO_LARGE,
-        ErrorCode.MCP_REFUSED,
+        PermissionDenied,
+        ToolPolicyFixed,
+        McpToolNotFound,
+        McpSwitchedOff,
+        McpUnavailable,
+        McpResultTooLarge,
+        McpRefused,
     ),
 )
 async def call_mcp_tool(
@@ -305,7 +319,7 @@ async def call_mcp_tool(
     if tool is None:
         raise McpToolNotFound
     name = callable_name(known.row.name, tool.name)
-    if name in policies_with(services.tool_policies, [known]).forbidden:
+    if name in add_tool_policies(services.tool_policies, [known]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
@@ -318,10 +332,12 @@ async def call_mcp_tool(
     return Envelope(data=McpCalled(result=result.value, duration=duration))
 
 
-async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
+async def _known(
+    services: Services, principal: Principal, connection_id: str
+) -> ConnectionWithTools:
     """A connection that the caller may use."""
     async with services.database.reading() as session:
-        (found,) = await connections.known(
+        (found,) = await connections.list_with_tools(
             session, services.mcp.parsed, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)

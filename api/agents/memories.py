@@ -19,11 +19,13 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.db.pagination import PageRequest
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict, MemoryFull
+from core.errors.requests import InvalidPagination, InvalidRequest
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))
@@ -31,7 +33,7 @@ Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000
 
 
-class MemoryBody(Body):
+class MemoryBody(RequestModel):
     """Something to remember."""
 
     text: Text = Field(
@@ -39,7 +41,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(Shape):
+class MemoryAnswer(ResponseModel):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -51,7 +53,7 @@ class MemoryAnswer(Shape):
     score: float | None = None
 
 
-class Forgotten(Shape):
+class Forgotten(ResponseModel):
     """How many memories were deleted."""
 
     deleted: int
@@ -62,11 +64,11 @@ def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
     return MemoryAnswer(**fields, score=score)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_memories(
     principal: CurrentPrincipal,
     services: CurrentServices,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     q: Annotated[
         Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
     ] = "",
@@ -85,7 +87,7 @@ async def list_memories(
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_FULL),
+    responses=error_responses(InvalidRequest, MemoryFull),
 )
 async def create_memory(
     body: MemoryBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
@@ -95,9 +97,7 @@ async def create_memory(
     return Envelope(data=_answer(saved.row))
 
 
-@router.get(
-    "/{memory_id}", dependencies=[View], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.get("/{memory_id}", dependencies=[View], responses=error_responses(MemoryNotFound))
 async def read_memory(
     memory_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[MemoryAnswer]:
@@ -108,21 +108,17 @@ async def read_memory(
 @router.patch(
     "/{memory_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_NOT_FOUND, ErrorCode.CONFLICT
-    ),
+    responses=error_responses(InvalidRequest, MemoryNotFound, Conflict),
 )
 async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Put another text in place of a memory's."""
-    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    row = await store.update(work, principal.user_id, memory_id, text=body.text)
     return Envelope(data=_answer(row))
 
 
-@router.delete(
-    "/{memory_id}", dependencies=[Write], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.delete("/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound))
 async def delete_memory(memory_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget one memory."""
     await store.delete(work, principal.user_id, memory_id)

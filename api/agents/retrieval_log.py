@@ -7,28 +7,28 @@ from fastapi import Depends
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search_schemas import (
     ReasonAnswer,
     SearchAnswer,
-    reason,
-    reasons,
+    reason_answer,
+    reason_answers,
     search_answer,
 )
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import RetrievalNotFound
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import Warned
+from kb_service.retrieval.results import SearchWarning
 from kb_service.retrieval.retrieval_log import RecordedPassage, Replay
 
 router = Router(prefix="/api/v1/retrievals", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class RecordedAnswer(Shape):
+class RecordedAnswer(ResponseModel):
     """A passage as it was shown; its text is not kept."""
 
     place: int
@@ -40,7 +40,7 @@ class RecordedAnswer(Shape):
     score: float
 
 
-class RetrievalAnswer(Shape):
+class RetrievalAnswer(ResponseModel):
     """A retrieval as it was; ``request`` may be sent to a search as it stands.
 
     ``generations`` number the settings that each knowledge base had.
@@ -53,7 +53,7 @@ class RetrievalAnswer(Shape):
     results: list[RecordedAnswer]
 
 
-class ChangeAnswer(Shape):
+class ChangeAnswer(ResponseModel):
     """What became of one passage; places count from 1, null where it is not shown."""
 
     status: Literal["same", "moved", "gone", "new"]
@@ -67,7 +67,7 @@ class ChangeAnswer(Shape):
     reason: ReasonAnswer | None = None
 
 
-class ReplayAnswer(Shape):
+class ReplayAnswer(ResponseModel):
     """A recorded retrieval beside the same retrieval of today.
 
     ``same`` says that passages, places and scores are equal.
@@ -83,7 +83,7 @@ class ReplayAnswer(Shape):
 @router.get(
     "/{retrieval_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.RETRIEVAL_NOT_FOUND),
+    responses=error_responses(RetrievalNotFound),
 )
 async def read_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, session: Reading
@@ -96,7 +96,7 @@ async def read_retrieval(
     "/{retrieval_id}/replay",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.RETRIEVAL_NOT_FOUND,
+        RetrievalNotFound,
         *EMBEDDING_FAILURES,
     ),
 )
@@ -109,7 +109,7 @@ async def replay_retrieval(
     replay = await retrieval_log.replay(services.database, services.searcher, principal, record)
     now = search_answer(replay.result, explain=True)
     if replay.missing:
-        now.warnings += reasons([Warned.KNOWLEDGE_BASE_MISSING])
+        now.warnings += reason_answers([SearchWarning.KNOWLEDGE_BASE_MISSING])
     answer = ReplayAnswer(
         retrieval=_recorded(record),
         same=replay.is_same,
@@ -121,12 +121,12 @@ async def replay_retrieval(
 
 
 def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
-    passages = enumerate(retrieval_log.passages_of(record), start=1)
+    passages = enumerate(retrieval_log.recorded_passages(record), start=1)
     return RetrievalAnswer(
         id=record.id,
         created_at=record.created_at,
-        request=retrieval_log.request_of(record),
-        generations=retrieval_log.generations_of(record),
+        request=retrieval_log.recorded_request(record),
+        generations=retrieval_log.recorded_generations(record),
         results=[RecordedAnswer(place=place, **vars(passage)) for place, passage in passages],
     )
 
@@ -145,7 +145,7 @@ def _changes(replay: Replay) -> list[ChangeAnswer]:
     ]
     lost = [
         _change("gone", one.recorded, place_then=one.place_then).model_copy(
-            update={"reason": reason(one.reason)}
+            update={"reason": reason_answer(one.reason)}
         )
         for one in replay.lost
     ]

@@ -9,7 +9,7 @@ from fastapi import Depends, Query
 
 from agents.models import ChatMessage, ChatSession
 from agents.sessions import service as sessions
-from agents.sessions.export import SessionMarkdown, message_batches
+from agents.sessions.export import MarkdownExporter, message_batches
 from api.agents.session_schemas import message_answer, session_answer
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
@@ -19,7 +19,8 @@ from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.db.types import utc_now
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
+from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -34,7 +35,7 @@ _FORMAT = '"format":"agentex-session","version":1'
     dependencies=[View],
     response_class=ExportResponse,
     responses={
-        **error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+        **error_responses(InvalidRequest, SessionNotFound),
         200: {
             "description": "The file, as an attachment",
             "content": {
@@ -70,7 +71,7 @@ async def export_session(
 
 
 async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
-    writer = SessionMarkdown(row, now=utc_now())
+    writer = MarkdownExporter(row, now=utc_now())
     yield writer.head()
     async with aclosing(batches):
         async for messages in batches:

@@ -11,7 +11,7 @@ from api.container import Services
 from api.http.responses import Text
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import NotAuthenticated
 from core.errors.requests import InvalidPagination
@@ -26,7 +26,7 @@ async def services_of(request: Request) -> Services:
     return cast(Services, request.app.state.services)
 
 
-async def principal_of(request: Request) -> Principal:
+async def get_principal(request: Request) -> Principal:
     """The caller, as the authentication middleware found it.
 
     Raises:
@@ -39,7 +39,7 @@ async def principal_of(request: Request) -> Principal:
 
 
 CurrentServices = Annotated[Services, Depends(services_of)]
-CurrentPrincipal = Annotated[Principal, Depends(principal_of)]
+CurrentPrincipal = Annotated[Principal, Depends(get_principal)]
 
 
 async def _settings_now(services: CurrentServices) -> Settings:
@@ -97,10 +97,10 @@ async def _cursor_given(
     return last_event_id or after
 
 
-CursorGiven = Annotated[str, Depends(_cursor_given)]
+RequestedCursor = Annotated[str, Depends(_cursor_given)]
 
 
-def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[Page]]:
+def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:
     """A dependency that reads the list parameters of seed 002 section 1.5.
 
     Args:
@@ -116,11 +116,11 @@ def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitabl
             sort_fields[0]
         ),
         sort_order: Annotated[Literal["asc", "desc"], Query()] = first_order,
-    ) -> Page:
+    ) -> PageRequest:
         if sort_by not in sort_fields:
             names = ", ".join(sort_fields)
             zh = f"可用的值：{names}"
             raise InvalidPagination(field="sort_by", error=f"Use one of {names}", error_zh=zh)
-        return Page(page, page_size, sort_by, sort_order == "desc")
+        return PageRequest(page, page_size, sort_by, sort_order == "desc")
 
     return read

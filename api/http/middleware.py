@@ -14,17 +14,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.container import Services
 from api.http.errors import error_response
 from api.http.multipart import MULTIPART, STREAMS_BODY
-from api.http.rate_limit import address_of
-from api.metrics import scraper
+from api.http.rate_limit import client_address
+from api.metrics import scrape_principal
 from api.streaming.registry import OPEN_STREAMS
-from core.audit.context import Actor, Origin, acting, coming_from
+from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
 from core.auth.api_keys import PREFIX
-from core.auth.authentication import principal_of_api_key, touch_api_key
+from core.auth.authentication import principal_for_api_key, touch_api_key
 from core.auth.principal import Principal
 from core.db.types import new_id
 from core.errors.auth import NotAuthenticated
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.requests import RequestTooLarge
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
@@ -79,7 +79,7 @@ def is_open(path: str) -> bool:
     return _SIGNED_PATH.fullmatch(path) is not None
 
 
-class RequestContext:
+class RequestContextMiddleware:
     """Gives each request an id, a log line and safe headers; turns a crash into an answer.
 
     Args:
@@ -94,11 +94,11 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(_request_id(scope), scope, send)
+        answer = _HeaderWriter(_request_id(scope), scope, send)
         started = time.perf_counter()
         with (
             structlog.contextvars.bound_contextvars(request_id=answer.request_id),
-            coming_from(Origin(answer.request_id, address_of(scope))),
+            use_origin(AuditOrigin(answer.request_id, client_address(scope))),
         ):
             try:
                 await self._app(scope, receive, answer.send)
@@ -107,7 +107,7 @@ class RequestContext:
             except Exception:
                 log.exception("request.crashed", method=scope["method"], path=scope["path"])
                 if answer.status == 0:
-                    await error_response(ErrorCode.INTERNAL)(scope, receive, answer.send)
+                    await error_response(AgentexError)(scope, receive, answer.send)
             finally:
                 took = round((time.perf_counter() - started) * 1000, 1)
                 write = log.debug if scope["path"] in _PROBES else log.info
@@ -125,7 +125,7 @@ def _request_id(scope: Scope) -> str:
     return given if _REQUEST_ID.fullmatch(given) else new_id()
 
 
-class _Answer:
+class _HeaderWriter:
     """Puts the headers on one answer and remembers its status (0: none was sent)."""
 
     __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
@@ -157,7 +157,7 @@ class _Answer:
         await self._send(message)
 
 
-class Authentication:
+class AuthenticationMiddleware:
     """Denies by default: a route is open only by being listed, and no body is read before.
 
     Args:
@@ -179,7 +179,7 @@ class Authentication:
             principal = await self._admitted(scope, headers)
         except AgentexError as error:
             language = headers.get("accept-language", "")
-            answer = error_response(error.code, error.details, language=language)
+            answer = error_response(type(error), error.details, language=language)
             await answer(scope, receive, send)
             return
         if principal is None:
@@ -189,7 +189,7 @@ class Authentication:
         state["principal"], state[OPEN_STREAMS] = principal, self._services().open_streams
         with (
             structlog.contextvars.bound_contextvars(user_id=principal.user_id),
-            acting(Actor(principal.user_id, principal.username)),
+            acting_as(Actor(principal.user_id, principal.username)),
         ):
             await self._app(scope, receive, send)
 
@@ -200,7 +200,7 @@ class Authentication:
             await services.limits.admit_stranger(scope)
             return None
         try:
-            principal = scraper(scope, headers, services.settings)
+            principal = scrape_principal(scope, headers, services.settings)
             principal = principal or await authenticate(services, headers)
         except DatabaseUnavailable:
             raise
@@ -228,7 +228,7 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
         async with services.database.reading() as session:
             return await services.authenticator.principal_of_token(session, credential)
     async with services.database.reading() as session:
-        principal, is_noted = await principal_of_api_key(session, credential)
+        principal, is_noted = await principal_for_api_key(session, credential)
     if not is_noted:
         # A note, not a condition: a database that is full or locked can still be read, and whoever
         # reads does not wait for who writes. The next request notes it then.
@@ -238,7 +238,7 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
     return principal
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Stops a body over the limit; a route that streams its body has a limit of its own.
 
     Args:
@@ -261,7 +261,7 @@ class BodyLimit:
         may_stream = is_multipart or scope["path"] in LIMITS_ITSELF
         if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
             details: dict[str, object] = {"max_bytes": self._max_bytes}
-            await error_response(ErrorCode.REQUEST_TOO_LARGE, details)(scope, receive, send)
+            await error_response(RequestTooLarge, details)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         size = 0
@@ -273,7 +273,7 @@ class BodyLimit:
             # Only the route knows: a multipart body sent to any other would fill the memory.
             if size > self._max_bytes and not state.get(STREAMS_BODY):
                 # FastAPI lets only this kind through while it reads a body.
-                raise HTTPException(ErrorCode.REQUEST_TOO_LARGE.status)
+                raise HTTPException(RequestTooLarge.status)
             return message
 
         await self._app(scope, counted, send)

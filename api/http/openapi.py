@@ -12,7 +12,8 @@ from starlette.routing import BaseRoute
 from api.http.dependencies import Requires
 from api.http.errors import error_line
 from api.http.middleware import is_open
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
+from core.errors.requests import MalformedJson
 
 _SCHEMES = {
     "bearer": {
@@ -23,9 +24,29 @@ _SCHEMES = {
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
+# Clients have generated code for these names: (component, title) by what the class is called now.
+_PUBLISHED_NAMES = {
+    "ChunkChangeBody": ("api__routers__chunks__ChangeBody", "ChangeBody"),
+    "ComparisonOutcome": ("agents__skill_comparisons__Outcome", "Outcome"),
+    "DocumentChangeBody": ("api__routers__documents__ChangeBody", "ChangeBody"),
+    "Envelope_QuestionImportAnswer_": (
+        "api__envelope__Envelope_ImportAnswer___1",
+        "Envelope[ImportAnswer]",
+    ),
+    "Envelope_SkillImportAnswer_": (
+        "api__envelope__Envelope_ImportAnswer___2",
+        "Envelope[ImportAnswer]",
+    ),
+    "KnowledgeBaseChangeBody": ("api__routers__knowledge_bases__ChangeBody", "ChangeBody"),
+    "QuestionImportAnswer": ("api__routers__questions__ImportAnswer", "ImportAnswer"),
+    "ReindexOutcome": ("kb_service__reindexing__commands__Outcome", "Outcome"),
+    "SkillImportAnswer": ("api__routers__skill_imports__ImportAnswer", "ImportAnswer"),
+    "SkillImportOutcome": ("skills__imports__Outcome", "Outcome"),
+}
+_REFERENCE = "#/components/schemas/"
 
 
-def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
+def install_openapi(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> None:
     """Make ``app.openapi`` give the completed document.
 
     Args:
@@ -41,7 +62,7 @@ def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
     app.openapi = openapi
 
 
-def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
+def _complete(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
@@ -65,9 +86,34 @@ def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
                 continue
             operation["x-permissions"] = permissions[method.upper(), path]
             has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
-            more = (ErrorCode.MALFORMED_JSON,) if has_json else ()
+            more = (MalformedJson,) if has_json else ()
             _add_errors(operation["responses"], (*everywhere, *more))
+    components["schemas"] = _published(components.get("schemas", {}))
+    _repoint(document)
     return document
+
+
+def _published(schemas: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    renamed: dict[str, dict[str, Any]] = {}
+    for name, schema in schemas.items():
+        component, title = _PUBLISHED_NAMES.get(name, (name, schema.get("title")))
+        renamed[component] = {**schema, "title": title} if title is not None else schema
+    return dict(sorted(renamed.items()))
+
+
+def _repoint(node: object) -> None:
+    """Make references point at published names."""
+    if isinstance(node, list):
+        for item in cast(list[object], node):
+            _repoint(item)
+    elif isinstance(node, dict):
+        fields = cast(dict[str, object], node)
+        reference = fields.get("$ref")
+        if isinstance(reference, str):
+            name = reference.removeprefix(_REFERENCE)
+            fields["$ref"] = _REFERENCE + _PUBLISHED_NAMES.get(name, (name,))[0]
+        for value in fields.values():
+            _repoint(value)
 
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
@@ -87,12 +133,12 @@ def _required(dependant: Dependant) -> Iterator[Requires]:
         yield from _required(inner)
 
 
-def _add_errors(described: dict[str, Any], codes: Sequence[ErrorCode]) -> None:
+def _add_errors(described: dict[str, Any], errors: Sequence[type[AgentexError]]) -> None:
     """Name errors beside those of the route's own, which stand in their place otherwise."""
-    for code in codes:
-        response = described[str(code.status)]
-        if f"`{int(code)}`" not in response["description"]:
-            response["description"] += f"; {error_line(code)}"
+    for error in errors:
+        response = described[str(error.status)]
+        if f"`{error.code}`" not in response["description"]:
+            response["description"] += f"; {error_line(error)}"
 
 
 def _is_framework_answer(response: dict[str, Any]) -> bool:

@@ -8,13 +8,24 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.multipart import one_file
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.requests import (
+    ArchiveLimits,
+    CorruptArchive,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
 from ingestion.parsers.limits import ParseLimits
 from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
@@ -35,7 +46,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _ABOUT_THE_MEMBER = frozenset({400, 409, 413})
 
 
-class MemberRefusal(Shape):
+class MemberRefusal(ResponseModel):
     """Why a member of an archive did not become a document."""
 
     code: int
@@ -44,7 +55,7 @@ class MemberRefusal(Shape):
     details: dict[str, object]
 
 
-class MemberAnswer(Shape):
+class MemberAnswer(ResponseModel):
     """What became of one member: a document, or a refusal."""
 
     path: str
@@ -53,7 +64,7 @@ class MemberAnswer(Shape):
     error: MemberRefusal | None = None
 
 
-class ArchiveAnswer(Shape):
+class ArchiveAnswer(ResponseModel):
     """What became of each member, in the order of the archive."""
 
     items: list[MemberAnswer]
@@ -66,17 +77,17 @@ class ArchiveAnswer(Shape):
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.CORRUPT_ARCHIVE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        ArchiveLimits,
+        CorruptArchive,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        FileTooLarge,
+        StorageFull,
     ),
 )
 async def upload_archive(
@@ -144,7 +155,7 @@ class _Members:
             answer.document = await self._intake.write_down(upload)
             answer.name = answer.document.name
         except AgentexError as error:
-            if error.code.status not in _ABOUT_THE_MEMBER:
+            if error.status not in _ABOUT_THE_MEMBER:
                 raise
             code = error.code
             answer.error = MemberRefusal(

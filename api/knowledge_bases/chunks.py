@@ -8,12 +8,14 @@ from pydantic import Field
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.db.pagination import PageRequest
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest
 from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
@@ -23,17 +25,17 @@ from kb_service.models import Chunk, Document
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)
+_MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
 _CHANGES = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.READ_ONLY,
+    InvalidRequest,
+    ReadOnly,
     *_MISSING,
-    ErrorCode.CONFLICT,
+    Conflict,
     *EMBEDDING_FAILURES,
 )
 
 
-class ChunkAnswer(Shape):
+class ChunkAnswer(ResponseModel):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
@@ -57,7 +59,7 @@ class ChunkAnswer(Shape):
     edited: bool
 
 
-class ChangeBody(Body):
+class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
@@ -80,15 +82,15 @@ async def _document(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.INVALID_PAGINATION,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
+        InvalidPagination,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
     ),
 )
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],
     session: Reading,
-    page: Annotated[Page, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
+    page: Annotated[PageRequest, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
     changed: Annotated[
         bool | None, Query(description="Only passages that were edited or disabled, or no such")
     ] = None,
@@ -112,7 +114,7 @@ async def read_chunk(
 async def change_chunk(
     kb_id: Text,
     chunk_id: Text,
-    body: ChangeBody,
+    body: ChunkChangeBody,
     principal: CurrentPrincipal,
     services: CurrentServices,
 ) -> Envelope[ChunkAnswer]:

@@ -8,13 +8,15 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
 from core.auth.principal import Access
-from core.auth.sharing import MOST_SHARES, Shared, Wanted
-from core.errors.codes import ErrorCode
+from core.auth.sharing import MAX_SHARES, ShareEntry, ShareSpec
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict, DocumentNameTaken
+from core.errors.requests import InvalidRequest
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders, Readers
 
@@ -24,14 +26,14 @@ router = Router(
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.DOCUMENT_NOT_FOUND,
+    ReadOnly,
+    OwnerOnly,
+    KnowledgeBaseNotFound,
+    DocumentNotFound,
 )
 
 
-class ReaderAnswer(Shape):
+class ReaderAnswer(ResponseModel):
     """A person or a role whose bearers read a restricted document."""
 
     user: SharedUser | None
@@ -39,7 +41,7 @@ class ReaderAnswer(Shape):
     created_at: datetime
 
 
-class AccessAnswer(Shape):
+class AccessAnswer(ResponseModel):
     """Whether a document is restricted and, where it is, to whom beside the owner."""
 
     restricted: bool
@@ -51,15 +53,15 @@ class AccessAnswer(Shape):
 class ReaderBody(SubjectBody):
     """A person, by id or by user name, or a role, by its name."""
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ShareSpec:
         """The same in the domain's terms."""
-        return Wanted(Access.READ, self.user_id, self.username, self.role)
+        return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
-class AccessBody(Body):
+class AccessBody(RequestModel):
     """Everyone who is to read it beside the owner; nobody: the owner alone."""
 
-    readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+    readers: list[ReaderBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
         default=None,
         max_length=100,
@@ -71,7 +73,7 @@ class AccessBody(Body):
         return NewReaders([one.wanted() for one in self.readers], self.version)
 
 
-def _reader(one: Shared) -> ReaderAnswer:
+def _reader(one: ShareEntry) -> ReaderAnswer:
     return ReaderAnswer(
         user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
     )
@@ -99,7 +101,7 @@ async def read_access(
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
 )
 async def restrict_document(
     kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
@@ -115,7 +117,7 @@ async def restrict_document(
 @router.delete(
     "",
     dependencies=[Write],
-    responses=error_responses(*_MISSING, ErrorCode.DOCUMENT_NAME_TAKEN),
+    responses=error_responses(*_MISSING, DocumentNameTaken),
 )
 async def open_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing

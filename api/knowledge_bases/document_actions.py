@@ -8,14 +8,16 @@ from pydantic import Field, model_validator
 
 from api.http.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
+from core.types.errors import FieldValueError
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ACTIONS, ActionName, ActionOutcome
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -33,7 +35,7 @@ _SUMMARIES = {
 }
 
 
-class BulkBody(Body):
+class BulkBody(RequestModel):
     """An action on many documents: those named, or all of a status (at most 1,000 at a time)."""
 
     action: ActionName
@@ -45,11 +47,13 @@ class BulkBody(Body):
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         if (self.document_ids is None) == (self.status is None):
-            raise Unfit("send either document_ids or status", "请给出 document_ids 或 status 之一")
+            raise FieldValueError(
+                "send either document_ids or status", "请给出 document_ids 或 status 之一"
+            )
         return self
 
 
-class BulkItem(Shape):
+class BulkItem(ResponseModel):
     """What happened to one document."""
 
     document_id: str
@@ -58,7 +62,7 @@ class BulkItem(Shape):
     error_zh: str | None
 
 
-class BulkAnswer(Shape):
+class BulkAnswer(ResponseModel):
     """What happened, by document and in numbers; ``more`` says that a status has further ones."""
 
     items: list[BulkItem]
@@ -66,7 +70,7 @@ class BulkAnswer(Shape):
     more: bool
 
 
-class PausedAnswer(Shape):
+class PausedAnswer(ResponseModel):
     """Whether the processing of a knowledge base is paused."""
 
     id: str
@@ -95,10 +99,10 @@ for _name in _SUMMARIES:
         methods=["POST"],
         dependencies=[Write],
         responses=error_responses(
-            ErrorCode.READ_ONLY,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.DOCUMENT_NOT_FOUND,
-            ErrorCode.CONFLICT,
+            ReadOnly,
+            KnowledgeBaseNotFound,
+            DocumentNotFound,
+            Conflict,
         ),
     )
 
@@ -106,9 +110,7 @@ for _name in _SUMMARIES:
 @router.post(
     "/documents/bulk",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
-    ),
+    responses=error_responses(InvalidRequest, ReadOnly, KnowledgeBaseNotFound),
 )
 async def act_on_documents(
     kb_id: Text, body: BulkBody, principal: CurrentPrincipal, work: Writing
@@ -147,7 +149,7 @@ async def _wanted(
     return found[:_MOST], len(found) > _MOST
 
 
-_PAUSE_ERRORS = error_responses(ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_PAUSE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound)
 
 
 @router.post("/pause", dependencies=[Write], responses=_PAUSE_ERRORS)

@@ -16,16 +16,39 @@ from api.http.dependencies import (
 )
 from api.http.errors import error_body, error_responses
 from api.http.multipart import SentFile, few_files, no_file, one_file
-from api.http.responses import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    ErrorBody,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import (
+    ArchiveLimits,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    ImageTooLarge,
+    InvalidFileName,
+    InvalidPagination,
+    InvalidRequest,
+    QuotaExceeded,
+    TextTooLarge,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
 from ingestion.parsers import is_plain_text
 from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
 from kb_service.documents import (
@@ -55,7 +78,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _FILES_TOGETHER = 16
 
 
-class BatchItem(Shape):
+class BatchItem(ResponseModel):
     """What became of one file: a document, or the error that a single upload would answer."""
 
     name: str
@@ -63,13 +86,13 @@ class BatchItem(Shape):
     error: ErrorBody | None
 
 
-class BatchAnswer(Shape):
+class BatchAnswer(ResponseModel):
     """What became of the files of a batch, in their order."""
 
     items: list[BatchItem]
 
 
-class ChangeBody(Body):
+class DocumentChangeBody(RequestModel):
     """What may be set of a document; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=1000)
@@ -110,13 +133,13 @@ async def _filter(
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
 )
 async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""
@@ -132,20 +155,20 @@ async def list_documents(
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.IMAGE_TOO_LARGE,
-        ErrorCode.TEXT_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        ArchiveLimits,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNameTaken,
+        FileTooLarge,
+        ImageTooLarge,
+        TextTooLarge,
+        QuotaExceeded,
+        StorageFull,
     ),
 )
 async def upload_document(
@@ -170,10 +193,10 @@ async def upload_document(
     dependencies=[Write],
     openapi_extra=files_body(many=True),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        StorageFull,
     ),
 )
 async def upload_documents(
@@ -197,7 +220,7 @@ async def upload_documents(
         for sent, told in zip(few, await intake.take_all(few), strict=True):
             item = BatchItem(name=sent.file.filename or "", document=None, error=None)
             if isinstance(told, AgentexError):
-                item.error = error_body(told.code, told.details, language=language)
+                item.error = error_body(type(told), told.details, language=language)
             else:
                 item.document = told
             items.append(item)
@@ -213,7 +236,7 @@ async def upload_documents(
 @router.get(
     "/{doc_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+    responses=error_responses(KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def read_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
@@ -226,16 +249,16 @@ async def read_document(
     "/{doc_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
+        InvalidRequest,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        DocumentNameTaken,
     ),
 )
 async def change_document(
-    kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text, doc_id: Text, body: DocumentChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DocumentAnswer]:
     """Rename a document or replace its metadata, which does not process it again; or say in which
     encoding its text is, which does.
@@ -258,9 +281,7 @@ async def change_document(
 @router.delete(
     "/{doc_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def delete_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing

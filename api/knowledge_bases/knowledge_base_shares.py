@@ -8,13 +8,15 @@ from api.http.responses import Envelope, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from kb_service.knowledge_bases import sharing
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_MISSING = (ReadOnly, OwnerOnly, KnowledgeBaseNotFound)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
@@ -28,7 +30,7 @@ async def list_shares(
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
 )
 async def replace_shares(
     kb_id: Text, body: SharesBody, principal: CurrentPrincipal, work: Writing

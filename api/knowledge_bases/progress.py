@@ -15,16 +15,16 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.middleware import authenticate
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import DocumentAnswer, answer
-from api.streaming.framing import EVENT_STREAM, stream
-from api.streaming.progress_feed import Follower, News, ProgressView
+from api.streaming.framing import EVENT_STREAM, stream_response
+from api.streaming.progress_feed import ProgressSubscriber, ProgressUpdate, ProgressView
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
@@ -49,7 +49,7 @@ _UNTIL_QUIET = (
 UntilQuiet = Annotated[bool, Query(description=_UNTIL_QUIET)]
 
 
-class ProgressAnswer(Shape):
+class ProgressAnswer(ResponseModel):
     """How far a knowledge base is: documents by status, percent of them that need no more work.
 
     ``eta_seconds`` is the time until none waits or is in work, at the pace of those of about their
@@ -64,7 +64,7 @@ class ProgressAnswer(Shape):
     changed_at: datetime | None
 
 
-class Snapshot(Shape):
+class Snapshot(ResponseModel):
     """What a stream begins with: the documents that are in work, wait or are paused.
 
     ``more`` says that there are further ones than are shown.
@@ -91,7 +91,7 @@ def _answer(progress: Progress) -> ProgressAnswer:
     dependencies=[View],
     response_model=Envelope[ProgressAnswer],
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -115,7 +115,7 @@ async def read_progress(
     dependencies=[View],
     response_class=EventStream,
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
     },
 )
@@ -135,7 +135,7 @@ async def stream_progress(
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     looking = _Looking(services, request, principal, base.id)
     events = _events(looking, until_quiet=until_quiet)
-    return stream(events, farewell=_end("access"))
+    return stream_response(events, farewell=_end("access"))
 
 
 @dataclass(frozen=True)
@@ -176,13 +176,13 @@ async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[byt
             yield _news(await view.take(), view.progress)
 
 
-def _seen_by(follower: Follower) -> tuple[object, ...] | None:
+def _seen_by(follower: ProgressSubscriber) -> tuple[object, ...] | None:
     """What decides who may look at the knowledge base; None where it is gone."""
     base = follower.base
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
 
-def _reason_to_end(follower: Follower, view: ProgressView, *, until_quiet: bool) -> str:
+def _reason_to_end(follower: ProgressSubscriber, view: ProgressView, *, until_quiet: bool) -> str:
     if follower.closed:
         return "shutting_down"
     if follower.base is None:
@@ -216,7 +216,7 @@ async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) 
     return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
 
 
-def _news(news: News, progress: Progress) -> bytes:
+def _news(news: ProgressUpdate, progress: Progress) -> bytes:
     """What happened as frames; nothing when nothing did."""
     if news.base is None:
         return b""

@@ -16,13 +16,14 @@ from api.http.dependencies import (
 )
 from api.http.errors import error_responses
 from api.http.multipart import one_file
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, QuestionNotFound, ReadOnly
+from core.errors.requests import FileTooLarge, InvalidPagination, InvalidRequest
 from kb_service import question_files, questions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Question
@@ -34,10 +35,10 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 _CHANGE_ERRORS = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.READ_ONLY,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.QUESTION_NOT_FOUND,
+    InvalidRequest,
+    ReadOnly,
+    KnowledgeBaseNotFound,
+    QuestionNotFound,
 )
 _MEDIA_TYPES: dict[FileFormat, str] = {
     "jsonl": "application/x-ndjson; charset=utf-8",
@@ -60,14 +61,14 @@ _FILE_BODY = {
 }
 
 
-class ExpectedPassage(Body):
+class ExpectedPassage(RequestModel):
     """A passage that answers the question: its document's name and, if given, words of it."""
 
     document: Text = Field(examples=["handbook.md"])
     text: Text = ""
 
 
-class QuestionBody(Body):
+class QuestionBody(RequestModel):
     """A question and at least one passage that would answer it."""
 
     question: Text = Field(examples=["How long is the warranty?"])
@@ -78,14 +79,14 @@ class QuestionBody(Body):
         return QuestionDraft(self.question, [passage.model_dump() for passage in self.expected])
 
 
-class ExpectedAnswer(Shape):
+class ExpectedAnswer(ResponseModel):
     """An expected passage; without words any passage of the document is right."""
 
     document: str
     text: str = ""
 
 
-class QuestionAnswer(Shape):
+class QuestionAnswer(ResponseModel):
     """A saved question."""
 
     id: str
@@ -95,7 +96,7 @@ class QuestionAnswer(Shape):
     updated_at: datetime
 
 
-class ImportAnswer(Shape):
+class QuestionImportAnswer(ResponseModel):
     """How many questions came new, got more expected passages, or were already there."""
 
     added: int
@@ -110,13 +111,13 @@ def _answer(row: Question) -> QuestionAnswer:
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
 )
 async def list_questions(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*questions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*questions.SORT_FIELDS))],
 ) -> Envelope[Items[QuestionAnswer]]:
     """One page of a knowledge base's saved questions."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
@@ -139,10 +140,10 @@ async def create_question(
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
+        InvalidRequest,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        FileTooLarge,
     ),
 )
 async def import_questions(
@@ -151,7 +152,7 @@ async def import_questions(
     principal: CurrentPrincipal,
     services: CurrentServices,
     replace: Annotated[bool, Query(description="Remove the present questions first")] = False,
-) -> Envelope[ImportAnswer]:
+) -> Envelope[QuestionImportAnswer]:
     """Save the questions of a file: JSON Lines, or CSV where its name ends in ``.csv``.
 
     Each line has ``question``, ``document`` and, if wanted, ``text``. All lines are saved or none.
@@ -166,7 +167,7 @@ async def import_questions(
         if replace:
             await questions.delete_all(work, principal, row)
         added = await questions.add(work, principal, row, drafts)
-        return Envelope(data=ImportAnswer(**vars(added)))
+        return Envelope(data=QuestionImportAnswer(**vars(added)))
 
 
 @router.get(
@@ -174,7 +175,7 @@ async def import_questions(
     dependencies=[View],
     response_class=Response,
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {
             "description": "The file",
             "content": {kind: {"schema": {"type": "string"}} for kind in _MEDIA_TYPES.values()},
@@ -197,7 +198,7 @@ async def export_questions(
 @router.get(
     "/{question_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.QUESTION_NOT_FOUND),
+    responses=error_responses(KnowledgeBaseNotFound, QuestionNotFound),
 )
 async def read_question(
     kb_id: Text, question_id: Text, principal: CurrentPrincipal, session: Reading

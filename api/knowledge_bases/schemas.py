@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from core.auth.principal import Action, Principal
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
@@ -15,7 +15,7 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 
 
-class Words(Shape):
+class Words(ResponseModel):
     """Why a document is not indexed or waits, and what to do about it."""
 
     reason: str
@@ -25,7 +25,7 @@ class Words(Shape):
     next_action_zh: str = ""
 
 
-class DocumentAnswer(Shape):
+class DocumentAnswer(ResponseModel):
     """A document and the state of its processing; sizes in bytes, progress in percent.
 
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that

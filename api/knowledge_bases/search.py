@@ -5,12 +5,13 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
@@ -18,15 +19,15 @@ from kb_service.retrieval.request import RetrievalOptions
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.EMPTY_QUERY,
-    ErrorCode.QUERY_TOO_LONG,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    InvalidRequest,
+    EmptyQuery,
+    QueryTooLong,
+    KnowledgeBaseNotFound,
     *EMBEDDING_FAILURES,
 )
 
 
-class SearchBody(Body, RetrievalOptions):
+class SearchBody(RequestModel, RetrievalOptions):
     """What to look for; a choice that is left out is the knowledge base's, then the product's."""
 
     query: Text = Field(examples=["服务器配置要求"])

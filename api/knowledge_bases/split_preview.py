@@ -14,13 +14,22 @@ from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
 from api.http.multipart import one_file, read_blocks, read_head
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.codes import ErrorCode
-from core.errors.requests import UnreadableFile
-from core.errors.server import StorageFull
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    PreviewBusy,
+    UnreadableFile,
+    UnsupportedFileType,
+)
+from core.errors.server import EmbeddingModelNotServed, StorageFull
 from ingestion.parsers.file_type import detect_type
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
@@ -50,7 +59,7 @@ _FILE_BODY = {
 }
 
 
-class PieceAnswer(Shape):
+class PieceAnswer(ResponseModel):
     """A passage that would be made; its windows are embedded instead of the whole, if any."""
 
     index: int
@@ -63,7 +72,7 @@ class PieceAnswer(Shape):
     windows: list[str]
 
 
-class SplitPreviewAnswer(Shape):
+class SplitPreviewAnswer(ResponseModel):
     """The first passages, and figures over all of them; sizes are in tokens."""
 
     splitter: str
@@ -79,7 +88,7 @@ class SplitPreviewAnswer(Shape):
     warnings: list[str]
 
 
-class Wishes(Shape):
+class Wishes(ResponseModel):
     """What to cut and how; what is left out is the knowledge base's own."""
 
     document_id: Text | None = None
@@ -114,19 +123,19 @@ async def _wishes(
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.UNREADABLE_FILE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.PREVIEW_BUSY,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        UnreadableFile,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        FileTooLarge,
+        PreviewBusy,
+        EmbeddingModelNotServed,
+        StorageFull,
     ),
 )
 async def preview_split(

@@ -22,16 +22,28 @@ from api.http.dependencies import (
 from api.http.errors import error_responses
 from api.http.files import content_disposition
 from api.http.multipart import one_file, read_blocks
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.errors.conflicts import KnowledgeBaseNameTaken
-from core.errors.requests import InvalidRequest, QuotaExceeded
+from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
+from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken, SettingsChanged
+from core.errors.requests import (
+    FileTooLarge,
+    InvalidArchive,
+    InvalidPagination,
+    InvalidRequest,
+    QuotaExceeded,
+)
+from core.errors.server import (
+    EmbeddingModelNotServed,
+    ObjectStoreUnavailable,
+    StorageFull,
+    VectorIndexUnavailable,
+)
 from kb_service.documents import quota as document_quota
 from kb_service.documents import storage as document_storage
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -69,13 +81,13 @@ _FILE_BODY = {
 }
 
 
-class CopyBody(Body):
+class CopyBody(RequestModel):
     """What the copy is called; without a name the old one with ``(copy)`` behind it."""
 
     name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
-class TransferFailure(Shape):
+class TransferFailure(ResponseModel):
     """Why a transfer waits or ended, and what to do about it."""
 
     reason: str
@@ -85,7 +97,7 @@ class TransferFailure(Shape):
     next_action_zh: str = ""
 
 
-class TransferFacts(Shape):
+class TransferFacts(ResponseModel):
     """What is transferred; ``embeds_anew``: its model is not served here."""
 
     name: str
@@ -94,7 +106,7 @@ class TransferFacts(Shape):
     embedding_model: str
 
 
-class TransferAnswer(Shape):
+class TransferAnswer(ResponseModel):
     """An import or a copy and how far it is, in percent."""
 
     id: str
@@ -119,11 +131,11 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
     response_class=ExportResponse,
     responses={
         **error_responses(
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SETTINGS_CHANGED,
-            ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
-            ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-            ErrorCode.OBJECT_STORE_UNAVAILABLE,
+            KnowledgeBaseNotFound,
+            SettingsChanged,
+            EmbeddingModelNotServed,
+            VectorIndexUnavailable,
+            ObjectStoreUnavailable,
         ),
         200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
     },
@@ -163,12 +175,12 @@ def _stores(services: Services) -> Stores:
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_ARCHIVE,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        InvalidArchive,
+        KnowledgeBaseNameTaken,
+        FileTooLarge,
+        QuotaExceeded,
+        StorageFull,
     ),
 )
 async def import_knowledge_base(
@@ -226,11 +238,11 @@ async def _begin(
     "/knowledge-bases/{kb_id}/copy",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+        InvalidRequest,
+        KnowledgeBaseNotFound,
+        KnowledgeBaseNameTaken,
+        QuotaExceeded,
+        EmbeddingModelNotServed,
     ),
 )
 async def copy_knowledge_base(
@@ -260,12 +272,12 @@ async def copy_knowledge_base(
 @router.get(
     "/transfers",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION),
+    responses=error_responses(InvalidPagination),
 )
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))],
 ) -> Envelope[Items[TransferAnswer]]:
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)
@@ -276,7 +288,7 @@ async def list_transfers(
 @router.get(
     "/transfers/{transfer_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND),
+    responses=error_responses(TransferNotFound),
 )
 async def read_transfer(
     transfer_id: Text, principal: CurrentPrincipal, session: Reading
@@ -288,7 +300,7 @@ async def read_transfer(
 @router.post(
     "/transfers/{transfer_id}/cancel",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.CONFLICT),
+    responses=error_responses(TransferNotFound, Conflict),
 )
 async def cancel_transfer(
     transfer_id: Text, principal: CurrentPrincipal, work: Writing

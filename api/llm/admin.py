@@ -12,18 +12,20 @@ from agents.llm_registry.models import LONGEST_MODEL_ID, LONGEST_NAME
 from agents.llm_registry.service import KNOWN_PROVIDERS, ModelDraft
 from api.http.dependencies import CurrentServices, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from api.llm.schemas import ModelConfigAnswer, config_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound
+from core.errors.conflicts import ModelNameTaken
+from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.outbound.guard import LONGEST_URL
 from core.settings.llm import LlmOptions
 from core.text.sanitize import refuse_half_characters, refuse_nul
 
 router = Router(prefix="/api/v1/admin", tags=["models"])
 Manage = Depends(requires(Permission.MODELS_MANAGE))
-_REFUSALS = (ErrorCode.INVALID_REQUEST, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MODEL_NAME_TAKEN)
+_REFUSALS = (InvalidRequest, UrlNotAllowed, ModelNameTaken)
 _MOST_TOKENS = 10_000_000
 _MOST_OPTIONS = 10_000
 
@@ -53,7 +55,7 @@ Options = Annotated[LlmOptions, AfterValidator(_registrable)]
 Ids = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(max_length=1000)]
 
 
-class ModelBody(Body):
+class ModelBody(RequestModel):
     """A model to register (seed 002, section 6.2).
 
     Where neither ``role_access`` nor ``user_access`` is given everybody may use it; otherwise the
@@ -76,7 +78,7 @@ class ModelBody(Body):
     user_access: Ids | None = None
 
 
-class ModelChangeBody(Body):
+class ModelChangeBody(RequestModel):
     """What may be changed; what is left out stays.
 
     Null takes a value away; name, provider, ``model_id`` and the two switches have one always,
@@ -102,13 +104,13 @@ class ModelChangeBody(Body):
 _ALWAYS = frozenset({"name", "provider", "model_id", "is_default", "enabled"})
 
 
-class ModelConfigList(Shape):
+class ModelConfigList(ResponseModel):
     """All registered models."""
 
     items: list[ModelConfigAnswer]
 
 
-class ProviderAnswer(Shape):
+class ProviderAnswer(ResponseModel):
     """A provider whose address and habits are known; ``base_url`` is null where none is."""
 
     name: str
@@ -117,7 +119,7 @@ class ProviderAnswer(Shape):
     context_window: int | None
 
 
-class ProviderList(Shape):
+class ProviderList(ResponseModel):
     """The providers that a model may name."""
 
     items: list[ProviderAnswer]
@@ -142,7 +144,7 @@ async def register_model(body: ModelBody, services: CurrentServices) -> Envelope
 @router.get(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
 async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
@@ -152,7 +154,7 @@ async def read_registered_model(model_id: Text, session: Reading) -> Envelope[Mo
 @router.put(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(*_REFUSALS, ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(*_REFUSALS, ModelNotFound),
 )
 async def change_model(
     model_id: Text, body: ModelChangeBody, services: CurrentServices
@@ -172,7 +174,7 @@ async def change_model(
 @router.delete(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
 async def remove_model(model_id: Text, services: CurrentServices) -> Empty:
     """Remove a model; a run that is under way on it goes on to its end."""

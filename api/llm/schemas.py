@@ -6,19 +6,19 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field, JsonValue
 
-from agents.llm.adapter import StreamedModel
+from agents.llm.adapter import HttpChatModel
 from agents.llm.base import ChatModel
-from agents.llm.config import Endpoint
-from agents.llm_registry.client_cache import endpoint_of
+from agents.llm.config import ModelEndpoint
+from agents.llm_registry.client_cache import build_endpoint
 from agents.llm_registry.models import RegisteredModel
-from agents.llm_registry.selection import ChosenModel, Usable
-from api.http.responses import Shape
+from agents.llm_registry.selection import SelectedModel, UsableModels
+from api.http.responses import ResponseModel
 from kb_service.embeddings.catalog import EmbeddingModel
 
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
 
-class ModelAnswer(Shape):
+class ModelAnswer(ResponseModel):
     """A model as whoever may use it sees it; what a model has not is null.
 
     ``model_id`` is its name at the endpoint. Prices are per million tokens, in the operator's own
@@ -55,10 +55,10 @@ class ModelAnswer(Shape):
             is_default=is_default,
             enabled=row.enabled,
         )
-        return shown.model_copy(update=_of_endpoint(endpoint_of(row)))
+        return shown.model_copy(update=_of_endpoint(build_endpoint(row)))
 
     @classmethod
-    def of_built_in(cls, chosen: ChosenModel, *, is_default: bool) -> Self:
+    def of_built_in(cls, chosen: SelectedModel, *, is_default: bool) -> Self:
         """The settings' model, or the offline one."""
         model = chosen.model
         shown = cls(
@@ -115,7 +115,7 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
     )
 
 
-def chat_answers(usable: Usable) -> list[ModelAnswer]:
+def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
     """All chat models that somebody may use, the installation's own first."""
     default = usable.default_id
     own = [ModelAnswer.of_built_in(one, is_default=one.id == default) for one in usable.built_in]
@@ -129,13 +129,13 @@ def embedding_id(name: str) -> str:
 
 
 def _of_model(model: ChatModel) -> dict[str, JsonValue]:
-    if isinstance(model, StreamedModel):
+    if isinstance(model, HttpChatModel):
         return _of_endpoint(model.endpoint)
     # The offline one plans its searches by rules.
     return {"tools": True}
 
 
-def _of_endpoint(endpoint: Endpoint) -> dict[str, JsonValue]:
+def _of_endpoint(endpoint: ModelEndpoint) -> dict[str, JsonValue]:
     traits = endpoint.traits
     return {
         "max_tokens": traits.max_tokens,

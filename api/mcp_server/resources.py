@@ -4,10 +4,10 @@ import mimetypes
 
 from mcp_types import Resource
 
-from api.mcp_server.uris import uri_of
+from api.mcp_server.uris import skill_uri
 from core.errors.auth import SkillFileNotFound
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.folder_view import Folder
+from skills.packages.folder_view import SkillFolder
 from skills.store.catalog import FileEntry
 
 MARKDOWN = "text/markdown"
@@ -24,10 +24,10 @@ def mime_type(path: str, *, is_text: bool) -> str:
     return _MIME_TYPES.guess_type(path)[0] or (_TEXT if is_text else _BYTES)
 
 
-def skill_resource(folder: Folder) -> Resource:
+def skill_resource(folder: SkillFolder) -> Resource:
     """The SKILL.md of a folder, by the words of its frontmatter."""
     return Resource(
-        uri=uri_of(folder.place, SKILL_FILE),
+        uri=skill_uri(folder.place, SKILL_FILE),
         name=folder.name,
         title=folder.card.name or None,
         description=str(folder.frontmatter["description"]),
@@ -36,7 +36,7 @@ def skill_resource(folder: Folder) -> Resource:
     )
 
 
-def children_of(folder: Folder, path: str) -> list[Resource]:
+def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
     """What lies in a directory of a folder, in the order of names.
 
     Args:
@@ -60,13 +60,15 @@ def children_of(folder: Folder, path: str) -> list[Resource]:
     return [found[name] for name in sorted(found)]
 
 
-def _directory(folder: Folder, path: str, name: str) -> Resource:
-    return Resource(uri=uri_of(folder.place, path), name=name, mime_type=_DIRECTORY)
+def _directory(folder: SkillFolder, path: str, name: str) -> Resource:
+    return Resource(uri=skill_uri(folder.place, path), name=name, mime_type=_DIRECTORY)
 
 
-def _file(folder: Folder, file: FileEntry, name: str) -> Resource:
+def _file(folder: SkillFolder, file: FileEntry, name: str) -> Resource:
     if file.path == SKILL_FILE:
         return skill_resource(folder)
     # What is in it is not looked at for a list.
     kind = _MIME_TYPES.guess_type(file.path)[0]
-    return Resource(uri=uri_of(folder.place, file.path), name=name, mime_type=kind, size=file.size)
+    return Resource(
+        uri=skill_uri(folder.place, file.path), name=name, mime_type=kind, size=file.size
+    )

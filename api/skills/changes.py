@@ -10,11 +10,18 @@ from fastapi import Depends, Response
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
 from api.skills.lint import CurrentReporter
-from api.skills.schemas import SavedSkill, SkillDetail, detail, etag, limits_of, saved
+from api.skills.schemas import (
+    SavedSkill,
+    SkillDetail,
+    etag,
+    saved_skill,
+    skill_detail,
+    skill_limits,
+)
 from core.db.unit_of_work import unit_of_work
 from skills.store import service as skill_service
-from skills.store.metadata import Entry
-from skills.store.service import Desk, Update, Wanted
+from skills.store.metadata import CatalogMetadata
+from skills.store.service import NewSkill, SkillContext, SkillUpdate
 
 
 class _Changing:
@@ -28,11 +35,11 @@ class _Changing:
     ) -> None:
         self._services = services
         self._principal = principal
-        self._limits = limits_of(settings)
+        self._limits = skill_limits(settings)
         self._reporter = reporter
         self._response = response
 
-    async def update(self, skill_id: str, wanted: Update) -> SavedSkill:
+    async def update(self, skill_id: str, wanted: SkillUpdate) -> SavedSkill:
         """Change a skill, and name its new state in the header ``ETag``.
 
         Raises:
@@ -40,15 +47,15 @@ class _Changing:
         """
         database = self._services.database
         async with database.reading() as session:
-            prepared = await skill_service.draft(session, self._principal, skill_id, wanted)
+            prepared = await skill_service.prepare(session, self._principal, skill_id, wanted)
         async with unit_of_work(database, self._services.queue.push) as work:
-            desk = Desk(work, self._principal, self._limits)
+            desk = SkillContext(work, self._principal, self._limits)
             seen, judged = await skill_service.update(desk, skill_id, wanted, prepared)
             is_new = judged is not None
         self._response.headers["ETag"] = etag(seen)
-        return await saved(database, seen, self._reporter, is_new=is_new)
+        return await saved_skill(database, seen, self._reporter, is_new=is_new)
 
-    async def create(self, wanted: Wanted) -> SkillDetail:
+    async def create(self, wanted: NewSkill) -> SkillDetail:
         """Make a skill of the caller's, and name its state in the header ``ETag``.
 
         Raises:
@@ -56,18 +63,20 @@ class _Changing:
         """
         database = self._services.database
         async with unit_of_work(database, self._services.queue.push) as work:
-            seen = await skill_service.create(Desk(work, self._principal, self._limits), wanted)
+            seen = await skill_service.create(
+                SkillContext(work, self._principal, self._limits), wanted
+            )
         self._response.headers["ETag"] = etag(seen)
-        return await detail(database, seen, self._reporter)
+        return await skill_detail(database, seen, self._reporter)
 
-    async def fork(self, skill_id: str, number: int | None, entry: Entry) -> SkillDetail:
+    async def fork(self, skill_id: str, number: int | None, entry: CatalogMetadata) -> SkillDetail:
         """Make a skill of the caller's from one that they may read.
 
         Raises:
             AgentexError: as :func:`skills.library.copy_of` and :func:`skills.library.create`.
         """
         async with self._services.database.reading() as session:
-            wanted = await skill_service.copy_of(session, self._principal, skill_id, number, entry)
+            wanted = await skill_service.new_fork(session, self._principal, skill_id, number, entry)
         return await self.create(wanted)
 
 

@@ -7,27 +7,25 @@ from pydantic import Field
 
 from api.http.dependencies import CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.skills.form_schemas import ParsedForm, SkillForm
 from api.skills.lint import CurrentReporter
 from api.skills.lint_routes import AnyText
 from api.skills.schemas import WrittenSkill
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest, SkillNotEditable, UnreadableSkill
 from skills.editor.fields import edit_fields
 from skills.editor.render import render
-from skills.lint.autofix import Reporter
+from skills.lint.autofix import Linter
 from skills.schema import ParsedSkill
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
-_REFUSALS = error_responses(
-    ErrorCode.INVALID_REQUEST, ErrorCode.UNREADABLE_SKILL, ErrorCode.SKILL_NOT_EDITABLE
-)
+_REFUSALS = error_responses(InvalidRequest, UnreadableSkill, SkillNotEditable)
 
 
-class RenderBody(Body):
+class RenderBody(RequestModel):
     """A model to be written, such as validation gave and a form changed."""
 
     parsed: ParsedForm
@@ -36,7 +34,7 @@ class RenderBody(Body):
     )
 
 
-class EditBody(Body):
+class EditBody(RequestModel):
     """A content, and new values of some fields of it; a field that is not named stays as it is."""
 
     content: AnyText = Field(examples=["# SKILL: 测试\n\n## 描述\n..."])
@@ -60,7 +58,7 @@ async def render_skill(
     return Envelope(data=await asyncio.to_thread(_rendered, body.parsed.model(), judge))
 
 
-def _rendered(model: ParsedSkill, judge: Reporter) -> WrittenSkill:
+def _rendered(model: ParsedSkill, judge: Linter) -> WrittenSkill:
     # It can take seconds, in which no connection to the database is held: there are few.
     text = render(model)
     return WrittenSkill.of_content(judge(text.encode()), text)
@@ -81,6 +79,6 @@ async def edit_skill(
     return Envelope(data=await asyncio.to_thread(_edited, body, judge))
 
 
-def _edited(body: EditBody, judge: Reporter) -> WrittenSkill:
+def _edited(body: EditBody, judge: Linter) -> WrittenSkill:
     content = edit_fields(body.content.encode(), body.changes.given())
     return WrittenSkill.of_content(judge(content), content.decode())

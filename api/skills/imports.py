@@ -9,23 +9,23 @@ from fastapi import Depends, Query, Request
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import SentFile, each_file, no_file
-from api.http.responses import Envelope, ErrorBody, Shape
+from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
-from api.skills.schemas import limits_of
+from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import SkillsFull
-from core.errors.requests import FileTooLarge
+from core.errors.requests import FileTooLarge, InvalidRequest
+from core.errors.server import StorageFull
 from skills.packages import import_service
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
 from skills.packages.import_service import (
     ConflictPolicy,
-    Imported,
     ImportedSkill,
-    Incoming,
-    Outcome,
+    ImportResult,
+    IncomingSkill,
+    SkillImportOutcome,
 )
 from skills.packages.reader import PackagedSkill, read_package
 from skills.schema import Diagnostic
@@ -43,7 +43,7 @@ _FORM: dict[str, Any] = {
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-class ImportItem(Shape):
+class ImportItem(ResponseModel):
     """What became of one skill of an uploaded file, or of a file that holds none.
 
     ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
@@ -52,7 +52,7 @@ class ImportItem(Shape):
 
     file: str
     folder: str
-    outcome: Outcome
+    outcome: SkillImportOutcome
     skill: ImportedSkill | None
     valid: bool
     publishable: bool
@@ -62,7 +62,7 @@ class ImportItem(Shape):
     error: ErrorBody | None
 
 
-class ImportAnswer(Shape):
+class SkillImportAnswer(ResponseModel):
     """What became of each skill, in the order of the files; ``ignored`` belong to none."""
 
     dry_run: bool
@@ -70,7 +70,7 @@ class ImportAnswer(Shape):
     ignored: list[str]
 
 
-class _Received:
+class _UploadedSkills:
     """What the files of a request hold, unpacked, in memory.
 
     Args:
@@ -78,7 +78,7 @@ class _Received:
     """
 
     def __init__(self, most_skills: int) -> None:
-        self.incoming: list[Incoming] = []
+        self.incoming: list[IncomingSkill] = []
         self.ignored: list[str] = []
         self._most_skills = most_skills
         self._skills = 0
@@ -121,14 +121,14 @@ class _Received:
         error: AgentexError | None = None,
     ) -> None:
         nothing = PackagedSkill("", b"", problems=tuple(problems))
-        self.incoming.append(Incoming(name, nothing, error=error))
+        self.incoming.append(IncomingSkill(name, nothing, error=error))
 
 
 @router.post(
     "/import",
     dependencies=[Write],
     openapi_extra=_BODY,
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
+    responses=error_responses(InvalidRequest, StorageFull),
 )
 async def import_skills(
     request: Request,
@@ -139,15 +139,15 @@ async def import_skills(
     on_conflict: Annotated[
         ConflictPolicy, Query(description="What is done where one has a skill of the slug")
     ] = ConflictPolicy.NEW,
-) -> Envelope[ImportAnswer]:
+) -> Envelope[SkillImportAnswer]:
     """Import skills from `.md`, `.zip` and `.skill` files, many at once.
 
     Each skill has its own outcome: one that is refused does not stop the others. New skills are
     private, and agents are not offered them until their owner has reviewed them. What is too much
     for one request is refused: bytes, which count as they are unpacked, and skills.
     """
-    limits = limits_of(settings)
-    received = _Received(limits.skills)
+    limits = skill_limits(settings)
+    received = _UploadedSkills(limits.skills)
     await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
         raise no_file(many=True)
@@ -155,14 +155,18 @@ async def import_skills(
     incoming, database = received.incoming, services.database
     if dry_run:
         async with database.reading() as session:
-            results = await import_service.plan(session, principal, limits, incoming, on_conflict)
+            results = await import_service.plan_import(
+                session, principal, limits, incoming, on_conflict
+            )
     else:
-        results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
+        results = await import_service.import_all(
+            database, principal, limits, incoming, on_conflict
+        )
     items = [_item(one, language) for one in results]
-    return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
+    return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
-def _item(one: Imported, language: str) -> ImportItem:
+def _item(one: ImportResult, language: str) -> ImportItem:
     report = None if one.incoming.judged is None else one.incoming.judged.report
     error = one.error
     return ImportItem(
@@ -175,5 +179,5 @@ def _item(one: Imported, language: str) -> ImportItem:
         portable=report is not None and report.portable,
         diagnostics=list(one.diagnostics),
         problems=list(one.incoming.packaged.problems),
-        error=None if error is None else error_body(error.code, error.details, language=language),
+        error=None if error is None else error_body(type(error), error.details, language=language),
     )

@@ -7,18 +7,18 @@ from typing import Annotated
 from fastapi import Depends
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.agent_tools import with_own_tools
+from agents.mcp.agent_tools import load_tool_policies
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from skills.lint.autofix import Reporter
+from skills.lint.autofix import Linter
 from skills.models import SkillVersion
-from skills.parser.draft import Neighbour, Surroundings
+from skills.parser.draft import LintContext, SiblingSkill
 from skills.parser.parse import parse
 from skills.schema import SkillReport
 from skills.store import catalog
-from skills.store.catalog import files_of
+from skills.store.catalog import list_files
 
 
 class SkillReporter:
@@ -39,7 +39,7 @@ class SkillReporter:
         *,
         version: SkillVersion | None = None,
         skill_id: str | None = None,
-    ) -> Surroundings:
+    ) -> LintContext:
         """What a content is judged by.
 
         Args:
@@ -49,14 +49,14 @@ class SkillReporter:
         """
         files = None
         if version is not None:
-            files = ("SKILL.md", *(file.path for file in files_of(version)))
-        return Surroundings(
+            files = ("SKILL.md", *(file.path for file in list_files(version)))
+        return LintContext(
             known_tools=await self._known_tools(session),
             files=files,
             neighbours=tuple(await self._neighbours(session, skill_id)),
         )
 
-    async def report(self, content: bytes, around: Surroundings) -> SkillReport:
+    async def report(self, content: bytes, around: LintContext) -> SkillReport:
         """What a content says and what is wrong with it.
 
         It can take seconds, in which a caller should hold no connection to the database: there are
@@ -69,7 +69,7 @@ class SkillReporter:
         # Large ones take longer than an event loop may stand still.
         return await asyncio.to_thread(_reporting(around), content)
 
-    async def reporter(self, session: AsyncSession, *, skill_id: str | None = None) -> Reporter:
+    async def reporter(self, session: AsyncSession, *, skill_id: str | None = None) -> Linter:
         """Reports on contents that are not there yet, without a database and without their files.
 
         Args:
@@ -78,7 +78,7 @@ class SkillReporter:
         """
         return _reporting(await self.surroundings(session, skill_id=skill_id))
 
-    async def for_version(self, session: AsyncSession, version: SkillVersion) -> Reporter:
+    async def for_version(self, session: AsyncSession, version: SkillVersion) -> Linter:
         """Reports on contents that stand, or are to stand, beside the files of a version."""
         around = await self.surroundings(session, version=version, skill_id=version.skill_id)
         return _reporting(around)
@@ -88,18 +88,18 @@ class SkillReporter:
         services, principal = self._services, self._principal
         policies = services.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
-            policies = await with_own_tools(session, services.mcp, principal.user_id, policies)
+            policies = await load_tool_policies(session, services.mcp, principal.user_id, policies)
         return frozenset(policies.defaults)
 
-    async def _neighbours(self, session: AsyncSession, skill_id: str | None) -> list[Neighbour]:
+    async def _neighbours(self, session: AsyncSession, skill_id: str | None) -> list[SiblingSkill]:
         """The skills that the caller's agents choose from."""
         if Permission.SKILL_VIEW not in self._principal.permissions:
             return []
-        cards = await catalog.readable(session, self._principal)
-        return [Neighbour(card.name, card.description) for card in cards if card.id != skill_id]
+        cards = await catalog.list_readable(session, self._principal)
+        return [SiblingSkill(card.name, card.description) for card in cards if card.id != skill_id]
 
 
-def _reporting(around: Surroundings) -> Reporter:
+def _reporting(around: LintContext) -> Linter:
     return partial(
         parse,
         known_tools=around.known_tools,

@@ -7,22 +7,24 @@ from pydantic import AfterValidator, Field
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.skills.changes import Changing
-from api.skills.etag import BaseGiven
+from api.skills.etag import SkillIfMatch
 from api.skills.lint import CurrentReporter
-from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail, detail
+from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail, skill_detail
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import SkillChanged, SkillNotPending
+from core.errors.requests import InvalidRequest
 from core.text.sanitize import refuse_half_characters
-from skills.lint.autofix import Fixing, Place
+from skills.lint.autofix import FixTarget, SkillFixes
 from skills.store import publishing
-from skills.store.publishing import Decision, Ruling
-from skills.store.service import Update
-from skills.store.versions import LONGEST_NOTE, Change
+from skills.store.publishing import Decision, ReviewVerdict
+from skills.store.service import SkillUpdate
+from skills.store.versions import LONGEST_NOTE, VersionChange
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -32,7 +34,7 @@ AnyText = Annotated[str, AfterValidator(refuse_half_characters)]
 """Text that is judged and not stored: even NUL has its diagnostic."""
 
 
-class ValidateBody(Body):
+class ValidateBody(RequestModel):
     """A content to be judged; nothing of it is kept."""
 
     content: AnyText = Field(examples=["# SKILL: 测试\\n\\n## 描述\\n..."])
@@ -43,7 +45,7 @@ class ValidateBody(Body):
     )
 
 
-class FixPlace(Body):
+class FixPlace(RequestModel):
     """A diagnostic whose fix is wanted: by its code, and where there are several by its place."""
 
     code: Text = Field(max_length=20)
@@ -51,7 +53,7 @@ class FixPlace(Body):
     column: int | None = None
 
 
-class FixBody(Body):
+class FixBody(RequestModel):
     """Which fixes are applied; none named: all that there are."""
 
     fixes: list[FixPlace] | None = Field(default=None, max_length=1000)
@@ -59,7 +61,7 @@ class FixBody(Body):
     base_version: int | None = None
 
 
-class ReviewBody(Body):
+class ReviewBody(RequestModel):
     """What a review came to, and why.
 
     ``version`` is the one that was read, refused if another one waits by now; an approval names it.
@@ -70,7 +72,7 @@ class ReviewBody(Body):
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
 
-@router.post("/validate", dependencies=[View], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post("/validate", dependencies=[View], responses=error_responses(InvalidRequest))
 async def validate_skill(
     body: ValidateBody, reporter: CurrentReporter, services: CurrentServices
 ) -> Envelope[ReportAnswer]:
@@ -87,7 +89,7 @@ async def validate_skill(
 
 @router.post("/{skill_id}/apply-fix", dependencies=[Write], responses=error_responses(*CHANGING))
 async def apply_fixes(
-    skill_id: Text, body: FixBody, base: BaseGiven, reporter: CurrentReporter, changing: Changing
+    skill_id: Text, body: FixBody, base: SkillIfMatch, reporter: CurrentReporter, changing: Changing
 ) -> Envelope[FixedSkill]:
     """Apply fixes to the newest version, as a new one. Only the spans that they name change.
 
@@ -96,10 +98,10 @@ async def apply_fixes(
     """
     places = None
     if body.fixes is not None:
-        places = [Place(one.code, one.line, one.column) for one in body.fixes]
-    change = Change(body.change_note, base.with_version(body.base_version))
-    fixing = Fixing(places, reporter.for_version)
-    saved = await changing.update(skill_id, Update(fixing, change=change))
+        places = [FixTarget(one.code, one.line, one.column) for one in body.fixes]
+    change = VersionChange(body.change_note, base.with_version(body.base_version))
+    fixing = SkillFixes(places, reporter.for_version)
+    saved = await changing.update(skill_id, SkillUpdate(fixing, change=change))
     return Envelope(data=FixedSkill.after(saved, fixing.codes))
 
 
@@ -107,12 +109,12 @@ async def apply_fixes(
     "/{skill_id}/review",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.OWNER_ONLY,
-        ErrorCode.SKILL_NOT_FOUND,
-        ErrorCode.SKILL_NOT_PENDING,
-        ErrorCode.SKILL_CHANGED,
+        InvalidRequest,
+        ReadOnly,
+        OwnerOnly,
+        SkillNotFound,
+        SkillNotPending,
+        SkillChanged,
     ),
 )
 async def review_skill(
@@ -128,7 +130,7 @@ async def review_skill(
     it. A version of a public skill that widens its tools or adds findings of security is not served
     to others until an administrator approves it.
     """
-    ruling = Ruling(body.decision, body.version, body.note)
+    ruling = ReviewVerdict(body.decision, body.version, body.note)
     async with unit_of_work(services.database) as work:
         seen = await publishing.review(work, principal, skill_id, ruling)
-    return Envelope(data=await detail(services.database, seen, reporter))
+    return Envelope(data=await skill_detail(services.database, seen, reporter))

@@ -8,11 +8,10 @@ from pydantic import Field, JsonValue
 
 from api.http.dependencies import CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.responses import ErrorBody, Shape
+from api.http.responses import ErrorBody, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import NotFound, OriginNotAllowed
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
@@ -29,7 +28,7 @@ _MESSAGE: dict[str, Any] = {
 _ASKED: JsonValue = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}
 
 
-class RpcError(Shape):
+class RpcError(ResponseModel):
     """What went wrong: the protocol's number for it, and in `data` the code of this document."""
 
     code: int = Field(examples=[-32602])
@@ -37,7 +36,7 @@ class RpcError(Shape):
     data: JsonValue = Field(default=None, examples=[{"code": 40410, "details": {}}])
 
 
-class RpcFailure(Shape):
+class RpcFailure(ResponseModel):
     """An answer of the protocol that says what went wrong."""
 
     jsonrpc: Literal["2.0"]
@@ -45,11 +44,9 @@ class RpcFailure(Shape):
     error: RpcError
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
+def _response_descriptions() -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {
-        **error_responses(
-            ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.ORIGIN_NOT_ALLOWED
-        ),
+        **error_responses(InvalidRequest, NotFound, OriginNotAllowed),
         200: {"description": "The answer, JSON-RPC", "content": {_JSON: {"schema": _MESSAGE}}},
         202: {"description": "A notification was taken in"},
         406: {"description": f"The caller does not accept {_JSON}"},
@@ -59,7 +56,7 @@ def _answers() -> dict[int | str, dict[str, Any]]:
     return described
 
 
-async def _admitted(request: Request, services: CurrentServices) -> None:
+async def _check_request(request: Request, services: CurrentServices) -> None:
     """Pass requests that this endpoint is for.
 
     Raises:
@@ -82,9 +79,9 @@ async def _admitted(request: Request, services: CurrentServices) -> None:
 
 @router.post(
     "",
-    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_admitted)],
+    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_check_request)],
     response_class=Response,
-    responses=_answers(),
+    responses=_response_descriptions(),
     openapi_extra={
         "requestBody": {
             "required": True,

@@ -7,7 +7,7 @@ from typing import Self
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from api.skills.lint import SkillReporter
 from core.auth.models import User
 from core.auth.principal import Access, Action
@@ -18,23 +18,23 @@ from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
 from skills.store import publishing, usage
-from skills.store.access import Seen
-from skills.store.catalog import FileEntry, files_of
-from skills.store.listing import Listed
+from skills.store.access import SkillView
+from skills.store.catalog import FileEntry, list_files
+from skills.store.listing import ListedSkill
 from skills.store.usage import Usage
-from skills.store.versions import Limits
+from skills.store.versions import SkillLimits
 
 _PORTABILITY = "AS"
 
 
-class SkillOwner(Shape):
+class SkillOwner(ResponseModel):
     """Whose a skill is."""
 
     id: str
     username: str
 
 
-class SkillAnswer(Shape):
+class SkillAnswer(ResponseModel):
     """A skill in a list.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
@@ -64,7 +64,7 @@ class SkillAnswer(Shape):
 class SkillDetail(SkillAnswer):
     """A skill with the version that the caller gets.
 
-    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``pending_version``
+    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``find_pending_version``
     waits for a review: before agents use it, or before others are served it. ``usage`` is that of
     the versions that the caller may read.
     """
@@ -103,14 +103,14 @@ class FixedSkill(SavedSkill):
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
 
-class Portability(Shape):
+class Portability(ResponseModel):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 
     valid: bool
     diagnostics: list[Diagnostic]
 
 
-class ReportAnswer(Shape):
+class ReportAnswer(ResponseModel):
     """What is said of a content: the model, and all that was noticed, in the order of the file.
 
     ``valid``: it loads here. ``publishable``: it may be shown to others.
@@ -153,7 +153,7 @@ class WrittenSkill(ReportAnswer):
         return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
-class VersionAnswer(Shape):
+class VersionAnswer(ResponseModel):
     """A version in a list; sizes in bytes.
 
     ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.
@@ -188,12 +188,12 @@ class VersionDetail(VersionAnswer):
     parser_version: str
 
 
-def short(listed: Listed) -> SkillAnswer:
+def skill_answer(listed: ListedSkill) -> SkillAnswer:
     """A skill of a list as an answer."""
     return SkillAnswer.model_validate(_fields(listed.seen, listed.owner))
 
 
-def _fields(seen: Seen, owner: str) -> dict[str, object]:
+def _fields(seen: SkillView, owner: str) -> dict[str, object]:
     skill = seen.skill
     return {
         **skill.model_dump(include=set(SkillAnswer.model_fields) - {"version", "valid"}),
@@ -207,65 +207,67 @@ def _fields(seen: Seen, owner: str) -> dict[str, object]:
     }
 
 
-async def detail(database: Database, seen: Seen, reporter: SkillReporter) -> SkillDetail:
+async def skill_detail(database: Database, seen: SkillView, reporter: SkillReporter) -> SkillDetail:
     """A skill with the version that the caller gets."""
     return SkillDetail.model_validate(await _detailed(database, seen, reporter))
 
 
-async def saved(
-    database: Database, seen: Seen, reporter: SkillReporter, *, is_new: bool
+async def saved_skill(
+    database: Database, seen: SkillView, reporter: SkillReporter, *, is_new: bool
 ) -> SavedSkill:
     """A skill after a change, which made a version or none."""
     fields = await _detailed(database, seen, reporter)
     return SavedSkill.model_validate(fields | {"is_new_version": is_new})
 
 
-async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> dict[str, object]:
+async def _detailed(
+    database: Database, seen: SkillView, reporter: SkillReporter
+) -> dict[str, object]:
     skill = seen.skill
     async with database.reading() as session:
-        version = await skill_access.version_of(session, seen)
-        content = await skill_access.content_of(session, version)
+        version = await skill_access.get_version(session, seen)
+        content = await skill_access.read_content(session, version)
         around = await reporter.surroundings(session, version=version, skill_id=skill.id)
-        names = await usernames(session, [skill.owner_id])
-        uses = await usage.usage_by_version(session, skill.id)
+        names = await find_usernames(session, [skill.owner_id])
+        uses = await usage.count_by_version(session, skill.id)
         if not seen.sees_all:
-            shown = set(await skill_access.version_numbers(session, seen))
+            shown = set(await skill_access.list_version_numbers(session, seen))
             uses = {number: use for number, use in uses.items() if number in shown}
-        pending = await publishing.pending_version(session, seen)
+        pending = await publishing.find_pending_version(session, seen)
     report = await reporter.report(content, around)
     return {
         **_fields(seen, names.get(skill.owner_id, "")),
         "content": content.decode(),
         "content_sha256": version.content_sha256,
-        "files": files_of(version),
+        "files": list_files(version),
         "valid": report.valid,
         "publishable": report.publishable,
         "portable": report.portable,
-        "diagnostics": [*skill_metadata.differences(skill), *report.diagnostics],
+        "diagnostics": [*skill_metadata.metadata_diagnostics(skill), *report.diagnostics],
         "pending_version": pending,
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,
-        "usage": usage.total(uses.values()),
+        "usage": usage.sum_usages(uses.values()),
     }
 
 
-async def usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
+async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
     """How accounts are called; those that are gone are absent."""
     query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
     return dict((await session.exec(query)).all())
 
 
-async def versions_shown(
-    session: AsyncSession, seen: Seen, versions: Sequence[SkillVersion]
+async def version_fields(
+    session: AsyncSession, seen: SkillView, versions: Sequence[SkillVersion]
 ) -> list[dict[str, object]]:
     """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
-    names = await usernames(session, [row.author_id for row in versions if row.author_id])
-    uses = await usage.usage_by_version(session, seen.skill.id)
+    names = await find_usernames(session, [row.author_id for row in versions if row.author_id])
+    uses = await usage.count_by_version(session, seen.skill.id)
     return [_version_fields(seen, row, names, uses) for row in versions]
 
 
 def _version_fields(
-    seen: Seen, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
+    seen: SkillView, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
 ) -> dict[str, object]:
     author_id, note = version.author_id, version.review_note
     if not seen.sees_all:
@@ -278,17 +280,17 @@ def _version_fields(
     return {
         **version.model_dump(include=shown),
         "review_note": note,
-        "files": files_of(version),
+        "files": list_files(version),
         "author": author,
         "usage": uses.get(version.version, Usage()),
     }
 
 
-def etag(seen: Seen) -> str:
+def etag(seen: SkillView) -> str:
     """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
     return f'"{seen.version}.{seen.skill.revision}"'
 
 
-def limits_of(settings: Settings) -> Limits:
+def skill_limits(settings: Settings) -> SkillLimits:
     """How much one user may keep, by the settings of this moment."""
-    return Limits(settings.skills_per_user, settings.skill_bytes_per_user)
+    return SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -10,22 +10,23 @@ from fastapi import Depends, Query, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import ChosenModel
-from agents.skill_eval.trigger_test import Trials
+from agents.llm_registry.selection import SelectedModel
+from agents.skill_eval.trigger_test import TriggerTrials
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, worked
+from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.auth import ModelNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
+from core.errors.server import EngineUnavailable, ModelFailed
 from skills.models import SkillTriggerTest
 from skills.selection import trigger_tests
 from skills.selection.trigger_tests import TriggerReport
@@ -39,14 +40,14 @@ MOST_TRIALS = 300
 """Of a model in one test."""
 
 
-class QueryBody(Body):
+class QueryBody(RequestModel):
     """A request, and whether it should choose the skill."""
 
     query: Text = Field(min_length=1, max_length=2000)
     should_trigger: bool
 
 
-class TriggerTestBody(Body):
+class TriggerTestBody(RequestModel):
     """About twenty requests say enough; half of them should not choose the skill."""
 
     queries: list[QueryBody] = Field(min_length=1, max_length=100)
@@ -68,7 +69,7 @@ class TriggerTestBody(Body):
     )
 
 
-class TriggerTestAnswer(Shape):
+class TriggerTestAnswer(ResponseModel):
     """A test that was made, with all that it gave."""
 
     id: str
@@ -82,12 +83,12 @@ class TriggerTestAnswer(Shape):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.SKILL_NOT_FOUND,
-            ErrorCode.SKILL_VERSION_NOT_FOUND,
-            ErrorCode.MODEL_NOT_FOUND,
-            ErrorCode.MODEL_FAILED,
-            ErrorCode.ENGINE_UNAVAILABLE,
+            InvalidRequest,
+            SkillNotFound,
+            SkillVersionNotFound,
+            ModelNotFound,
+            ModelFailed,
+            EngineUnavailable,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -111,18 +112,20 @@ async def try_skill_triggers(
     """
     async with services.database.reading() as session:
         seen = await skill_access.get(session, principal, skill_id)
-        version = await skill_access.version_of(session, seen, body.version)
-        field = await trigger_tests.read_field(session, principal, seen, version)
-        chosen = await _judge(session, services, principal, body)
-    queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
-    test = _Test(services, field, queries, body.runs, chosen)
-    answer = await worked(request, _pieces(test))
+        version = await skill_access.get_version(session, seen, body.version)
+        field = await trigger_tests.read_candidates(session, principal, seen, version)
+        chosen = await _choose_model(session, services, principal, body)
+    queries = tuple(
+        trigger_tests.TriggerQuery(one.query, one.should_trigger) for one in body.queries
+    )
+    test = _TriggerTest(services, field, queries, body.runs, chosen)
+    answer = await run_with_progress(request, _progress(test))
     return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
 
 
-async def _judge(
+async def _choose_model(
     session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
-) -> ChosenModel | None:
+) -> SelectedModel | None:
     """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
         raise InvalidRequest("model_id", "the offline selector asks no model")
@@ -141,43 +144,43 @@ async def _judge(
 
 
 @dataclass(frozen=True)
-class _Test:
+class _TriggerTest:
     """What is tested, and by whom it is chosen; no model for the offline selector."""
 
     services: Services
-    field: trigger_tests.Field
-    queries: tuple[trigger_tests.Query, ...]
+    field: trigger_tests.TriggerCandidates
+    queries: tuple[trigger_tests.TriggerQuery, ...]
     runs: int
-    chosen: ChosenModel | None
+    chosen: SelectedModel | None
 
 
-async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
+async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
     """How far a test is, and at last its report, which is kept."""
     services, field, queries = test.services, test.field, test.queries
     if test.chosen is None:
-        report = await trigger_tests.run(field, queries, services.spaces.default.encoder)
+        report = await trigger_tests.run_offline(field, queries, services.spaces.default.encoder)
     else:
-        trials = Trials(services.database, services.skills, test.chosen, field)
+        trials = TriggerTrials(services.database, services.skills, test.chosen, field)
         async with aclosing(trials.run(queries, test.runs)) as counts:
             async for done in counts:
                 yield Progress(done=done, total=len(queries) * test.runs)
         answers, model = trials.answers(queries), test.chosen.model.name
-        report = trigger_tests.report(field, answers, model=model, runs=test.runs)
+        report = trigger_tests.make_report(field, answers, model=model, runs=test.runs)
     async with unit_of_work(services.database) as work:
-        await trigger_tests.keep(work, field.tested.id, field.reader_id, report)
+        await trigger_tests.save_report(work, field.tested.id, field.reader_id, report)
     yield report
 
 
 @router.get(
     "/{skill_id}/trigger-tests",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(InvalidPagination, SkillNotFound),
 )
 async def list_skill_trigger_tests(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*trigger_tests.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*trigger_tests.SORT_FIELDS))],
     version: Version = None,
 ) -> Envelope[Items[TriggerTestAnswer]]:
     """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""
@@ -188,5 +191,5 @@ async def list_skill_trigger_tests(
 
 
 def _answer(row: SkillTriggerTest) -> TriggerTestAnswer:
-    report = trigger_tests.report_of(row)
+    report = trigger_tests.load_report(row)
     return TriggerTestAnswer(id=row.id, created_at=row.created_at, report=report)

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from api.container import Services
 from api.http.dependencies import CurrentServices
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from api.http.routing import Router
 from core.errors.base import AgentexError
 from core.logging import get_logger
@@ -24,20 +24,20 @@ class _NotReady(Exception):
     """A part answers, and says that it can't be used yet; the text is for operators."""
 
 
-class Alive(Shape):
+class Alive(ResponseModel):
     """The process answers."""
 
     status: Literal["ok"] = "ok"
 
 
-class Component(Shape):
+class Component(ResponseModel):
     """One part: ``detail`` says what is wrong, never with a secret."""
 
     status: Literal["ok", "error"]
     detail: str = ""
 
 
-class Readiness(Shape):
+class Readiness(ResponseModel):
     """All parts."""
 
     status: Literal["ready", "not_ready"]

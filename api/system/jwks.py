@@ -5,7 +5,7 @@ from typing import Literal
 from fastapi import Response
 
 from api.http.dependencies import CurrentServices
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from api.http.routing import Router
 
 router = Router(tags=["auth"])
@@ -13,7 +13,7 @@ router = Router(tags=["auth"])
 _CACHED = "public, max-age=30"
 
 
-class JsonWebKey(Shape):
+class JsonWebKey(ResponseModel):
     """One RSA public key (RFC 7518, section 6.3.1); ``kid`` stands in the tokens' headers."""
 
     kid: str
@@ -24,7 +24,7 @@ class JsonWebKey(Shape):
     e: str
 
 
-class JsonWebKeySet(Shape):
+class JsonWebKeySet(ResponseModel):
     """All keys whose tokens are valid, a retired one for as long as its tokens live."""
 
     keys: list[JsonWebKey]

@@ -31,12 +31,11 @@ from cli.client.uploads import SentFile, SentFiles
 from cli.commands.ingest.local_files import CountedFile
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n.common import KB_AMBIGUOUS, KB_UNKNOWN
-from core.errors.auth import KnowledgeBaseNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidToken, KnowledgeBaseNotFound, NotAuthenticated, TokenExpired
 from core.errors.conflicts import Conflict
 
 _PAGE_SIZE = 100
-_EXPIRED = {ErrorCode.NOT_AUTHENTICATED, ErrorCode.INVALID_TOKEN, ErrorCode.TOKEN_EXPIRED}
+_EXPIRED = {NotAuthenticated.code, InvalidToken.code, TokenExpired.code}
 _LISTED_NAMES = 10
 # The server answers once each of up to 2,000 members is stored.
 _ARCHIVE_SECONDS = 600

@@ -3,12 +3,12 @@
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
-from skills.lint.validate import judge
+from skills.lint.validate import validate
 from skills.starters import LANGUAGES, starters
 from skills.store import service as skill_service
-from skills.store.metadata import Entry
-from skills.store.service import Desk, Provenance, Wanted
-from skills.store.versions import Change, Limits
+from skills.store.metadata import CatalogMetadata
+from skills.store.service import NewSkill, Origin, SkillContext
+from skills.store.versions import SkillLimits, VersionChange
 
 _NOTE = "Comes with Agentex / 随 Agentex 提供"
 
@@ -21,14 +21,16 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
         settings: say how much one user may keep.
         admin: whose they are.
     """
-    desk = Desk(work, admin, Limits(settings.skills_per_user, settings.skill_bytes_per_user))
+    desk = SkillContext(
+        work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)
+    )
     for language in LANGUAGES:
         for one in starters(language):
             slug = one.key if language == LANGUAGES[0] else f"{one.key}-{language}"
-            wanted = Wanted(
-                await judge(one.content),
-                Entry(is_public=True),
-                Change(_NOTE),
-                Provenance(likes_slug=slug),
+            wanted = NewSkill(
+                await validate(one.content),
+                CatalogMetadata(is_public=True),
+                VersionChange(_NOTE),
+                Origin(likes_slug=slug),
             )
             await skill_service.create(desk, wanted)

@@ -7,7 +7,6 @@ from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import EmbeddingsRefused, InvalidVector
 from core.logging import get_logger
 from ingestion.context import WorkerContext
@@ -86,7 +85,7 @@ def is_outage(error: Exception) -> bool:
         case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
             return False
         case AgentexError():
-            return error.code.status > ErrorCode.INTERNAL.status
+            return error.status > AgentexError.status
         case _:
             return isinstance(error, OSError)
 

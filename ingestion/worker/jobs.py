@@ -1,6 +1,6 @@
 """The jobs of this package; adding one is a coroutine and a line here."""
 
-from core.redis.jobs import Job, JobPayload
+from core.redis.jobs import JobPayload, QueueJob
 from ingestion.attempts.failures import remove_orphan_points
 from ingestion.context import WorkerContext
 from ingestion.reindex import run_reindex
@@ -40,11 +40,11 @@ async def _transfer(context: WorkerContext, payload: JobPayload) -> None:
 # must be longer than several of the largest documents on a slow machine.
 _INGEST_SECONDS = 24 * 3600
 
-JOBS: tuple[Job, ...] = (
-    Job(INGEST_JOB, _wake, timeout=10),
-    Job(CLEAR_JOB, _clear_document, timeout=60),
-    Job(ERASE_JOB, _erase_document, timeout=120),
-    Job(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
-    Job(REINDEX_JOB, _reindex, timeout=900),
-    Job(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
+JOBS: tuple[QueueJob, ...] = (
+    QueueJob(INGEST_JOB, _wake, timeout=10),
+    QueueJob(CLEAR_JOB, _clear_document, timeout=60),
+    QueueJob(ERASE_JOB, _erase_document, timeout=120),
+    QueueJob(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
+    QueueJob(REINDEX_JOB, _reindex, timeout=900),
+    QueueJob(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
 )

@@ -16,19 +16,19 @@ from redis.exceptions import RedisError
 from core.db.database import open_database
 from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.redis.client import open_redis
-from core.redis.heartbeats import beat, withdraw, worker_name
+from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import (
     QUEUE_NAME,
-    Job,
     JobPayload,
     JobQueue,
-    JobsInHand,
+    QueueJob,
+    RunningJobs,
     deserialize_job,
     serialize_job,
 )
-from core.redis.notify import wake_ups
+from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import WorkerContext
 from ingestion.parsers.image.ocr import OcrSettings
@@ -79,7 +79,7 @@ async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContex
         await database.close()
 
 
-def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
+def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
     async def run(arq_context: dict[str, object], payload: JobPayload) -> None:
         try:
             async with in_hand.taken(str(arq_context["job_id"])):
@@ -113,11 +113,13 @@ async def run_worker(settings: Settings) -> None:
     """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
     async with open_worker_context(settings) as context:
         redis = open_redis(settings)
-        in_hand = JobsInHand(redis)
+        in_hand = RunningJobs(redis)
         sweep = OrphanSweep(context)
         slots = DocumentRunner(context)
         beside = [
-            asyncio.create_task(_repeat(_BEAT_SECONDS, lambda: beat(redis, context.owner))),
+            asyncio.create_task(
+                _repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))
+            ),
             asyncio.create_task(_repeat(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(context)),
             asyncio.create_task(_repeat(_SWEEP_SECONDS, sweep.run)),
@@ -144,7 +146,7 @@ async def run_worker(settings: Settings) -> None:
             job_completion_wait=int(settings.drain_seconds / 2),
             ctx={_CONTEXT: context},
         )
-        spare_what_is_loaded()
+        freeze_loaded_objects()
         try:
             await worker.async_run()
         except asyncio.CancelledError:
@@ -155,12 +157,12 @@ async def run_worker(settings: Settings) -> None:
             await asyncio.gather(*beside, return_exceptions=True)
             await slots.stop(settings.drain_seconds / 2)
             await _run_safely(worker.close)
-            await _run_safely(lambda: withdraw(redis, context.owner))
+            await _run_safely(lambda: remove_heartbeat(redis, context.owner))
             await redis.aclose()
 
 
 async def _listen(context: WorkerContext, redis: Redis) -> None:
-    async for _ in wake_ups(redis):
+    async for _ in wake_signals(redis):
         context.wake.set()
 
 

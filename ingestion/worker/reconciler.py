@@ -54,7 +54,7 @@ async def requeue_lost(context: WorkerContext) -> int:
             await remove_orphan_points(context, document_id)
         except AgentexError as error:
             # Its index is down: it comes again, and what else is forgotten need not wait for it.
-            log.warning("reconciler.not_cleared", document_id=document_id, code=int(error.code))
+            log.warning("reconciler.not_cleared", document_id=document_id, code=error.code)
     if not (documents_deleted or knowledge_bases_gone):
         return 0
     return await _enqueue_missing(context, documents_deleted, knowledge_bases_gone)

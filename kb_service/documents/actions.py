@@ -9,7 +9,7 @@ from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import forget_shares
+from core.auth.sharing import delete_shares
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -135,7 +135,7 @@ async def perform(work: UnitOfWork, name: ActionName, document: Document) -> Act
         return ActionOutcome.REFUSED
     action.apply(work, document)
     if document.deleted_at is not None and document.restricted:
-        await forget_shares(work, Document.SHARE_KIND, [document.id])
+        await delete_shares(work, Document.SHARE_KIND, [document.id])
     document.updated_at = await database_now(work.session)
     work.session.add(document)
     return ActionOutcome.DONE

@@ -8,7 +8,7 @@ from sqlalchemy import func, update
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ChunkNotFound, DocumentNotFound
 from core.errors.conflicts import Conflict
@@ -60,7 +60,7 @@ class Span:
 async def list_chunks(
     session: AsyncSession,
     document: Document,
-    page: Page,
+    page: PageRequest,
     *,
     is_changed: bool | None = None,
 ) -> ChunkListing:
@@ -79,7 +79,7 @@ async def list_chunks(
     if is_changed is not None:
         changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
         conditions.append(changed if is_changed else ~changed)
-    query = paged(
+    query = paginate(
         select(Chunk).where(*conditions),
         page,
         columns={"position": col(Chunk.position), "token_count": col(Chunk.token_count)},

@@ -8,17 +8,17 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Share
 from core.auth.principal import Action, Principal
 from core.auth.sharing import (
-    Shared,
-    Wanted,
-    forget_shares,
+    ShareEntry,
+    ShareSpec,
+    access_by_subject,
+    delete_shares,
     list_shares,
-    named,
     replace_shares,
-    version_of,
+    share_list_version,
 )
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
@@ -52,12 +52,12 @@ class Readers:
     """
 
     restricted: bool
-    named: Sequence[Shared] = ()
+    named: Sequence[ShareEntry] = ()
 
     @property
     def version(self) -> str:
         """What these are told from others by."""
-        return version_of(self.named) if self.restricted else _OPEN
+        return share_list_version(self.named) if self.restricted else _OPEN
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class NewReaders:
         version: of the readers that the caller saw; None for whoever they are now.
     """
 
-    wanted: Sequence[Wanted]
+    wanted: Sequence[ShareSpec]
     version: str | None = None
 
 
@@ -140,13 +140,13 @@ async def restrict(
     now = await _readers(session, document, resource)
     if present.version != now.version:
         await _touch(work, document)
-        target = Target(Document.SHARE_KIND, document.id)
+        target = AuditTarget(Document.SHARE_KIND, document.id)
         # As a list: a name that is a key would be redacted where it looks like a secret's.
-        note(
+        audit(
             session,
             AuditAction.DOCUMENT_RESTRICTED,
             target,
-            details={"readers": [*named(now.named)]},
+            details={"readers": [*access_by_subject(now.named)]},
         )
     return now
 
@@ -215,8 +215,8 @@ async def open_to_all(
         raise DocumentNameTaken(field="name", name=document.name, document_id=taken)
     document.restricted = False
     await _touch(work, document)
-    await forget_shares(work, Document.SHARE_KIND, [document.id])
-    note(work.session, AuditAction.DOCUMENT_OPENED, Target(Document.SHARE_KIND, document.id))
+    await delete_shares(work, Document.SHARE_KIND, [document.id])
+    audit(work.session, AuditAction.DOCUMENT_OPENED, AuditTarget(Document.SHARE_KIND, document.id))
 
 
 async def _locked(

@@ -8,7 +8,7 @@ from sqlalchemy import func
 from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import DocumentNotFound
 from kb_service.models import Document, DocumentStatus
 from kb_service.visibility import Reader, readable
@@ -162,7 +162,7 @@ async def list_documents(
     session: AsyncSession,
     reader: Reader,
     knowledge_base_id: str,
-    page: Page,
+    page: PageRequest,
     *,
     only: DocumentFilter = _ALL,
 ) -> DocumentListing:
@@ -176,7 +176,7 @@ async def list_documents(
         conditions.append(col(Document.status) == only.status.value)
     if only.name is not None:
         conditions.append(col(Document.name) == only.name)
-    query = paged(
+    query = paginate(
         select(Document).where(*conditions),
         page,
         columns={

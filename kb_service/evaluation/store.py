@@ -14,7 +14,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import EvaluationNotFound
 from kb_service.evaluation.metrics import mean, quality
@@ -213,15 +213,17 @@ async def before(
 
 
 async def list_evaluations(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> EvaluationListing:
     """One page of the measurements that somebody may know of, each with the one before it."""
     mine = and_(*_told(knowledge_base, reader))
-    whole = Page(1, MAX_EVALUATIONS, page.sort_by, page.descending)
+    whole = PageRequest(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
     # They are few, and a row's predecessor may stand on another page.
     short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    rows = (await session.exec(paged(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
+    rows = (
+        await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))
+    ).all()
     by_age = sorted(rows, key=lambda row: row.created_at)
     earlier = {row.id: old for old, row in pairwise(by_age)}
     part = rows[(page.number - 1) * page.size : page.number * page.size]

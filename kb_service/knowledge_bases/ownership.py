@@ -6,8 +6,8 @@ from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import forget_subject
-from core.auth.users import folded
+from core.auth.sharing import delete_user_shares
+from core.auth.users import fold
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -58,14 +58,14 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str
     bases = await _living(work.session, owner_id)
     # What is one's own is not shared with one.
     ids = [base.id for base in bases]
-    await forget_subject(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
+    await delete_user_shares(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
     inside = select(Document.id).where(
         col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True)
     )
-    await forget_subject(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
+    await delete_user_shares(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
     for base in bases:
         base.name = _free_name(base.name, label, taken)
-        base.name_key = folded(base.name)
+        base.name_key = fold(base.name)
         base.owner_id, base.updated_at = heir_id, utc_now()
         taken.add(base.name_key)
         work.session.add(base)
@@ -122,10 +122,10 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
 def _free_name(name: str, label: str, taken: set[str]) -> str:
     """The name, else with the label, else with the label and a number."""
     candidate, number = name, 1
-    while folded(candidate) in taken:
+    while fold(candidate) in taken:
         ending = f" ({label})" if number == 1 else f" ({label} {number})"
         kept = name[: NAME_LENGTH - len(ending)]
-        while len(folded(kept + ending)) > NAME_KEY_LENGTH:
+        while len(fold(kept + ending)) > NAME_KEY_LENGTH:
             kept = kept[:-1]
         candidate, number = kept + ending, number + 1
     return candidate

@@ -6,7 +6,14 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.sharing import Shared, Wanted, admit, list_shares, replace_list, visible_to
+from core.auth.sharing import (
+    ShareEntry,
+    ShareSpec,
+    authorize,
+    list_shares,
+    replace_share_list,
+    visible_to,
+)
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -33,12 +40,12 @@ async def hold(
         .execution_options(populate_existing=True)
     )
     found = (await session.exec(query)).first()
-    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
+    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
 
 
 async def shares_of(
     session: AsyncSession, principal: Principal, knowledge_base_id: str
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Whom a knowledge base is shared with; its owner's to know.
 
     Raises:
@@ -67,9 +74,9 @@ async def share(
     work: UnitOfWork,
     principal: Principal,
     knowledge_base_id: str,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ShareSpec],
     version: str | None = None,
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Share a knowledge base with exactly these people and roles, from now on.
 
     Args:
@@ -87,4 +94,4 @@ async def share(
     """
     # Two requests at a time would both add what neither finds.
     row = await hold(work.session, principal, knowledge_base_id, Action.MANAGE)
-    return await replace_list(work, row, wanted, version, ACTS)
+    return await replace_share_list(work, row, wanted, version, ACTS)

@@ -46,7 +46,7 @@ class Cutover(StrEnum):
     MANUAL = "manual"
 
 
-class Outcome(StrEnum):
+class ReindexOutcome(StrEnum):
     """What a wish for other settings led to.
 
     ``started``: a re-index. ``applied``: there was no document, the settings hold now.
@@ -76,7 +76,7 @@ async def request(
     *,
     cutover: Cutover = Cutover.AUTO,
     force: bool = False,
-) -> Outcome:
+) -> ReindexOutcome:
     """Ask for other settings; where there are documents, a re-index brings them about.
 
     Args:
@@ -97,7 +97,7 @@ async def request(
     if force or wishes != (None, None, None, None):
         row = await lock(work.session, knowledge_base.id)
     if row is None:
-        return Outcome.UNCHANGED
+        return ReindexOutcome.UNCHANGED
     present, aim = index_version.present(row), index_version.target(row)
     model = present.embedding_model
     if draft.embedding_model not in {None, model}:
@@ -105,16 +105,16 @@ async def request(
     wanted = Generation(row.last_generation + 1, model, splitting_of(row, draft))
     is_asked = force or not wanted.is_like(present)
     if not is_asked or (aim is not None and wanted.is_like(aim)):
-        return Outcome.UNCHANGED
+        return ReindexOutcome.UNCHANGED
     if aim is not None:
         raise ReindexRunning(knowledge_base_id=row.id)
     await _require_no_transfer(work, row.id)
     await close_way_back(work, row)
     if not await _has_documents(work, row.id):
         _settle(row, Generation(row.generation, model, wanted.splitting))
-        return Outcome.APPLIED
+        return ReindexOutcome.APPLIED
     await _start(work, row, wanted, cutover)
-    return Outcome.STARTED
+    return ReindexOutcome.STARTED
 
 
 async def _start(

@@ -10,19 +10,19 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.errors.conflicts import Conflict
 from core.errors.requests import EmptyQuery, QueryTooLong
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import Chunk, KnowledgeBase
-from kb_service.retrieval.candidates import Moved
+from kb_service.retrieval.candidates import IndexChanged
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.pipeline import Execution, Ground, Means
-from kb_service.retrieval.positions import Positions, positions
+from kb_service.retrieval.pipeline import RetrievalPipeline, SearchDeps, SearchScope
+from kb_service.retrieval.positions import PassagePositions, positions
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
-from kb_service.retrieval.token_cache import FeatureCache
+from kb_service.retrieval.token_cache import TermCache
 from kb_service.visibility import EVERYTHING, Reader, hidden_documents
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
@@ -43,12 +43,12 @@ class Searcher:
     def __init__(
         self,
         database: Database,
-        spaces: Spaces,
+        spaces: EmbeddingSpaces,
         *,
         max_query_characters: int,
         rerankers: Mapping[str, Reranker] | None = None,
     ) -> None:
-        self._means = Means(database, spaces, dict(rerankers or {}), FeatureCache())
+        self._means = SearchDeps(database, spaces, dict(rerankers or {}), TermCache())
         self._max_query_characters = max_query_characters
 
     def resolve(
@@ -115,9 +115,11 @@ class Searcher:
             alive = [row for row in rows if row.enabled]
             try:
                 ground = await self._ground(reader, alive)
-                execution = Execution(self._means, ground, request, shadow=shadow, flips=flips)
+                execution = RetrievalPipeline(
+                    self._means, ground, request, shadow=shadow, flips=flips
+                )
                 result = await execution.result(explain=explain)
-            except Moved:
+            except IndexChanged:
                 rows = await self._reread(rows)
                 continue
             return replace(result, took_ms=(time.perf_counter() - started) * 1000)
@@ -130,7 +132,7 @@ class Searcher:
         knowledge_base: KnowledgeBase,
         chunk: Chunk,
         hit: RankedHit | None,
-    ) -> Positions:
+    ) -> PassagePositions:
         """Where a passage stands in each leg of a search of its knowledge base.
 
         Args:
@@ -144,7 +146,9 @@ class Searcher:
             AgentexError: as ``search`` does.
         """
         ground = await self._ground(reader, [knowledge_base])
-        execution = Execution(self._means, ground, result.request, shadow=False, flips=set())
+        execution = RetrievalPipeline(
+            self._means, ground, result.request, shadow=False, flips=set()
+        )
         (probe,) = execution.probes
         probe.with_dense = result.dense_weight > 0
         return await positions(probe, chunk, hit)
@@ -178,13 +182,13 @@ class Searcher:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
 
-    async def _ground(self, reader: Reader, rows: Sequence[KnowledgeBase]) -> Ground:
+    async def _ground(self, reader: Reader, rows: Sequence[KnowledgeBase]) -> SearchScope:
         if reader is EVERYTHING:
-            return Ground(rows, is_whole=True)
+            return SearchScope(rows, is_whole=True)
         if not any(row.narrowed for row in rows):
-            return Ground(rows)
+            return SearchScope(rows)
         async with self._means.database.reading() as session:
-            return Ground(rows, await hidden_documents(session, rows, reader))
+            return SearchScope(rows, await hidden_documents(session, rows, reader))
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(

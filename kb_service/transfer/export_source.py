@@ -15,7 +15,7 @@ from core.db.database import Database
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import SettingsChanged
 from kb_service import questions
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.questions import QuestionDraft
@@ -48,7 +48,7 @@ class Stores:
 
     database: Database
     files: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
 
 
 @dataclass(frozen=True)

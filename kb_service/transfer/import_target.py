@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidArchive
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
@@ -55,7 +55,12 @@ class Arrival:
 
 
 def plan(
-    settings: Settings, dimension: int, spaces: Spaces, *, extent: Extent, name: str | None = None
+    settings: Settings,
+    dimension: int,
+    spaces: EmbeddingSpaces,
+    *,
+    extent: Extent,
+    name: str | None = None,
 ) -> Arrival:
     """Decide how a knowledge base is taken over.
 
@@ -109,7 +114,7 @@ async def create(work: UnitOfWork, principal: Principal, arrival: Arrival) -> Kn
 
 def _known_options(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return RetrievalOptions.model_validate(dict(given)).given()
+        return RetrievalOptions.model_validate(dict(given)).choices()
     except ValidationError:
         # Of another version: defaults are better than no knowledge base.
         return {}

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Principal, get_owned
 from core.db.now import database_now
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import TransferNotFound
@@ -102,11 +102,13 @@ async def get(session: AsyncSession, principal: Principal, transfer_id: str) -> 
     return await get_owned(session, Transfer, transfer_id, principal, TransferNotFound)
 
 
-async def list_own(session: AsyncSession, principal: Principal, page: Page) -> TransferListing:
+async def list_own(
+    session: AsyncSession, principal: Principal, page: PageRequest
+) -> TransferListing:
     """One page of the caller's transfers."""
     mine = col(Transfer.owner_id) == principal.user_id
     columns = {"created_at": col(Transfer.created_at), "updated_at": col(Transfer.updated_at)}
-    query = paged(select(Transfer).where(mine), page, columns=columns, tie=col(Transfer.id))
+    query = paginate(select(Transfer).where(mine), page, columns=columns, tie=col(Transfer.id))
     total = select(func.count()).select_from(Transfer).where(mine)
     return TransferListing((await session.exec(query)).all(), (await session.exec(total)).one())
 

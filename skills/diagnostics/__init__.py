@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from skills.diagnostics import portability, procedure, quality, security, structure
-from skills.diagnostics.rule import Rule
+from skills.diagnostics.rule import DiagnosticRule
 from skills.diagnostics.secret_patterns import hide_secrets
 from skills.schema import Diagnostic, Fix, SkillFormat, TextEdit
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, DiagnosticRule] = {
     rule.code: rule
     for part in (structure, procedure, quality, portability, security)
     for rule in part.RULES
@@ -20,7 +20,7 @@ MOST_OF_A_KIND = 50
 
 _LONGEST_FACT = 80
 _MOST_LOOKED_AT = 4096
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff0-\uffff\U000e0000-\U000e0fff]+"
 )
@@ -71,7 +71,7 @@ def _worded(
         rule = RULES[finding.code]
         seen[finding.code] = seen.get(finding.code, 0) + 1
         more = counts[finding.code] - MOST_OF_A_KIND
-        facts = {name: shown(value) for name, value in finding.facts.items()}
+        facts = {name: display_fact(value) for name, value in finding.facts.items()}
         english, chinese = rule.variants.get(finding.variant, rule.said)
         if seen[finding.code] == MOST_OF_A_KIND and more > 0:
             english += f" ({more} more of this kind.)"
@@ -88,9 +88,9 @@ def _worded(
         )
 
 
-def shown(fact: object) -> str:
+def display_fact(fact: object) -> str:
     """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
     # A secret that is cut is known no more, so that they are taken out before.
     told = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
-    text = " ".join(_UNSEEN.sub(" ", told[: 4 * _LONGEST_FACT]).split())
+    text = " ".join(_INVISIBLE.sub(" ", told[: 4 * _LONGEST_FACT]).split())
     return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}…"

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skills.diagnostics.literal_prefilter import find_anchored, lowered
+from skills.diagnostics.literal_prefilter import find_anchored, lower_keeping_length
 
 _ALNUM = "[0-9A-Za-z]"
 _WORD = r"[\w-]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _SecretForm:
     """A kind of secret: what it begins with, and what it looks like."""
 
     kind: str
@@ -27,10 +27,10 @@ class _Form:
     pattern: re.Pattern[str]
 
 
-def _form(kind: str, anchors: str, pattern: str, *, whole: bool = True) -> _Form:
+def _form(kind: str, anchors: str, pattern: str, *, whole: bool = True) -> _SecretForm:
     """A form; ``whole``: no sign of a word may stand before or behind it."""
     bounded = rf"(?<![\w-])(?:{pattern})(?![\w-])" if whole else pattern
-    return _Form(kind, tuple(anchors.split()), re.compile(bounded))
+    return _SecretForm(kind, tuple(anchors.split()), re.compile(bounded))
 
 
 _FORMS = (
@@ -130,7 +130,7 @@ def find_secrets(text: str) -> Iterator[Secret]:
     for found in find_anchored(_PASSWORD_IN_ADDRESS, text, ("://",), text):
         if not _is_placeholder(found["secret"], _LEAST_ENTROPY_OF_PASSWORD):
             yield Secret("password in an address", *found.span("secret"))
-    for found in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lowered(text)):
+    for found in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lower_keeping_length(text)):
         if _is_random(found["secret"]):
             yield Secret("password or key", *found.span("secret"))
 

@@ -15,7 +15,7 @@ from skills.parser.outline import DraftSection
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit
 
-Field = Literal[
+EditableField = Literal[
     "name",
     "description",
     "trigger_conditions",
@@ -30,16 +30,16 @@ Field = Literal[
 ]
 """What can be changed: the model's names."""
 
-FIELDS: tuple[Field, ...] = get_args(Field)
+FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 """The same in the order in which changes are made."""
 
 
-def edit_field(content: bytes, field: Field, value: Any) -> bytes:  # noqa: ANN401 - of any field
+def edit_field(content: bytes, field: EditableField, value: Any) -> bytes:  # noqa: ANN401 - of any field
     """The bytes with one field of the model changed; see :func:`edit_fields`."""
     return edit_fields(content, {field: value})
 
 
-def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
+def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
     """The bytes with fields of the model changed; all outside of their places stay as they are.
 
     A field stands in its section (a new one is put where the usual order has it), the name in the
@@ -57,36 +57,36 @@ def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
     draft = _read(content)
     for field in FIELDS:
         if field in changes:
-            draft = _changed(draft, field, roundtrip.plain(field, changes[field]))
+            draft = _change_field(draft, field, roundtrip.without_places(field, changes[field]))
     return draft.source.content
 
 
-def _changed(draft: SkillDraft, field: Field, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
+def _change_field(draft: SkillDraft, field: EditableField, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
     roundtrip.check_writable({field: value})
     # What the description says already is no section of its own, whoever sends it back.
-    as_read = roundtrip.plain(field, getattr(draft.model, field))
-    if value in (as_read, roundtrip.values_of(draft.model)[field]):
+    as_read = roundtrip.without_places(field, getattr(draft.model, field))
+    if value in (as_read, roundtrip.field_values(draft.model)[field]):
         return draft
     edits = sorted(_edits(draft, field, value), key=lambda one: (one.start, one.end))
     try:
-        after = _read(sources.apply(draft.source.content, tuple(edits)))
+        after = _read(sources.apply_edits(draft.source.content, tuple(edits)))
     except ValueError:
         # Several fields of frontmatter on one line.
-        raise roundtrip.refusal(field, "form") from None
-    said = render.completed(field, value, chinese=_speaks_chinese(draft))
-    roundtrip.check_said({field: said}, after.model)
-    roundtrip.check_kept(field, draft.model, after.model)
+        raise roundtrip.not_editable_error(field, "form") from None
+    said = render.complete_value(field, value, chinese=_is_chinese(draft))
+    roundtrip.check_reads_back({field: said}, after.model)
+    roundtrip.check_others_unchanged(field, draft.model, after.model)
     return after
 
 
 def _read(content: bytes) -> SkillDraft:
     draft = parse.read(content)
     if isinstance(draft, Finding):
-        raise roundtrip.unreadable(draft)
+        raise roundtrip.unreadable_error(draft)
     return draft
 
 
-def _edits(draft: SkillDraft, field: Field, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
+def _edits(draft: SkillDraft, field: EditableField, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
     head = _closed_frontmatter(draft)
     if field == "name":
         return _name_edits(draft, head, str(value))
@@ -167,8 +167,8 @@ def _section_edits(
     sections: Sequence[DraftSection],
 ) -> tuple[TextEdit, ...]:
     """A value in the first of its sections, the others removed; in a new one where there is none."""
-    chinese = _speaks_chinese(draft)
-    text = render.body_of(field, value, chinese=chinese)
+    chinese = _is_chinese(draft)
+    text = render.section_body(field, value, chinese=chinese)
     if not sections:
         return _new_section(draft, field, text, chinese=chinese) if text else ()
     first, *others = sections
@@ -188,7 +188,7 @@ def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[Te
     return (source.edit_lines(after, after - 1, f"\n{text}\n"),)
 
 
-def _speaks_chinese(draft: SkillDraft) -> bool:
+def _is_chinese(draft: SkillDraft) -> bool:
     titles = [one.section.title for one in draft.sections if one.section.level == 2]
     return render.is_chinese("".join(titles or [draft.model.name, draft.model.description]))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from skills.parser import yaml_writer
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.metadata import OWN_FIELDS, text_of
+from skills.parser.metadata import OWN_FIELDS, value_text
 from skills.schema import TextEdit
 
 
@@ -35,7 +35,7 @@ def set_metadata(
     left = dict(wanted)
     own = head.entry("metadata")
     entries = own.value.entries if own else ()
-    now = {one.key: text_of(one.value) for one in entries}
+    now = {one.key: value_text(one.value) for one in entries}
     inside = {key: left.pop(key, None) for key in now}
     edits: list[TextEdit] = []
     for entry in head.entries:
@@ -43,8 +43,8 @@ def set_metadata(
             continue
         # One that the metadata has as well is hidden by that, until it is taken away there.
         hidden = inside.get(entry.key) is not None
-        text = text_of(entry.value) if hidden else left.pop(entry.key, None)
-        if text != text_of(entry.value):
+        text = value_text(entry.value) if hidden else left.pop(entry.key, None)
+        if text != value_text(entry.value):
             edits.append(set_field(draft, head, entry.key, text))
     pairs = {key: text for key, text in inside.items() if text is not None} | left
     if pairs != now:
@@ -67,7 +67,7 @@ def _metadata_edits(
         return
     for entry in entries:
         text = pairs.get(entry.key)
-        if text != text_of(entry.value):
+        if text != value_text(entry.value):
             line = "" if text is None else _indented(entry.column, {entry.key: text})
             yield source.edit_lines(entry.line, entry.end_line, line)
     known, last = {entry.key for entry in entries}, entries[-1]

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, cast
 
 from core.errors.requests import SkillNotEditable, UnreadableSkill
 from skills.diagnostics import Finding
-from skills.lint.validate import told
+from skills.lint.validate import diagnostic_details
 from skills.parser import parse
-from skills.parser.triggers import derive
+from skills.parser.triggers import derive_triggers
 from skills.schema import Example, Param, ParsedSkill, Step
 
 ORDER = (
@@ -26,18 +26,18 @@ Values = Mapping[str, Any]
 """What a skill says, by the names of the model's fields."""
 
 
-def values_of(model: ParsedSkill) -> dict[str, Any]:
+def field_values(model: ParsedSkill) -> dict[str, Any]:
     """What a model says by itself: without places, and without what follows from the rest.
 
     Triggers that are only taken from the description are left out.
     """
-    values = {key: plain(key, getattr(model, key)) for key in ("name", *ORDER)}
-    if model.triggers_derived and model.trigger_conditions == derive(model.description):
+    values = {key: without_places(key, getattr(model, key)) for key in ("name", *ORDER)}
+    if model.triggers_derived and model.trigger_conditions == derive_triggers(model.description):
         values["trigger_conditions"] = ()
     return values
 
 
-def plain(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
+def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
     """A field's value without the places that it has in a file."""
     if key == "input_params":
         return tuple(dataclasses.replace(one, line=0) for one in value)
@@ -59,39 +59,39 @@ def check_writable(wanted: Values) -> None:
     """
     for key, value in wanted.items():
         if any(_UNWRITABLE.search(text) for text in _texts(value)):
-            raise refusal(key, "character")
+            raise not_editable_error(key, "character")
 
 
-def unreadable(finding: Finding) -> UnreadableSkill:
+def unreadable_error(finding: Finding) -> UnreadableSkill:
     """The error that says why no skill can be read from some bytes."""
     found = parse.report(finding).diagnostics
-    return UnreadableSkill(field="content", diagnostics=told(found))
+    return UnreadableSkill(field="content", diagnostics=diagnostic_details(found))
 
 
-def check_said(wanted: Values, model: ParsedSkill) -> None:
+def check_reads_back(wanted: Values, model: ParsedSkill) -> None:
     """Pass where a model says all that is wanted.
 
     Raises:
         SkillNotEditable: it does not; the details name the first part that differs.
     """
-    found = values_of(model)
+    found = field_values(model)
     for key, value in wanted.items():
         if (difference := _difference(key, value, found[key])) is not None:
-            raise refusal(difference.path, _reason(difference))
+            raise not_editable_error(difference.path, _reason(difference))
 
 
-def check_kept(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
+def check_others_unchanged(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
     """Pass where two models say the same in all fields but the changed one.
 
     Raises:
         SkillNotEditable: they do not; the details name the changed field, and the other one.
     """
-    old, new = values_of(before), values_of(after)
+    old, new = field_values(before), field_values(after)
     for key, value in old.items():
         if key != changed and value != new[key]:
-            raise refusal(changed, "other", other=key)
+            raise not_editable_error(changed, "other", other=key)
     if before.format is not after.format or _unknown(before) != _unknown(after):
-        raise refusal(changed, "other", other="sections")
+        raise not_editable_error(changed, "other", other="sections")
 
 
 def _unknown(model: ParsedSkill) -> list[str]:
@@ -195,7 +195,7 @@ _REASONS = {
 }
 
 
-def refusal(field: str, reason: str, other: str = "") -> SkillNotEditable:
+def not_editable_error(field: str, reason: str, other: str = "") -> SkillNotEditable:
     """The error that says why a part can't be written; see ``_REASONS``."""
     english, chinese = _REASONS[reason]
     return SkillNotEditable(

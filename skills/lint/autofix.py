@@ -9,25 +9,25 @@ from heapq import merge
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.errors.requests import InvalidRequest
-from skills.lint.validate import Judged, judge
+from skills.lint.validate import ValidatedSkill, validate
 from skills.models import SkillVersion
 from skills.parser import source
 from skills.schema import Diagnostic, SkillReport, TextEdit
 from skills.store import access as skill_access
-from skills.store.access import Seen
+from skills.store.access import SkillView
 
 MOST_ROUNDS = 20
 """A mend may show something else to mend; they come to an end long before."""
 
-Reporter = Callable[[bytes], SkillReport]
+Linter = Callable[[bytes], SkillReport]
 """What is found in some bytes."""
 
-Choice = Callable[[Sequence[Diagnostic], int], Sequence[Diagnostic]]
+FixChooser = Callable[[Sequence[Diagnostic], int], Sequence[Diagnostic]]
 """Which of the diagnostics that have a mend are mended in a round, counted from 0."""
 
 
 @dataclass(frozen=True)
-class Mended:
+class AutofixResult:
     """What became of a content.
 
     Args:
@@ -41,7 +41,7 @@ class Mended:
     left: tuple[Diagnostic, ...]
 
 
-def mend(content: bytes, report: Reporter, choose: Choice) -> Mended:
+def autofix(content: bytes, report: Linter, choose: FixChooser) -> AutofixResult:
     """Apply mends, and those of what is found afterwards, until nothing changes.
 
     Args:
@@ -53,16 +53,16 @@ def mend(content: bytes, report: Reporter, choose: Choice) -> Mended:
     found = report(content).diagnostics
     for number in range(MOST_ROUNDS):
         wanted = choose([one for one in found if one.fix is not None], number)
-        taken, edits = _together(wanted)
-        after = source.apply(content, edits)
+        taken, edits = _select_compatible(wanted)
+        after = source.apply_edits(content, edits)
         if after == content:
             break
         content, found = after, report(after).diagnostics
         codes += (one.code for one in taken)
-    return Mended(content, tuple(codes), found)
+    return AutofixResult(content, tuple(codes), found)
 
 
-def _together(
+def _select_compatible(
     diagnostics: Iterable[Diagnostic],
 ) -> tuple[list[Diagnostic], tuple[TextEdit, ...]]:
     """Those whose mends can be applied at once, and their edits in ascending order.
@@ -71,7 +71,7 @@ def _together(
     others are found again in the next round.
     """
     taken: list[Diagnostic] = []
-    chosen = _Edits()
+    chosen = _DisjointEdits()
     for one in diagnostics:
         edits = () if one.fix is None else one.fix.edits
         if chosen.take(edits):
@@ -79,7 +79,7 @@ def _together(
     return taken, chosen.in_order()
 
 
-class _Edits:
+class _DisjointEdits:
     """Edits that do not overlap; looked up by place, as one mend may have thousands."""
 
     def __init__(self) -> None:
@@ -92,12 +92,12 @@ class _Edits:
         if any(_overlap(edit, other) for edit in new for other in self._around(edit)):
             return False
         self._known.update(new)
-        self._edits = list(merge(self._edits, sorted(new, key=_place), key=_place))
+        self._edits = list(merge(self._edits, sorted(new, key=_span), key=_span))
         return True
 
     def _around(self, edit: TextEdit) -> list[TextEdit]:
         # None overlaps another: what this one could is beside its place, an insertion between them.
-        at = bisect_left(self._edits, _place(edit), key=_place)
+        at = bisect_left(self._edits, _span(edit), key=_span)
         return self._edits[max(at - 2, 0) : at + 2]
 
     def in_order(self) -> tuple[TextEdit, ...]:
@@ -105,16 +105,16 @@ class _Edits:
         return tuple(self._edits)
 
 
-def _place(edit: TextEdit) -> tuple[int, int]:
+def _span(edit: TextEdit) -> tuple[int, int]:
     return edit.start, edit.end
 
 
 def _overlap(one: TextEdit, other: TextEdit) -> bool:
-    return _place(one) == _place(other) or (one.start < other.end and other.start < one.end)
+    return _span(one) == _span(other) or (one.start < other.end and other.start < one.end)
 
 
 @dataclass(frozen=True)
-class Place:
+class FixTarget:
     """A diagnostic, by its code and, where there are several of it, its line and column."""
 
     code: str
@@ -135,11 +135,11 @@ class Place:
         )
 
 
-Reporters = Callable[[AsyncSession, SkillVersion], Awaitable[Reporter]]
+VersionLinter = Callable[[AsyncSession, SkillVersion], Awaitable[Linter]]
 """What finds the diagnostics of a version's content, and of that content with fixes."""
 
 
-class Fixing:
+class SkillFixes:
     """The revision that applies fixes to the newest version, until nothing changes.
 
     Args:
@@ -150,31 +150,33 @@ class Fixing:
     ``codes`` are those of the diagnostics that were fixed.
     """
 
-    def __init__(self, places: Sequence[Place] | None, reporters: Reporters) -> None:
+    def __init__(self, places: Sequence[FixTarget] | None, reporters: VersionLinter) -> None:
         self.codes: tuple[str, ...] = ()
         self._places = places
         self._reporters = reporters
 
-    async def __call__(self, session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+    async def __call__(
+        self, session: AsyncSession, _: SkillView, newest: SkillVersion
+    ) -> ValidatedSkill | None:
         """What the next version is to hold; None where there is nothing to fix."""
-        content, files = await skill_access.held(session, newest)
+        content, files = await skill_access.read_content_and_files(session, newest)
         report = await self._reporters(session, newest)
         # Each round reads the skill, which can take longer than an event loop may stand still.
-        mended = await asyncio.to_thread(mend, content, report, self._choose)
+        mended = await asyncio.to_thread(autofix, content, report, self._choose)
         self.codes = mended.codes
-        return await judge(mended.content, files) if mended.content != content else None
+        return await validate(mended.content, files) if mended.content != content else None
 
     def _choose(self, fixable: Sequence[Diagnostic], number: int) -> Sequence[Diagnostic]:
         places = self._places
         if places is None:
             return fixable
         if number == 0:
-            _check(places, fixable)
+            _check_targets(places, fixable)
         wanted = [place for place in places if number == 0 or place.is_code]
         return [one for one in fixable if any(place.names(one) for place in wanted)]
 
 
-def _check(places: Sequence[Place], fixable: Sequence[Diagnostic]) -> None:
+def _check_targets(places: Sequence[FixTarget], fixable: Sequence[Diagnostic]) -> None:
     for number, place in enumerate(places):
         if not any(place.names(one) for one in fixable):
             raise InvalidRequest(f"fixes.{number}", "There is no such fix in the newest version")

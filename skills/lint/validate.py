@@ -16,7 +16,7 @@ from skills.schema import Diagnostic, ParsedSkill, SkillFile, SkillReport
 
 
 @dataclass(frozen=True)
-class Judged:
+class ValidatedSkill:
     """What a version is to hold, and what was found in it.
 
     Args:
@@ -40,7 +40,7 @@ class Judged:
     row_bytes: int
 
 
-async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
+async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> ValidatedSkill:
     """Read a skill; on a thread, because large ones take longer than an event loop may stand still.
 
     Raises:
@@ -48,21 +48,21 @@ async def judge(content: bytes, files: Iterable[SkillFile] = ()) -> Judged:
         UnreadableSkill: no skill can be read from the content.
     """
     listed = tuple(sorted(files, key=lambda file: file.path))
-    return await asyncio.to_thread(_judge, content, listed)
+    return await asyncio.to_thread(_validate, content, listed)
 
 
-def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
+def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
     if problems := check_files(files):
-        raise refused(problems)
+        raise files_refused(problems)
     report = parse(content, files=["SKILL.md", *(file.path for file in files)])
     if report.parsed is None:
-        raise UnreadableSkill(field="content", diagnostics=told(report.diagnostics))
+        raise UnreadableSkill(field="content", diagnostics=diagnostic_details(report.diagnostics))
     manifest: list[dict[str, object]] = [
         {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
         for file in files
     ]
     snapshot = schema.to_json(report.parsed)
-    return Judged(
+    return ValidatedSkill(
         content=content,
         files=files,
         report=report,
@@ -74,7 +74,7 @@ def _judge(content: bytes, files: tuple[SkillFile, ...]) -> Judged:
     )
 
 
-def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
+def files_refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
     """The error that says why files are not taken in."""
     return SkillFilesRefused(
         field="files",
@@ -82,7 +82,7 @@ def refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
     )
 
 
-def told(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
+def diagnostic_details(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
     """Diagnostics for the details of an error, without their fixes."""
     return [
         {

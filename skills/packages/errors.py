@@ -115,7 +115,7 @@ class PackageRefused(Exception):
         self.problem = problem
 
 
-def problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
+def package_problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
     """A problem with its messages.
 
     Args:

@@ -9,8 +9,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.errors.conflicts import SkillNotExportable
 from skills.models import Skill, SkillVersion
-from skills.packages.errors import PackageFault, PackageProblem, problem
-from skills.packages.frontmatter import CatalogueFields
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
+from skills.packages.frontmatter import CatalogFields
 from skills.packages.writer import (
     MOST_BYTES,
     ExportedPackage,
@@ -20,23 +20,25 @@ from skills.packages.writer import (
     export_packages,
 )
 from skills.store import access as skill_access
-from skills.store.access import Seen
-from skills.store.catalog import files_of
+from skills.store.access import SkillView
+from skills.store.catalog import list_files
 
 
-async def source_of(session: AsyncSession, seen: Seen, version: SkillVersion) -> ExportSource:
+async def read_source(
+    session: AsyncSession, seen: SkillView, version: SkillVersion
+) -> ExportSource:
     """What an export of a version needs: its bytes, and what the catalogue says."""
     skill = seen.skill
     owner = await session.get(User, skill.owner_id)
-    known = known_of(skill, version.version, owner.username if owner else "")
-    content = await skill_access.content_of(session, version)
+    known = catalog_fields(skill, version.version, owner.username if owner else "")
+    content = await skill_access.read_content(session, version)
     files = tuple(await skill_access.read_files(session, version))
     return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
 
 
-def known_of(skill: Skill, version: int, owner: str) -> CatalogueFields:
+def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
     """What the catalogue says of a version: ``owner`` is the owner's user name."""
-    return CatalogueFields(
+    return CatalogFields(
         title=skill.name,
         version=version,
         category=skill.category,
@@ -45,7 +47,7 @@ def known_of(skill: Skill, version: int, owner: str) -> CatalogueFields:
     )
 
 
-async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
+async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
     """One skill as an archive; equal input gives equal bytes.
 
     Raises:
@@ -54,7 +56,7 @@ async def one(source: ExportSource, profile: ExportProfile) -> ExportedPackage:
     # Packing takes longer than an event loop may stand still.
     made = await asyncio.to_thread(export_package, source, profile)
     if isinstance(made, PackageProblem):
-        raise SkillNotExportable(problems=[_told(made)])
+        raise SkillNotExportable(problems=[_problem_details(made)])
     return made
 
 
@@ -70,15 +72,15 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
     problems: list[dict[str, object]] = []
     size = 0
     for skill_id, version in versions.items():
-        size += version.size + sum(file.size for file in files_of(version))
+        size += version.size + sum(file.size for file in list_files(version))
         if size > MOST_BYTES:
-            fault = problem(PackageFault.TOO_LARGE, limit=MOST_BYTES)
-            problems.append(_told(fault) | {"skill_id": skill_id})
+            fault = package_problem(PackageFault.TOO_LARGE, limit=MOST_BYTES)
+            problems.append(_problem_details(fault) | {"skill_id": skill_id})
     if problems:
         raise SkillNotExportable(problems=problems)
 
 
-async def many(
+async def export_many(
     ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
 ) -> bytes:
     """Several skills as one archive, each in a folder of its own.
@@ -93,7 +95,7 @@ async def many(
     """
     made = await asyncio.to_thread(export_packages, sources, profile)
     problems = [
-        _told(outcome) | {"skill_id": skill_id}
+        _problem_details(outcome) | {"skill_id": skill_id}
         for skill_id, outcome in zip(ids, made.outcomes, strict=True)
         if isinstance(outcome, PackageProblem)
     ]
@@ -102,5 +104,5 @@ async def many(
     return made.content
 
 
-def _told(problem: PackageProblem) -> dict[str, object]:
+def _problem_details(problem: PackageProblem) -> dict[str, object]:
     return {**asdict(problem), "code": problem.code.value}

@@ -22,14 +22,14 @@ from core.text.confusables import name_key
 from kb_service.visibility import Reader
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.packages.errors import PackageProblem
-from skills.packages.export_service import known_of
+from skills.packages.export_service import catalog_fields
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.frontmatter import as_json
+from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
 from skills.slugs import is_slug
 from skills.store import catalog
-from skills.store.catalog import CatalogueCard, FileEntry, bytes_of, files_of
-from skills.store.usage import Use, count_uses
+from skills.store.catalog import CatalogCard, FileEntry, list_files, read_blob
+from skills.store.usage import UsageKind, count_uses
 
 MOST_FILES = 512
 MOST_BYTES = 16 * 2**20
@@ -45,7 +45,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Folder:
+class SkillFolder:
     """The folder that the export of a skill has.
 
     Args:
@@ -55,7 +55,7 @@ class Folder:
         files: all its files by their paths within it, SKILL.md first.
     """
 
-    card: CatalogueCard
+    card: CatalogCard
     name: str
     frontmatter: Mapping[str, JsonValue]
     files: tuple[FileEntry, ...]
@@ -68,7 +68,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Position:
+class FolderPosition:
     """Behind which skill a list goes on; it need not be there any more."""
 
     slug: str
@@ -80,21 +80,21 @@ class Position:
 class FolderPage:
     """Some folders, and where the next page begins; None at the end."""
 
-    folders: tuple[Folder, ...]
-    following: Position | None
+    folders: tuple[SkillFolder, ...]
+    following: FolderPosition | None
 
 
 @dataclass(frozen=True)
 class FolderFile:
     """A file of a folder with its bytes."""
 
-    folder: Folder
+    folder: SkillFolder
     path: str
     content: bytes
 
 
 @dataclass(frozen=True)
-class _Head:
+class _ExportedHead:
     """What an exported SKILL.md says of its folder."""
 
     name: str
@@ -106,14 +106,14 @@ _Key = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True)
-class _Source:
+class _FolderSource:
     """What a folder is made of; ``head`` counts where there is no ``export`` to make it from."""
 
-    card: CatalogueCard
+    card: CatalogCard
     key: _Key
     files: tuple[FileEntry, ...]
     export: ExportSource | None = None
-    head: _Head | None = None
+    head: _ExportedHead | None = None
 
 
 class SkillFolders:
@@ -128,9 +128,9 @@ class SkillFolders:
     def __init__(self, database: Database) -> None:
         self._database = database
         # Follows from stored bytes and one revision of a row, so that it is never outdated.
-        self._heads: OrderedDict[_Key, _Head | None] = OrderedDict()
+        self._heads: OrderedDict[_Key, _ExportedHead | None] = OrderedDict()
 
-    async def page(self, reader: Reader, after: Position | None, most: int) -> FolderPage:
+    async def page(self, reader: Reader, after: FolderPosition | None, most: int) -> FolderPage:
         """Some of a reader's folders, in the order of slugs.
 
         What can't be a folder of the open standard, or is over its limits, is left out.
@@ -141,17 +141,17 @@ class SkillFolders:
             most: how many skills are looked at.
         """
         async with self._database.reading() as session:
-            cards = await catalog.readable(session, reader)
+            cards = await catalog.list_readable(session, reader)
             if after is not None:
                 behind = (after.slug, after.owner, after.id)
                 cards = [card for card in cards if (card.slug, card.owner, card.id) > behind]
             sources = await self._sources(session, cards[:most])
         folders = await self._folders(sources)
         last = cards[most - 1] if len(cards) > most else None
-        following = Position(last.slug, last.owner, last.id) if last else None
+        following = FolderPosition(last.slug, last.owner, last.id) if last else None
         return FolderPage(tuple(filter(None, folders)), following)
 
-    async def find(self, reader: Reader, segments: Sequence[str]) -> tuple[Folder, str]:
+    async def find(self, reader: Reader, segments: Sequence[str]) -> tuple[SkillFolder, str]:
         """The folder in which a path lies, and the rest of the path.
 
         Args:
@@ -163,7 +163,7 @@ class SkillFolders:
         """
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
-        return _within(folder, segments)
+        return _split_path(folder, segments)
 
     async def read(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
         """A file of a folder. To read its SKILL.md counts as loading the skill.
@@ -183,13 +183,13 @@ class SkillFolders:
         if entry is None:
             raise SkillFileNotFound(field="path")
         async with self._database.reading() as session:
-            content = await bytes_of(session, folder.card.id, entry.sha256)
+            content = await read_blob(session, folder.card.id, entry.sha256)
         return FolderFile(folder, path, content)
 
     async def _read_skill(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
         source = await self._source(reader, segments, is_whole=True)
-        made = await asyncio.to_thread(_made, source.export)
-        folder, path = _within(_folder(source, made[0] if made else None), segments)
+        made = await asyncio.to_thread(_export_head, source.export)
+        folder, path = _split_path(_folder(source, made[0] if made else None), segments)
         # No other file may have the name.
         if path != SKILL_FILE or made is None:
             raise SkillFileNotFound(field="path")
@@ -198,7 +198,7 @@ class SkillFolders:
 
     async def _source(
         self, reader: Reader, segments: Sequence[str], *, is_whole: bool = False
-    ) -> _Source:
+    ) -> _FolderSource:
         owner, slug = [*segments[:2], "", ""][:2]
         if not is_slug(slug) or not owner or len(owner) > _LONGEST_OWNER or "\0" in owner:
             raise SkillNotFound
@@ -208,15 +208,15 @@ class SkillFolders:
             skill_id = (await session.exec(query)).first()
             if skill_id is None:
                 raise SkillNotFound
-            opened = await catalog.open(session, reader, skill_id)
+            opened = await catalog.open_skill(session, reader, skill_id)
             sources = await self._sources(session, [opened.card], is_whole=is_whole)
         if not sources:
             raise SkillNotFound
         return sources[0]
 
     async def _sources(
-        self, session: AsyncSession, cards: Sequence[CatalogueCard], *, is_whole: bool = False
-    ) -> list[_Source]:
+        self, session: AsyncSession, cards: Sequence[CatalogCard], *, is_whole: bool = False
+    ) -> list[_FolderSource]:
         """What the folders of these are made of; one that was deleted meanwhile is left out."""
         if not cards:
             return []
@@ -228,13 +228,13 @@ class SkillFolders:
             .where(numbered.in_(served))
             .options(defer(SkillVersion.parsed))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
         )
-        sources: list[_Source] = []
-        makings: list[tuple[_Source, Skill]] = []
+        sources: list[_FolderSource] = []
+        makings: list[tuple[_FolderSource, Skill]] = []
         cards_by_id = {card.id: card for card in cards}
         for skill, version in (await session.exec(query)).all():
             card = cards_by_id[skill.id]
             key = (card.id, card.version, skill.revision, card.owner)
-            source = _Source(card, key, tuple(files_of(version)))
+            source = _FolderSource(card, key, tuple(list_files(version)))
             if key in self._heads and not is_whole:
                 self._heads.move_to_end(key)
                 sources.append(replace(source, head=self._heads[key]))
@@ -248,11 +248,13 @@ class SkillFolders:
         ]
         return sorted(sources, key=lambda source: cards.index(source.card))
 
-    async def _folders(self, sources: Sequence[_Source]) -> list[Folder | None]:
+    async def _folders(self, sources: Sequence[_FolderSource]) -> list[SkillFolder | None]:
         fresh = [source for source in sources if source.export is not None]
         if fresh:
             # Parsing takes longer than an event loop may stand still.
-            made = await asyncio.to_thread(lambda: [_made(source.export) for source in fresh])
+            made = await asyncio.to_thread(
+                lambda: [_export_head(source.export) for source in fresh]
+            )
             for source, one in zip(fresh, made, strict=True):
                 self._heads[source.key] = one[0] if one else None
         heads = {source.key: self._heads[source.key] for source in fresh}
@@ -260,49 +262,49 @@ class SkillFolders:
             self._heads.popitem(last=False)
         return [_folder(source, heads.get(source.key, source.head)) for source in sources]
 
-    async def _count(self, card: CatalogueCard) -> None:
+    async def _count(self, card: CatalogCard) -> None:
         """A note, not a condition: a skill is read from a database that can't be written, too."""
         try:
             async with unit_of_work(self._database) as work:
-                await count_uses(work, Use.LOADED, {(card.id, card.version): 1})
+                await count_uses(work, UsageKind.LOADED, {(card.id, card.version): 1})
         except DatabaseUnavailable as error:
             log.info("skill.not_counted", skill_id=card.id, cause=type(error).__name__)
 
 
-async def _contents(session: AsyncSession, cards: Sequence[CatalogueCard]) -> dict[str, bytes]:
+async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict[str, bytes]:
     hashed = tuple_(col(SkillBlob.skill_id), col(SkillBlob.sha256))
     wanted = [(card.id, card.sha) for card in cards]
     query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(wanted))
     return dict((await session.exec(query)).all()) if cards else {}
 
 
-def _export_of(card: CatalogueCard, skill: Skill, content: bytes) -> ExportSource:
+def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
     """The same as for a download; files need not be at hand, only SKILL.md is made anew."""
-    known = known_of(skill, card.version, card.owner)
+    known = catalog_fields(skill, card.version, card.owner)
     return ExportSource(content, skill.slug, (), known, is_offered=skill.enabled)
 
 
-def _made(source: ExportSource | None) -> tuple[_Head, bytes] | None:
+def _export_head(source: ExportSource | None) -> tuple[_ExportedHead, bytes] | None:
     """The exported SKILL.md; None where there is none."""
     folder = export_folder(source) if source else None
     if folder is None or isinstance(folder, PackageProblem):
         return None
     content = folder.files[0].content
     entry = FileEntry(SKILL_FILE, hashlib.sha256(content).hexdigest(), len(content))
-    return _Head(folder.name, as_json(content), entry), content
+    return _ExportedHead(folder.name, frontmatter_json(content), entry), content
 
 
-def _folder(source: _Source, head: _Head | None) -> Folder | None:
+def _folder(source: _FolderSource, head: _ExportedHead | None) -> SkillFolder | None:
     if head is None:
         return None
     files = (head.entry, *source.files)
     sizes = [file.size for file in files]
     if len(sizes) > MOST_FILES or sum(sizes) > MOST_BYTES or max(sizes) > MOST_FILE_BYTES:
         return None
-    return Folder(source.card, head.name, head.frontmatter, files)
+    return SkillFolder(source.card, head.name, head.frontmatter, files)
 
 
-def _within(folder: Folder | None, segments: Sequence[str]) -> tuple[Folder, str]:
+def _split_path(folder: SkillFolder | None, segments: Sequence[str]) -> tuple[SkillFolder, str]:
     """A folder and the path in it, if that is where the segments lead."""
     if folder is None:
         raise SkillNotFound

@@ -8,7 +8,7 @@ from typing import Self
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -18,18 +18,18 @@ from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents.quota import take_turn
-from skills.lint.validate import Judged, judge
+from skills.lint.validate import ValidatedSkill, validate
 from skills.models import Skill, SkillBlob, SkillOrigin
 from skills.packages.reader import PackagedSkill
 from skills.schema import Diagnostic
-from skills.slugs import free_slug, placeholder_slug, slug_of
+from skills.slugs import free_slug, placeholder_slug, slugify
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
 from skills.store import publishing
 from skills.store import service as skill_service
 from skills.store import versions as skill_versions
-from skills.store.service import Desk, Provenance, Update, Wanted
-from skills.store.versions import Change, Limits, with_all_of
+from skills.store.service import NewSkill, Origin, SkillContext, SkillUpdate
+from skills.store.versions import SkillLimits, VersionChange, with_validated
 
 _AT_ONCE = 20
 """Skills that are taken in in one transaction; between two of them others write."""
@@ -47,7 +47,7 @@ class ConflictPolicy(StrEnum):
     SKIP = "skip"
 
 
-class Outcome(StrEnum):
+class SkillImportOutcome(StrEnum):
     """What became of one skill; ``unchanged``: its newest version has these bytes already."""
 
     CREATED = "created"
@@ -58,7 +58,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Incoming:
+class IncomingSkill:
     """A skill of an uploaded file, judged.
 
     Args:
@@ -70,14 +70,14 @@ class Incoming:
 
     file: str
     packaged: PackagedSkill
-    judged: Judged | None = None
+    judged: ValidatedSkill | None = None
     error: AgentexError | None = None
 
     @property
     def slug(self) -> str:
         """The slug that it likes; empty where neither content nor folder give one."""
         said = "" if self.judged is None else self.judged.parsed.slug
-        return said or slug_of(self.packaged.folder_name or "")
+        return said or slugify(self.packaged.folder_name or "")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class ImportedSkill:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """What became of one skill.
 
     Args:
@@ -106,8 +106,8 @@ class Imported:
         error: why it was refused.
     """
 
-    incoming: Incoming
-    outcome: Outcome
+    incoming: IncomingSkill
+    outcome: SkillImportOutcome
     skill: ImportedSkill | None = None
     error: AgentexError | None = None
 
@@ -118,23 +118,23 @@ class Imported:
         return () if judged is None else judged.report.diagnostics
 
 
-async def prepare(file: str, packaged: PackagedSkill) -> Incoming:
+async def prepare(file: str, packaged: PackagedSkill) -> IncomingSkill:
     """Judge one skill of an uploaded file; what is wrong with it is told, not raised."""
     if packaged.problems:
-        return Incoming(file, packaged)
+        return IncomingSkill(file, packaged)
     try:
-        return Incoming(file, packaged, await judge(packaged.content, packaged.files))
+        return IncomingSkill(file, packaged, await validate(packaged.content, packaged.files))
     except AgentexError as error:
-        return Incoming(file, packaged, error=error)
+        return IncomingSkill(file, packaged, error=error)
 
 
-async def take_all(
+async def import_all(
     database: Database,
     principal: Principal,
-    limits: Limits,
-    incoming: Sequence[Incoming],
+    limits: SkillLimits,
+    incoming: Sequence[IncomingSkill],
     policy: ConflictPolicy,
-) -> list[Imported]:
+) -> list[ImportResult]:
     """Take in skills one by one; one that is refused leaves nothing, and the others go on.
 
     New ones are private, and agents are not offered them until their owner has reviewed them.
@@ -149,63 +149,69 @@ async def take_all(
     Raises:
         DatabaseUnavailable: nothing was written; what comes later is told as refused.
     """
-    results: list[Imported] = []
+    results: list[ImportResult] = []
     for start in range(0, len(incoming), _AT_ONCE):
         try:
             async with unit_of_work(database) as work:
-                desk = Desk(work, principal, limits)
-                taken = await _take_some(desk, incoming[start : start + _AT_ONCE], policy)
+                desk = SkillContext(work, principal, limits)
+                taken = await _import_batch(desk, incoming[start : start + _AT_ONCE], policy)
         except DatabaseUnavailable as error:
             if not results:
                 raise
             return results + [
-                Imported(one, Outcome.REFUSED, error=error) for one in incoming[start:]
+                ImportResult(one, SkillImportOutcome.REFUSED, error=error)
+                for one in incoming[start:]
             ]
         results += taken
     return results
 
 
-async def _take_some(
-    desk: Desk, incoming: Sequence[Incoming], policy: ConflictPolicy
-) -> list[Imported]:
+async def _import_batch(
+    desk: SkillContext, incoming: Sequence[IncomingSkill], policy: ConflictPolicy
+) -> list[ImportResult]:
     # Before slugs are looked up: of two imports at once the second finds what the first has made.
     await take_turn(desk.work.session, desk.principal.user_id)
-    results: list[Imported] = []
+    results: list[ImportResult] = []
     for one in incoming:
         try:
             async with desk.work.session.begin_nested():
-                results.append(await _take(desk, one, policy))
+                results.append(await _import_one(desk, one, policy))
         except AgentexError as error:
-            results.append(Imported(one, Outcome.REFUSED, error=error))
-    taken = sum(one.outcome in {Outcome.CREATED, Outcome.NEW_VERSION} for one in results)
+            results.append(ImportResult(one, SkillImportOutcome.REFUSED, error=error))
+    taken = sum(
+        one.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION}
+        for one in results
+    )
     if taken:
         details = {"skills": taken, "policy": policy.value}
-        note(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
+        audit(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
     return results
 
 
-async def _take(desk: Desk, one: Incoming, policy: ConflictPolicy) -> Imported:
+async def _import_one(
+    desk: SkillContext, one: IncomingSkill, policy: ConflictPolicy
+) -> ImportResult:
     if one.judged is None:
-        return Imported(one, Outcome.REFUSED, error=one.error)
+        return ImportResult(one, SkillImportOutcome.REFUSED, error=one.error)
     slug = one.slug
     session, principal = desk.work.session, desk.principal
-    present = await skill_service.of_slug(session, principal.user_id, slug) if slug else None
+    present = await skill_service.find_by_slug(session, principal.user_id, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
-        origin = Provenance(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
-        made = await skill_service.create(desk, Wanted(one.judged, provenance=origin))
-        return Imported(one, Outcome.CREATED, ImportedSkill.of(made.skill))
+        origin = Origin(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
+        made = await skill_service.create(desk, NewSkill(one.judged, provenance=origin))
+        return ImportResult(one, SkillImportOutcome.CREATED, ImportedSkill.of(made.skill))
     if policy is ConflictPolicy.SKIP:
         there = await skill_access.get(session, principal, present)
-        return Imported(one, Outcome.SKIPPED, ImportedSkill.of(there.skill))
-    change = Change(is_unread=True)
-    update = Update(with_all_of(one.judged), change=change)
+        return ImportResult(one, SkillImportOutcome.SKIPPED, ImportedSkill.of(there.skill))
+    change = VersionChange(is_unread=True)
+    update = SkillUpdate(with_validated(one.judged), change=change)
     seen, is_new = await skill_service.update(desk, present, update)
-    outcome = Outcome.NEW_VERSION if is_new else Outcome.UNCHANGED
-    return Imported(one, outcome, ImportedSkill.of(seen.skill))
+    outcome = SkillImportOutcome.NEW_VERSION if is_new else SkillImportOutcome.UNCHANGED
+    return ImportResult(one, outcome, ImportedSkill.of(seen.skill))
 
 
 @dataclass
-class _Kept:
+class _PlannedSkill:
     """A skill that the caller has, or would have by then.
 
     Args:
@@ -227,13 +233,13 @@ class _Kept:
         return ImportedSkill.of(self.skill, is_stored=self.is_stored)
 
 
-async def plan(
+async def plan_import(
     session: AsyncSession,
     principal: Principal,
-    limits: Limits,
-    incoming: Sequence[Incoming],
+    limits: SkillLimits,
+    incoming: Sequence[IncomingSkill],
     policy: ConflictPolicy,
-) -> list[Imported]:
+) -> list[ImportResult]:
     """What :func:`skills.imports.take_all` would make of the same skills at this moment.
 
     Args:
@@ -249,22 +255,22 @@ async def plan(
     owned = select(Skill.slug, Skill.id).where(Skill.owner_id == principal.user_id)
     slugs = dict((await session.exec(owned)).all())
     used = await skill_versions.used_bytes(session, principal.user_id)
-    planning = _Planning(session, principal, limits, slugs, used)
-    results: list[Imported] = []
+    planning = _ImportPlan(session, principal, limits, slugs, used)
+    results: list[ImportResult] = []
     for one in incoming:
         try:
             results.append(await planning.take(one, policy))
         except AgentexError as error:
-            results.append(Imported(one, Outcome.REFUSED, error=error))
+            results.append(ImportResult(one, SkillImportOutcome.REFUSED, error=error))
     return results
 
 
-class _Planning:
+class _ImportPlan:
     def __init__(
         self,
         session: AsyncSession,
         principal: Principal,
-        limits: Limits,
+        limits: SkillLimits,
         slugs: dict[str, str],
         used: int,
     ) -> None:
@@ -273,9 +279,9 @@ class _Planning:
         self._limits = limits
         self._slugs = slugs
         self._used = used
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _PlannedSkill] = {}
 
-    async def take(self, one: Incoming, policy: ConflictPolicy) -> Imported:
+    async def take(self, one: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
         """What would become of the next skill.
 
         Raises:
@@ -284,32 +290,32 @@ class _Planning:
             SkillsFull: the caller would have as many as are allowed.
         """
         if one.judged is None:
-            return Imported(one, Outcome.REFUSED, error=one.error)
+            return ImportResult(one, SkillImportOutcome.REFUSED, error=one.error)
         if one.slug not in self._slugs or policy is ConflictPolicy.NEW:
-            return Imported(one, Outcome.CREATED, self._create(one, one.judged))
+            return ImportResult(one, SkillImportOutcome.CREATED, self._create(one, one.judged))
         kept = await self._present(self._slugs[one.slug])
         if policy is ConflictPolicy.SKIP:
-            return Imported(one, Outcome.SKIPPED, kept.told())
+            return ImportResult(one, SkillImportOutcome.SKIPPED, kept.told())
         if (kept.sha256, kept.manifest) == (one.judged.sha256, one.judged.manifest):
-            return Imported(one, Outcome.UNCHANGED, kept.told())
+            return ImportResult(one, SkillImportOutcome.UNCHANGED, kept.told())
         self._keep(kept, one.judged)
         if not await publishing.is_open(self._session, kept.skill):
-            kept.skill.name = _name(kept.skill, one.judged)
-        return Imported(one, Outcome.NEW_VERSION, kept.told())
+            kept.skill.name = _planned_name(kept.skill, one.judged)
+        return ImportResult(one, SkillImportOutcome.NEW_VERSION, kept.told())
 
-    def _create(self, one: Incoming, judged: Judged) -> ImportedSkill:
+    def _create(self, one: IncomingSkill, judged: ValidatedSkill) -> ImportedSkill:
         if len(self._slugs) >= self._limits.skills:
             raise SkillsFull(limit=self._limits.skills)
         skill = Skill(owner_id=self._principal.user_id, slug="", name="", name_key="")
-        kept = _Kept(skill, False, "", [], set())
+        kept = _PlannedSkill(skill, False, "", [], set())
         self._keep(kept, judged)
         skill.slug = free_slug(one.slug or placeholder_slug(skill.id), self._slugs)
-        skill.name = _name(skill, judged)
+        skill.name = _planned_name(skill, judged)
         self._slugs[skill.slug], self._kept[skill.id] = skill.id, kept
         return kept.told()
 
-    def _keep(self, kept: _Kept, judged: Judged) -> None:
-        blobs = skill_versions.blobs_of(judged)
+    def _keep(self, kept: _PlannedSkill, judged: ValidatedSkill) -> None:
+        blobs = skill_versions.required_blobs(judged)
         new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - kept.blobs)
         used = self._used + new + judged.row_bytes
         if used > self._limits.bytes:
@@ -319,23 +325,25 @@ class _Planning:
         kept.sha256, kept.manifest = judged.sha256, judged.manifest
         kept.blobs |= blobs.keys()
 
-    async def _present(self, skill_id: str) -> _Kept:
+    async def _present(self, skill_id: str) -> _PlannedSkill:
         if skill_id not in self._kept:
             session = self._session
             found = await session.get(Skill, skill_id)
             if found is None:
                 raise SkillNotFound
             skill = Skill(**found.model_dump())
-            newest = await publishing.version_at(session, skill, skill.version)
+            newest = await publishing.get_version_by_number(session, skill, skill.version)
             hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
             blobs = set((await session.exec(hashes)).all())
-            self._kept[skill_id] = _Kept(skill, True, newest.content_sha256, newest.files, blobs)
+            self._kept[skill_id] = _PlannedSkill(
+                skill, True, newest.content_sha256, newest.files, blobs
+            )
         return self._kept[skill_id]
 
 
-def _name(skill: Skill, judged: Judged) -> str:
+def _planned_name(skill: Skill, judged: ValidatedSkill) -> str:
     return (
         skill.name
         if "name" in skill.own_fields
-        else skill_metadata.name_of(judged.parsed.name, skill.slug)
+        else skill_metadata.catalog_name(judged.parsed.name, skill.slug)
     )

@@ -8,11 +8,11 @@ from skills.diagnostics import Finding
 from skills.lint.rules import portability
 from skills.packages import frontmatter
 from skills.packages.archives import write_archive
-from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.packages.file_rules import CODEX_FILE, SKILL_FILE, check_files, codex_policy
-from skills.packages.frontmatter import CatalogueFields
+from skills.packages.frontmatter import CatalogFields
 from skills.parser import parse
-from skills.parser.draft import SkillDraft, Surroundings
+from skills.parser.draft import LintContext, SkillDraft
 from skills.parser.yaml_writer import quoted
 from skills.schema import SkillFile
 from skills.slugs import choose_slug, free_slug, has_reserved_word, is_placeholder, is_slug
@@ -51,7 +51,7 @@ class ExportSource:
     content: bytes
     slug: str
     files: tuple[SkillFile, ...] = ()
-    known: CatalogueFields = field(default_factory=CatalogueFields)
+    known: CatalogFields = field(default_factory=CatalogFields)
     is_offered: bool = True
 
 
@@ -104,7 +104,7 @@ def export_package(
     folder = export_folder(source, profile)
     if isinstance(folder, PackageProblem):
         return folder
-    return ExportedPackage(folder.name, write_archive(_placed(folder)))
+    return ExportedPackage(folder.name, write_archive(_with_folder(folder)))
 
 
 def export_packages(
@@ -121,10 +121,10 @@ def export_packages(
     for source in sources:
         folder = _export_beside(source, profile, taken)
         if isinstance(folder, ExportedFolder):
-            placed = list(_placed(folder))
+            placed = list(_with_folder(folder))
             size += sum(len(file.content) for file in placed)
             if size > MOST_BYTES:
-                outcomes.append(problem(PackageFault.TOO_LARGE, limit=MOST_BYTES))
+                outcomes.append(package_problem(PackageFault.TOO_LARGE, limit=MOST_BYTES))
                 continue
             files += placed
             taken.add(folder.name)
@@ -150,14 +150,14 @@ def _read(source: ExportSource) -> SkillDraft | PackageProblem:
     """A skill that may be exported, read and judged once."""
     draft = parse.read(source.content)
     if isinstance(draft, Finding) or not parse.report(draft).valid:
-        return problem(PackageFault.NOT_VALID)
+        return package_problem(PackageFault.NOT_VALID)
     if refused := check_files(source.files):
         return refused[0]
     return draft
 
 
 def _name(source: ExportSource, draft: SkillDraft) -> str:
-    return _own_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
+    return _usable_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
 
 
 def _folder(
@@ -165,7 +165,7 @@ def _folder(
 ) -> ExportedFolder | PackageProblem:
     content = _content(source, draft, name, profile)
     if content is None:
-        return problem(PackageFault.NOT_PORTABLE)
+        return package_problem(PackageFault.NOT_PORTABLE)
     files = [SkillFile(SKILL_FILE, content), *sorted(source.files, key=lambda file: file.path)]
     if profile is ExportProfile.CODEX and all(file.path != CODEX_FILE for file in files):
         files.append(SkillFile(CODEX_FILE, codex_policy(is_offered=source.is_offered)))
@@ -181,11 +181,11 @@ def _export_beside(
     return _folder(source, draft, free_slug(_name(source, draft), taken), profile)
 
 
-def _placed(folder: ExportedFolder) -> Iterator[SkillFile]:
+def _with_folder(folder: ExportedFolder) -> Iterator[SkillFile]:
     return (replace(file, path=f"{folder.name}/{file.path}") for file in folder.files)
 
 
-def _own_name(draft: SkillDraft) -> str:
+def _usable_name(draft: SkillDraft) -> str:
     """The name in the frontmatter, where every reader takes it."""
     name = draft.frontmatter.text("name") if draft.frontmatter else ""
     usable = is_slug(name) and not has_reserved_word(name) and not is_placeholder(name)
@@ -198,16 +198,16 @@ def _content(
     """The bytes of SKILL.md; ``None`` where they can't be what the standard wants."""
     head = draft.frontmatter
     if head is None:
-        fields = frontmatter.made(draft.model, name, source.known)
-        heads, body = [frontmatter.written(fields).encode()], source.content
+        fields = frontmatter.native_fields(draft.model, name, source.known)
+        heads, body = [frontmatter.write_fields(fields).encode()], source.content
     else:
         place = draft.source.offset(head.end_line + 1)
         body = source.content[place:]
-        renewed = frontmatter.renewed(draft, head, name)
+        renewed = frontmatter.standard_fields(draft, head, name)
         heads = [
             source.content[:place],
-            frontmatter.mended(draft, head, name).encode(),
-            frontmatter.written(renewed, draft.source.newline).encode(),
+            frontmatter.repair_frontmatter(draft, head, name).encode(),
+            frontmatter.write_fields(renewed, draft.source.newline).encode(),
         ]
     # Only the head is judged: with it, a skill of the greatest size is too large to be read here.
     chosen = next((one for one in heads if _passes(one, name)), None)
@@ -220,7 +220,7 @@ def _content(
 
 def _passes(content: bytes, name: str) -> bool:
     """Whether the open standard takes it; a name that says little is the owner's to mend."""
-    draft = parse.read(content, Surroundings(folder=name))
+    draft = parse.read(content, LintContext(folder=name))
     if isinstance(draft, Finding) or draft.frontmatter is None:
         return False
     codes = {finding.code for finding in portability.check(draft)} - {"AS001"}

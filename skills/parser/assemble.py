@@ -18,24 +18,24 @@ from skills.parser import (
 )
 from skills.parser import tools as allowed_tools
 from skills.parser import triggers as when
-from skills.parser.draft import SkillDraft, Surroundings
+from skills.parser.draft import LintContext, SkillDraft
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.outline import DraftSection, Outline
-from skills.parser.sections import Divided, name_behind_prefix
-from skills.parser.source import Source
+from skills.parser.outline import BodyOutline, DraftSection
+from skills.parser.sections import DividedBody, name_behind_prefix
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import read_texts, section_text, tokens_in
 from skills.schema import ParsedSkill, SkillFormat
-from skills.slugs import slug_of
+from skills.slugs import slugify
 
 
 @dataclass(frozen=True)
 class _Parts:
     """A file divided, before its sections are read."""
 
-    source: Source
+    source: SkillSource
     frontmatter: Frontmatter | None
-    body: Outline
-    divided: Divided
+    body: BodyOutline
+    divided: DividedBody
     sections: tuple[DraftSection, ...]
     spelling: SkillFormat
 
@@ -46,7 +46,7 @@ class _Parts:
         return read_texts(self.of(key), self.source, self.body)
 
 
-def assemble(source: Source, surroundings: Surroundings) -> SkillDraft:
+def assemble(source: SkillSource, surroundings: LintContext) -> SkillDraft:
     """Read a file's text; never raises.
 
     Args:
@@ -98,14 +98,14 @@ def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _model(
-    parts: _Parts, description: str, numbered: Sequence[steps.Numbered], findings: list[Finding]
+    parts: _Parts, description: str, numbered: Sequence[steps.NumberedStep], findings: list[Finding]
 ) -> ParsedSkill:
     source, body = parts.source, parts.body
-    params = inputs.inputs_read(parts.of("input_params"), source, body, findings)
+    params = inputs.read_params(parts.of("input_params"), source, body, findings)
     about = metadata.read(parts.frontmatter, parts.of("metadata"), source, body)
     name = _name(parts, about)
     conditions = parts.texts("trigger_conditions")
-    derived = () if conditions else when.derive(description)
+    derived = () if conditions else when.derive_triggers(description)
     text = "\n".join(source.lines[body.first_line - 1 :])
     return ParsedSkill(
         name=name,
@@ -116,7 +116,7 @@ def _model(
         content_sha256=hashlib.sha256(source.content).hexdigest(),
         token_estimate=tokens_in(text),
         trigger_conditions=conditions or derived,
-        trigger_kinds={one: when.kind_of(one) for one in conditions or derived},
+        trigger_kinds={one: when.classify(one) for one in conditions or derived},
         triggers_derived=bool(derived),
         input_params=params,
         steps=tuple(one.step for one in numbered),
@@ -127,7 +127,7 @@ def _model(
         tools=allowed_tools.read(parts.frontmatter, parts.of("tools"), source, body),
         metadata=about,
         sections=tuple(one.section for one in parts.sections),
-        input_schema=inputs.schema_of(params),
+        input_schema=inputs.input_schema(params),
     )
 
 
@@ -145,7 +145,7 @@ _DISPLAY_NAMES = ("title", "display-name", "display_name", "displayName")
 
 def _slug(head: Frontmatter | None, about: dict[str, str], name: str) -> str:
     own = head.text("name") if head else ""
-    return slug_of(about.get("slug", "")) or slug_of(own) or slug_of(name)
+    return slugify(about.get("slug", "")) or slugify(own) or slugify(name)
 
 
 def _description(parts: _Parts) -> tuple[str, int]:

@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from skills.diagnostics import Finding
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.outline import DraftSection, Outline
-from skills.parser.source import Source
-from skills.parser.steps import Numbered
+from skills.parser.outline import BodyOutline, DraftSection
+from skills.parser.source import SkillSource
+from skills.parser.steps import NumberedStep
 from skills.schema import ParsedSkill, SkillFormat
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class SiblingSkill:
     """Another skill that the caller can see: its name and description."""
 
     name: str
@@ -19,7 +19,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class LintContext:
     """What is known around the file; what is not known is not judged.
 
     Args:
@@ -32,7 +32,7 @@ class Surroundings:
     known_tools: frozenset[str] | None = None
     folder: str | None = None
     files: tuple[str, ...] | None = None
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[SiblingSkill, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class SkillDraft:
         findings: what the grammar noticed.
     """
 
-    source: Source
+    source: SkillSource
     frontmatter: Frontmatter | None
-    outline: Outline
+    outline: BodyOutline
     sections: tuple[DraftSection, ...]
     model: ParsedSkill
-    surroundings: Surroundings
-    steps: tuple[Numbered, ...] = ()
+    surroundings: LintContext
+    steps: tuple[NumberedStep, ...] = ()
     prose: bool = False
     description_line: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])

@@ -11,10 +11,10 @@ import orjson
 from skills.diagnostics import Finding
 from skills.parser import outline, param_types
 from skills.parser.fuzzy import Vocabulary
-from skills.parser.headings import canon
-from skills.parser.outline import Block, DraftSection, Item, Outline
+from skills.parser.headings import canonical
+from skills.parser.outline import BodyOutline, DraftSection, ListItem, MarkdownBlock
 from skills.parser.param_types import Mismatch, Type
-from skills.parser.source import Source
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import NAME, is_list, list_items, says_nothing
 from skills.schema import Param, TextEdit
 
@@ -27,7 +27,7 @@ _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenParam:
     """A parameter as a list item or a table row says it; empty texts say nothing.
 
     Args:
@@ -58,7 +58,9 @@ class Written:
         return None if not text or param_types.is_null(text) else text
 
 
-def build(written: Sequence[Written], source: Source, findings: list[Finding]) -> tuple[Param, ...]:
+def build_params(
+    written: Sequence[WrittenParam], source: SkillSource, findings: list[Finding]
+) -> tuple[Param, ...]:
     """Parameters in order, the first of each name kept; notes SK032 to SK038."""
     params: dict[str, Param] = {}
     for one in written:
@@ -66,14 +68,14 @@ def build(written: Sequence[Written], source: Source, findings: list[Finding]) -
             facts = {"name": one.name, "first": params[one.name].line}
             findings.append(Finding("SK034", one.line, one.column, facts=facts))
         else:
-            params[one.name] = _Builder(one, source, findings).build()
+            params[one.name] = _ParamBuilder(one, source, findings).build()
     return tuple(params.values())
 
 
-class _Builder:
+class _ParamBuilder:
     """Reads one parameter's attributes, noting what can't be read."""
 
-    def __init__(self, written: Written, source: Source, findings: list[Finding]) -> None:
+    def __init__(self, written: WrittenParam, source: SkillSource, findings: list[Finding]) -> None:
         self._written = written
         self._source = source
         self._findings = findings
@@ -324,7 +326,9 @@ _COLUMNS: Mapping[str, str] = {
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def read(block: Block, source: Source, findings: list[Finding]) -> Iterator[Written]:
+def read_table(
+    block: MarkdownBlock, source: SkillSource, findings: list[Finding]
+) -> Iterator[WrittenParam]:
     """The parameters that a table declares; none and SK031 where no column names them."""
     head = [_column(text) for _, text in cells(source.line(block.start))]
     if "name" not in head:
@@ -343,7 +347,7 @@ def read(block: Block, source: Source, findings: list[Finding]) -> Iterator[Writ
 
 
 def _column(text: str) -> str | None:
-    word = canon(text)
+    word = canonical(text)
     return _COLUMNS.get(word) or _COLUMNS.get(word.removesuffix("s"))
 
 
@@ -364,7 +368,7 @@ def cells(line: str) -> list[tuple[int, str]]:
     return row
 
 
-def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> Written | None:
+def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> WrittenParam | None:
     """One row as a parameter, ``None`` without a name."""
     said: dict[str, tuple[int, str]] = {}
     for key, cell in zip(head, row, strict=False):
@@ -375,7 +379,7 @@ def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> Writt
     if not name:
         return None
     column += max(text.find(name), 0)
-    written = Written(name, line, column, len(name))
+    written = WrittenParam(name, line, column, len(name))
     _read_required(written, said)
     description = said.pop("description", (1, ""))[1]
     column, kind = said.get("type", (1, ""))
@@ -387,7 +391,7 @@ def _row(row: list[tuple[int, str]], head: list[str | None], line: int) -> Writt
     return written
 
 
-def _read_required(written: Written, said: dict[str, tuple[int, str]]) -> None:
+def _read_required(written: WrittenParam, said: dict[str, tuple[int, str]]) -> None:
     for key, wanted in (("required", True), ("optional", False)):
         column, text = said.pop(key, (1, ""))
         flag = param_types.read_flag(text)
@@ -401,38 +405,41 @@ _JSON_TYPES = {"date": "string", "datetime": "string", "file": "string", "enum":
 _FORMATS = {"date": "date", "datetime": "date-time"}
 
 
-def inputs_read(
-    sections: Sequence[DraftSection], source: Source, body: Outline, findings: list[Finding]
+def read_params(
+    sections: Sequence[DraftSection],
+    source: SkillSource,
+    body: BodyOutline,
+    findings: list[Finding],
 ) -> tuple[Param, ...]:
     """The declared parameters; notes SK030 to SK039."""
-    written: list[Written] = []
+    written: list[WrittenParam] = []
     for section in sections:
         _read_section(section, source, body, (written, findings))
-    return build(written, source, findings)
+    return build_params(written, source, findings)
 
 
 def _read_section(
     section: DraftSection,
-    source: Source,
-    body: Outline,
-    into: tuple[list[Written], list[Finding]],
+    source: SkillSource,
+    body: BodyOutline,
+    into: tuple[list[WrittenParam], list[Finding]],
 ) -> None:
     written, findings = into
     structured = any(is_list(block) or block.kind == "table" for block in section.blocks)
     for block in section.blocks:
         if block.kind == "table":
-            written += read(block, source, findings)
+            written += read_table(block, source, findings)
         elif is_list(block):
             for item in list_items(block, source, body):
                 first = source.line(item.start).strip("-*+ \t")
-                if not says_nothing(first) and (one := params_list_read(item, source, findings)):
+                if not says_nothing(first) and (one := read_item(item, source, findings)):
                     written.append(one)
         elif block.kind == "paragraph" and not structured and not says_nothing(block.text):
             facts = {"text": block.text}
             findings.append(Finding("SK030", block.start, 1, block.end, facts))
 
 
-def schema_of(declared: Sequence[Param]) -> dict[str, Any]:
+def input_schema(declared: Sequence[Param]) -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of parameters: an object, no additional properties."""
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -496,7 +503,7 @@ _OPENING = {"(": ")", "（": "）", "<": ">", "[": "]", "{": "}"}
 _CLOSING = frozenset(")）>]}")
 _SEPARATORS = frozenset(",，、;；")
 _ATTRIBUTE = re.compile(r"([^:：=]{1,20}?)\s{0,8}[:：=]\s*(.*)", re.DOTALL)
-_SPACED = re.compile(
+_SPACED_ATTRIBUTE = re.compile(
     r"(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -506,7 +513,7 @@ _LISTED = re.compile(
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
-def params_list_read(item: Item, source: Source, findings: list[Finding]) -> Written | None:
+def read_item(item: ListItem, source: SkillSource, findings: list[Finding]) -> WrittenParam | None:
     """The parameter that a list item declares; ``None`` and SK030 where it declares none."""
     text = outline.item_text(item, source)
     first, _, rest = text.partition("\n")
@@ -522,7 +529,7 @@ def params_list_read(item: Item, source: Source, findings: list[Finding]) -> Wri
         return None
     kind = "code" if head["code"] is not None else "bare"
     name = head[kind].strip()
-    written = Written(name, item.start, column + head.start(kind), len(head[kind].rstrip()))
+    written = WrittenParam(name, item.start, column + head.start(kind), len(head[kind].rstrip()))
     place = head.end()
     if first[place : place + 1] in ("(", "（"):
         end = _closing(first, place)
@@ -582,10 +589,10 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def holds_type(text: str) -> bool:
     """Whether attributes between commas name a type."""
     pieces = [text[slice(*one)].strip() for one in _pieces(text, 0, len(text))]
-    return any(param_types.read_type(piece) or _listed(piece) for piece in pieces)
+    return any(param_types.read_type(piece) or _listed_values(piece) for piece in pieces)
 
 
-def read_attributes(written: Written, text: str, span: tuple[int, int], column: int) -> None:
+def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], column: int) -> None:
     """Take attributes between commas.
 
     Args:
@@ -609,7 +616,7 @@ def read_attributes(written: Written, text: str, span: tuple[int, int], column: 
             written.unknown.append((stripped, place))
 
 
-def _read_attribute(written: Written, piece: str, column: int) -> bool:
+def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
     """Take one attribute; ``False`` where it is none."""
     word = unicodedata.normalize("NFKC", piece).strip("`* ").lower()
     if word in REQUIRED_WORDS or word in OPTIONAL_WORDS:
@@ -617,13 +624,13 @@ def _read_attribute(written: Written, piece: str, column: int) -> bool:
         written.required_place = (column, len(piece))
     elif param_types.read_type(piece):
         written.texts.setdefault("type", piece)
-    elif listed := _listed(piece):
+    elif listed := _listed_values(piece):
         kind, values = listed
         written.texts.setdefault("enum", values)
         if param_types.read_type(kind):
             written.texts.setdefault("type", kind)
-    elif named := _named(piece):
-        _take(written, *named)
+    elif named := _named_value(piece):
+        _set_attribute(written, *named)
     elif "|" in piece:
         written.texts.setdefault("enum", piece)
     else:
@@ -631,7 +638,7 @@ def _read_attribute(written: Written, piece: str, column: int) -> bool:
     return True
 
 
-def _listed(piece: str) -> tuple[str, str] | None:
+def _listed_values(piece: str) -> tuple[str, str] | None:
     """The allowed values in brackets, behind what calls them so: ``枚举（甲/乙）``, ``one of [a, b]``."""
     match = _LISTED.fullmatch(piece)
     if match is None:
@@ -640,9 +647,9 @@ def _listed(piece: str) -> tuple[str, str] | None:
     return (word, match["values"].strip()) if ATTRIBUTE_NAMES.get(word) == "enum" else None
 
 
-def _named(piece: str) -> tuple[str, str] | None:
+def _named_value(piece: str) -> tuple[str, str] | None:
     """An attribute with a value: its key and the value as written."""
-    match = _ATTRIBUTE.fullmatch(piece) or _SPACED.fullmatch(piece)
+    match = _ATTRIBUTE.fullmatch(piece) or _SPACED_ATTRIBUTE.fullmatch(piece)
     if match is None:
         return None
     word = unicodedata.normalize("NFKC", match[1]).strip("`* ").lower()
@@ -652,20 +659,20 @@ def _named(piece: str) -> tuple[str, str] | None:
     return (key, match[2]) if key else None
 
 
-def _take(written: Written, key: str, value: str) -> None:
+def _set_attribute(written: WrittenParam, key: str, value: str) -> None:
     if key == "required":
         written.required = param_types.read_flag(value)
     else:
         written.texts.setdefault(key, value.strip())
 
 
-def _read_nested(written: Written, rest: str) -> Iterator[str]:
+def _read_nested(written: WrittenParam, rest: str) -> Iterator[str]:
     """What stands below an item's first line: attributes as nested bullets are taken, the rest is
     description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
-        named = _named(line[marker.end() :].replace("**", "").strip()) if marker else None
+        named = _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
         if named is None or (named[0] == "type" and param_types.read_type(named[1]) is None):
             yield line
         else:
-            _take(written, *named)
+            _set_attribute(written, *named)

@@ -6,7 +6,7 @@ from skills.diagnostics import RULES, Finding, diagnose
 from skills.lint.rules import CHECKS
 from skills.parser import assemble
 from skills.parser import source as sources
-from skills.parser.draft import Neighbour, SkillDraft, Surroundings
+from skills.parser.draft import LintContext, SiblingSkill, SkillDraft
 from skills.schema import ParsedSkill, Severity, SkillFormat, SkillReport
 
 PARSER_VERSION = 3
@@ -19,7 +19,7 @@ def parse(
     known_tools: Collection[str] | None = None,
     folder: str | None = None,
     files: Collection[str] | None = None,
-    neighbours: Collection[Neighbour] = (),
+    neighbours: Collection[SiblingSkill] = (),
 ) -> SkillReport:
     """Read and judge a SKILL file; never raises, in time linear in its size (docs/skills.md).
 
@@ -33,7 +33,7 @@ def parse(
     Returns:
         What the file says and what was noticed; without ``parsed`` for what is too large or no text.
     """
-    surroundings = Surroundings(
+    surroundings = LintContext(
         known_tools=None if known_tools is None else frozenset(known_tools),
         folder=folder,
         files=None if files is None else tuple(files),
@@ -51,12 +51,12 @@ def report(draft: SkillDraft | Finding) -> SkillReport:
     return _report(draft.model, findings, draft.spelling)
 
 
-def read(content: bytes, surroundings: Surroundings | None = None) -> SkillDraft | Finding:
+def read(content: bytes, surroundings: LintContext | None = None) -> SkillDraft | Finding:
     """The draft of a skill without the checks, or why there is none (SK015, SK052)."""
     source = sources.read(content)
     if isinstance(source, Finding):
         return source
-    return assemble.assemble(source, surroundings or Surroundings())
+    return assemble.assemble(source, surroundings or LintContext())
 
 
 def _report(

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from skills.diagnostics import Finding
 from skills.parser import headings
-from skills.parser.headings import Known, usual_heading
-from skills.parser.outline import Block, DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.headings import HeadingMatch, usual_heading
+from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.source import SkillSource
 from skills.schema import Section, TextEdit
 
 _PREFIXES = frozenset({"skill", "技能"})
@@ -33,23 +33,23 @@ def name_behind_prefix(heading: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Divided:
+class DividedBody:
     """The sections in order, and the one that bears the title, if any."""
 
     sections: tuple[DraftSection, ...]
     title: DraftSection | None
 
 
-def divide(outline: Outline, source: Source) -> Divided:
+def divide(outline: BodyOutline, source: SkillSource) -> DividedBody:
     """The top-level sections: each H1 or H2 with all blocks up to the next; keys are not set yet."""
     sections = tuple(_sections(outline, source))
     firsts = [one for one in sections if one.section.level == 1]
     named = [one for one in firsts if name_behind_prefix(one.section.title) is not None]
     title = next(iter([*named, *firsts]), None)
-    return Divided(sections, title)
+    return DividedBody(sections, title)
 
 
-def _sections(outline: Outline, source: Source) -> Iterator[DraftSection]:
+def _sections(outline: BodyOutline, source: SkillSource) -> Iterator[DraftSection]:
     blocks = outline.blocks
     heads = [at for at, block in enumerate(blocks) if block.level in (1, 2)]
     for at, following in pairwise([*heads, len(blocks)]):
@@ -67,12 +67,14 @@ def _sections(outline: Outline, source: Source) -> Iterator[DraftSection]:
         yield DraftSection(section, head, blocks[at + 1 : following])
 
 
-def _last_line(source: Source, line: int) -> int:
+def _last_line(source: SkillSource, line: int) -> int:
     """The last line as people count: what follows the file's last line end is none."""
     return line - 1 if line == len(source.lines) > 1 and not source.line(line) else line
 
 
-def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[DraftSection, ...]:
+def assign(
+    divided: DividedBody, source: SkillSource, findings: list[Finding]
+) -> tuple[DraftSection, ...]:
     """The sections with their keys; notes SK020, SK021 and SK023."""
     known = {
         at: found
@@ -81,7 +83,7 @@ def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[D
     }
     best = _best_strengths(known.values())
     weak = Counter(one.key for one in known.values() if one.strength == "weak")
-    notes = _Notes(source, findings, _is_chinese(divided.sections), weak)
+    notes = _NoteContext(source, findings, _is_chinese(divided.sections), weak)
     firsts: dict[str, Section] = {}
     keyed: list[DraftSection] = []
     for at, one in enumerate(divided.sections):
@@ -102,7 +104,7 @@ def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[D
 _ORDER = ("weak", "prefix", "strong")
 
 
-def _best_strengths(found: Iterable[Known]) -> dict[str, str]:
+def _best_strengths(found: Iterable[HeadingMatch]) -> dict[str, str]:
     """Per key the surest way in which a heading names it: lesser ones then name nothing."""
     best: dict[str, str] = {}
     for one in found:
@@ -112,10 +114,10 @@ def _best_strengths(found: Iterable[Known]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Notes:
+class _NoteContext:
     """Where findings go, and what they depend on: how many headings name each key weakly."""
 
-    source: Source
+    source: SkillSource
     findings: list[Finding]
     chinese: bool
     weak: Counter[str]
@@ -123,9 +125,9 @@ class _Notes:
 
 def _note(
     one: DraftSection,
-    found: Known | None,
+    found: HeadingMatch | None,
     firsts: dict[str, Section],
-    notes: _Notes,
+    notes: _NoteContext,
 ) -> None:
     source, findings = notes.source, notes.findings
     line, title = one.section.start_line, one.section.title
@@ -151,7 +153,7 @@ def _note(
         findings.append(Finding("SK021", line, facts=facts))
 
 
-def rename(heading: Block, source: Source, title: str) -> tuple[TextEdit, ...]:
+def rename(heading: MarkdownBlock, source: SkillSource, title: str) -> tuple[TextEdit, ...]:
     """The mend that gives a heading another text; none where it spans several lines oddly."""
     line = source.line(heading.start)
     at = line.find(heading.text)

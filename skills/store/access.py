@@ -12,22 +12,22 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import accesses, admit
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, authorize
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
 from kb_service.documents.quota import take_turn
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.schema import SkillFile
 from skills.store import visibility as skill_visibility
-from skills.store.catalog import FileEntry, bytes_of, files_of
+from skills.store.catalog import FileEntry, list_files, read_blob
 
 VERSION_SORT_FIELDS = ("version", "created_at")
 """What a list of versions may be sorted by, the default first."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class SkillView:
     """A skill in the eyes of a caller.
 
     Args:
@@ -55,7 +55,7 @@ class Seen:
 
 async def get(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
-) -> Seen:
+) -> SkillView:
     """Load a skill through the gate.
 
     Raises:
@@ -64,10 +64,12 @@ async def get(
         OwnerOnly: the caller may change it, but not share or delete it.
     """
     found = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
-    return await _seen(session, principal, found, action)
+    return await _view(session, principal, found, action)
 
 
-async def hold(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+async def get_for_update(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action
+) -> SkillView:
     """The same, and keep it as it is until the transaction ends.
 
     Who waits for the lock is judged by what the row is then: another owner's, or gone. What only
@@ -79,10 +81,12 @@ async def hold(session: AsyncSession, principal: Principal, skill_id: str, actio
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
-    return await _seen(session, principal, (await session.exec(query)).first(), action)
+    return await _view(session, principal, (await session.exec(query)).first(), action)
 
 
-async def take(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
+async def get_for_update_with_owner(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action
+) -> SkillView:
     """The same, after its owner's turn.
 
     What refers to accounts while it holds a skill waits for who deletes its owner, and they wait for
@@ -94,18 +98,18 @@ async def take(session: AsyncSession, principal: Principal, skill_id: str, actio
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await take_turn(session, owner_id)
-    seen = await hold(session, principal, skill_id, action)
+    seen = await get_for_update(session, principal, skill_id, action)
     if seen.skill.owner_id != owner_id:
         raise SkillChanged(version=seen.version)
     return seen
 
 
-async def _seen(
+async def _view(
     session: AsyncSession, principal: Principal, found: Skill | None, action: Action
-) -> Seen:
-    skill = await admit(session, principal, action, found, SkillNotFound)
-    access = (await accesses(session, principal, [skill]))[skill.id] or Access.READ
-    return Seen(skill, access, is_reviewer(principal, skill))
+) -> SkillView:
+    skill = await authorize(session, principal, action, found, SkillNotFound)
+    access = (await access_by_id(session, principal, [skill]))[skill.id] or Access.READ
+    return SkillView(skill, access, is_reviewer(principal, skill))
 
 
 def is_reviewer(principal: Principal, skill: Skill) -> bool:
@@ -113,7 +117,9 @@ def is_reviewer(principal: Principal, skill: Skill) -> bool:
     return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
 
 
-async def version_of(session: AsyncSession, seen: Seen, number: int | None = None) -> SkillVersion:
+async def get_version(
+    session: AsyncSession, seen: SkillView, number: int | None = None
+) -> SkillVersion:
     """A version of a skill that its caller may read.
 
     Args:
@@ -132,15 +138,15 @@ async def version_of(session: AsyncSession, seen: Seen, number: int | None = Non
     return found
 
 
-def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
+def _readable(seen: SkillView) -> SelectOfScalar[SkillVersion]:
     """The versions of a skill that its caller may read."""
-    query = skill_visibility.versions().where(SkillVersion.skill_id == seen.skill.id)
+    query = skill_visibility.select_versions().where(SkillVersion.skill_id == seen.skill.id)
     if seen.sees_all:
         return query
     if seen.is_reviewer:
         waits = col(SkillVersion.review) == ReviewState.PENDING.value
-        return query.where(or_(skill_visibility.is_for_readers(), waits))
-    return query.where(skill_visibility.is_for_readers())
+        return query.where(or_(skill_visibility.served_to_readers(), waits))
+    return query.where(skill_visibility.served_to_readers())
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,9 @@ class VersionListing:
     total: int
 
 
-async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> VersionListing:
+async def list_versions(
+    session: AsyncSession, seen: SkillView, page: PageRequest
+) -> VersionListing:
     """One page of the versions that the caller may read, without what they say.
 
     Args:
@@ -161,7 +169,7 @@ async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> Versio
     """
     readable = _readable(seen)
     count = select(func.count()).select_from(readable.subquery())
-    query = paged(
+    query = paginate(
         readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
         page,
         columns={name: col(getattr(SkillVersion, name)) for name in VERSION_SORT_FIELDS},
@@ -170,7 +178,7 @@ async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> Versio
     return VersionListing((await session.exec(query)).all(), (await session.exec(count)).one())
 
 
-async def version_numbers(session: AsyncSession, seen: Seen) -> list[int]:
+async def list_version_numbers(session: AsyncSession, seen: SkillView) -> list[int]:
     """The numbers of all versions that the caller may read, ascending."""
     # A statement keeps its class when its columns change, which its type does not say.
     numbers = cast(
@@ -179,13 +187,13 @@ async def version_numbers(session: AsyncSession, seen: Seen) -> list[int]:
     return sorted((await session.exec(numbers)).all())
 
 
-async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:
+async def read_content(session: AsyncSession, version: SkillVersion) -> bytes:
     """The bytes of a version's SKILL.md.
 
     Raises:
         SkillNotFound: the skill was deleted since the version was read.
     """
-    return await bytes_of(session, version.skill_id, version.content_sha256)
+    return await read_blob(session, version.skill_id, version.content_sha256)
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
@@ -194,7 +202,7 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
     Raises:
         SkillNotFound: the skill was deleted since the version was read.
     """
-    entries = files_of(version)
+    entries = list_files(version)
     query = select(SkillBlob.sha256, SkillBlob.content).where(
         SkillBlob.skill_id == version.skill_id,
         col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
@@ -205,18 +213,20 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
     return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
 
 
-async def held(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
+async def read_content_and_files(
+    session: AsyncSession, version: SkillVersion
+) -> tuple[bytes, list[SkillFile]]:
     """All bytes of a version: its SKILL.md, and what lies beside it."""
-    return await content_of(session, version), await read_files(session, version)
+    return await read_content(session, version), await read_files(session, version)
 
 
-def file_entry(version: SkillVersion, path: str) -> FileEntry:
+def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
     """A file beside a version's content; paths are compared as they are.
 
     Raises:
         SkillFileNotFound: the version lists no such file.
     """
-    for entry in files_of(version):
+    for entry in list_files(version):
         if entry.path == path:
             return entry
     raise SkillFileNotFound(field="path")

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.auth.sharing import shared_with
+from core.auth.sharing import shared_resource_ids
 from core.db.types import is_id
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from kb_service.visibility import Reader
@@ -25,7 +25,7 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogueCard(SkillCard):
+class CatalogCard(SkillCard):
     """A card, and of which version of whose skill it is; the slug is unique among the owner's.
 
     Args:
@@ -85,13 +85,13 @@ class OpenedSkill:
         files: what lies beside it, in the order of paths.
     """
 
-    card: CatalogueCard
+    card: CatalogCard
     parsed: ParsedSkill
     body: str
     files: tuple[FileEntry, ...]
 
 
-async def readable(session: AsyncSession, reader: Reader) -> list[CatalogueCard]:
+async def list_readable(session: AsyncSession, reader: Reader) -> list[CatalogCard]:
     """All skills that a reader's agents may use, without loading what they say.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
@@ -104,11 +104,11 @@ async def readable(session: AsyncSession, reader: Reader) -> list[CatalogueCard]
     Returns:
         The cards, always in the same order: by slug, then by owner.
     """
-    rows = await _usable(session, reader, true(), without=_LARGE)
+    rows = await _load_usable(session, reader, true(), without=_LARGE)
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
 
 
-async def open(
+async def open_skill(
     session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None = None
 ) -> OpenedSkill:
     """Load a skill for an agent.
@@ -123,9 +123,9 @@ async def open(
         SkillNotFound: there is none that this reader's agents may use.
         SkillVersionNotFound: it has no such version for this reader.
     """
-    row = await _found(session, reader, id_or_slug, version)
+    row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)
-    return OpenedSkill(_card(row), parsed, parsed.body, tuple(files_of(row.version)))
+    return OpenedSkill(_card(row), parsed, parsed.body, tuple(list_files(row.version)))
 
 
 async def read_file(
@@ -149,51 +149,53 @@ async def read_file(
         SkillVersionNotFound: it has no such version for this reader.
         SkillFileNotFound: the version lists no such file.
     """
-    row = await _found(session, reader, id_or_slug, version)
-    for file in files_of(row.version):
+    row = await _load_one_usable(session, reader, id_or_slug, version)
+    for file in list_files(row.version):
         if file.path == path:
-            return await bytes_of(session, row.skill.id, file.sha256)
+            return await read_blob(session, row.skill.id, file.sha256)
     raise SkillFileNotFound(field="path")
 
 
-def files_of(version: SkillVersion) -> list[FileEntry]:
+def list_files(version: SkillVersion) -> list[FileEntry]:
     """What lies beside a version's content, in the order of paths."""
     return [FileEntry(**file) for file in version.files]
 
 
 @dataclass(frozen=True)
-class _Row:
+class _UsableSkill:
     skill: Skill
     version: SkillVersion
     owner: str
 
 
-def _card(row: _Row) -> CatalogueCard:
-    return CatalogueCard.of(row.skill, row.version, row.owner)
+def _card(row: _UsableSkill) -> CatalogCard:
+    return CatalogCard.of(row.skill, row.version, row.owner)
 
 
 def _sees_newest(reader: Reader) -> ColumnElement[bool]:
     """Who sees a version before others are served it: the owner, and who may change it."""
-    mine = shared_with(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
+    mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
 
-def _seen(reader: Reader) -> ColumnElement[bool]:
-    shared = shared_with(reader.user_id, Skill.SHARE_KIND)
+def _visible_to(reader: Reader) -> ColumnElement[bool]:
+    shared = shared_resource_ids(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
-        and_(col(Skill.owner_id) == reader.user_id, skill_visibility.newest_read().is_not(None)),
+        and_(
+            col(Skill.owner_id) == reader.user_id, skill_visibility.newest_reviewed().is_not(None)
+        ),
         and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
     )
 
 
-async def _usable(
+async def _load_usable(
     session: AsyncSession,
     reader: Reader,
     condition: ColumnElement[bool],
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
-) -> Sequence[_Row]:
+) -> Sequence[_UsableSkill]:
     """The skills that a reader's agents may use, each in one version of it.
 
     Args:
@@ -204,7 +206,9 @@ async def _usable(
         without: columns that are not loaded.
     """
     sees_newest = _sees_newest(reader)
-    chosen = case((sees_newest, skill_visibility.newest_read()), else_=col(Skill.served_version))
+    chosen = case(
+        (sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version)
+    )
     if version is not None:
         chosen = literal(version)
     is_read = col(SkillVersion.unread).is_(False)
@@ -215,33 +219,35 @@ async def _usable(
         .where(
             condition,
             col(SkillVersion.version) == chosen.cast(Integer),
-            or_(and_(sees_newest, is_read), skill_visibility.is_for_readers()),
-            _seen(reader),
+            or_(and_(sees_newest, is_read), skill_visibility.served_to_readers()),
+            _visible_to(reader),
             col(Skill.enabled).is_(True),
             col(SkillVersion.valid).is_(True),
         )
         .options(*without)
     )
     rows = (await session.exec(query)).all()
-    return [_Row(skill, found, owner) for skill, found, owner in rows]
+    return [_UsableSkill(skill, found, owner) for skill, found, owner in rows]
 
 
-async def _found(
+async def _load_one_usable(
     session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None
-) -> _Row:
-    query = select(Skill).where(_named(id_or_slug), _seen(reader), col(Skill.enabled).is_(True))
+) -> _UsableSkill:
+    query = select(Skill).where(
+        _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)
+    )
     seen = (await session.exec(query)).all()
     if not seen:
         raise SkillNotFound
     # Of several of one slug: one's own, then the one that was there first.
     chosen = min(seen, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
-    rows = await _usable(session, reader, col(Skill.id) == chosen.id, version)
+    rows = await _load_usable(session, reader, col(Skill.id) == chosen.id, version)
     if not rows:
         raise SkillNotFound if version is None else SkillVersionNotFound(field="version")
     return rows[0]
 
 
-def _named(id_or_slug: str) -> ColumnElement[bool]:
+def _matches(id_or_slug: str) -> ColumnElement[bool]:
     if is_id(id_or_slug):
         return col(Skill.id) == id_or_slug
     owner, _, slug = id_or_slug.rpartition("/")
@@ -251,7 +257,7 @@ def _named(id_or_slug: str) -> ColumnElement[bool]:
     return and_(by_slug, col(Skill.owner_id).in_(select(User.id).where(User.username == owner)))
 
 
-async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
     """What a skill holds under a hash that one of its versions names.
 
     Raises:

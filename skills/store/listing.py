@@ -11,10 +11,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Principal
-from core.auth.sharing import accesses, shared_with
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, shared_resource_ids
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from core.text.confusables import folded
+from core.text.confusables import fold
 from kb_service.text.tokenizer import runs, tokenize
 from skills.models import (
     LABEL_KEY_LENGTH,
@@ -26,13 +26,13 @@ from skills.models import (
     SkillVersion,
 )
 from skills.store import visibility as skill_visibility
-from skills.store.access import Seen, is_reviewer
+from skills.store.access import SkillView, is_reviewer
 
 SORT_FIELDS = ("updated_at", "created_at", "name")
 _MOST_TERMS = 400
-_MOST_ASKED = 16
+_MOST_QUERY_WORDS = 16
 # Beginnings of a name's words, so that a search finds while somebody types.
-_BEGINNINGS = range(2, 17)
+_PREFIX_LENGTHS = range(2, 17)
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class SkillFilter:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedSkill:
     """A skill of a list, its owner's name, and what the caller may do with it."""
 
-    seen: Seen
+    seen: SkillView
     owner: str
 
 
@@ -67,16 +67,16 @@ class Listed:
 class SkillListing:
     """One page of skills, and how many there are in all."""
 
-    items: Sequence[Listed]
+    items: Sequence[ListedSkill]
     total: int
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: Page, wanted: SkillFilter
+    session: AsyncSession, principal: Principal, page: PageRequest, wanted: SkillFilter
 ) -> SkillListing:
     """One page of what the caller sees; no content is loaded."""
-    conditions = [_visible(principal, wanted), *_narrowed(wanted)]
-    query = paged(
+    conditions = [_visible(principal, wanted), *_filter_conditions(wanted)]
+    query = paginate(
         select(Skill, User.username)
         .join(User, col(User.id) == col(Skill.owner_id))
         .where(*conditions),
@@ -91,9 +91,11 @@ async def list_visible(
     rows = (await session.exec(query)).all()
     counted = select(func.count()).select_from(Skill).where(*conditions)
     total = (await session.exec(counted)).one()
-    access = await accesses(session, principal, [skill for skill, _ in rows])
+    access = await access_by_id(session, principal, [skill for skill, _ in rows])
     items = [
-        Listed(Seen(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner)
+        ListedSkill(
+            SkillView(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner
+        )
         for skill, owner in rows
     ]
     return SkillListing(items, total)
@@ -102,19 +104,19 @@ async def list_visible(
 def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
     mine = col(Skill.owner_id) == principal.user_id
     if wanted.pending:
-        return _awaited(principal, mine)
-    shared = col(Skill.id).in_(shared_with(principal.user_id, Skill.SHARE_KIND))
+        return _awaiting_review(principal, mine)
+    shared = col(Skill.id).in_(shared_resource_ids(principal.user_id, Skill.SHARE_KIND))
     open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
 
 
-def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
+def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
     """What waits for a decision: all of one's own, and what the caller decides about."""
     version = select(SkillVersion.skill_id)
     own = version.where(
         SkillVersion.skill_id == Skill.id,
         SkillVersion.review != ReviewState.REJECTED.value,
-        skill_visibility.is_decidable(),
+        skill_visibility.reviewable(),
     )
     conditions = [and_(mine, own.correlate(Skill).exists())]
     if Permission.SYSTEM_MANAGE in principal.permissions:
@@ -123,7 +125,7 @@ def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[b
     return or_(*conditions)
 
 
-def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
+def _filter_conditions(wanted: SkillFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if wanted.category is not None:
         conditions.append(col(Skill.category_key) == label_key(wanted.category))
@@ -131,11 +133,11 @@ def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
         tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
         conditions.append(col(Skill.id).in_(tagged))
     if wanted.text is not None:
-        conditions += _found_by(wanted.text)
+        conditions += _matching_text(wanted.text)
     return conditions
 
 
-def _found_by(text: str) -> list[ColumnElement[bool]]:
+def _matching_text(text: str) -> list[ColumnElement[bool]]:
     """Every word must be there: as it is or as its stem, a Chinese one in pairs of characters."""
     asked: list[set[str]] = []
     for word, is_cjk in runs(text):
@@ -143,7 +145,7 @@ def _found_by(text: str) -> list[ColumnElement[bool]]:
         asked += [{form} for form in forms] if is_cjk else [{word, *forms}]
     found: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
-        for forms in asked[:_MOST_ASKED]
+        for forms in asked[:_MOST_QUERY_WORDS]
     ]
     # Without a word there is nothing that it could be found by.
     return found or [col(Skill.id).is_(None)]
@@ -151,10 +153,10 @@ def _found_by(text: str) -> list[ColumnElement[bool]]:
 
 def label_key(label: str) -> str:
     """A category or tag in the form that is compared."""
-    return folded(" ".join(label.split()))[:LABEL_KEY_LENGTH]
+    return fold(" ".join(label.split()))[:LABEL_KEY_LENGTH]
 
 
-async def index(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
+async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
     """Make a skill be found by its catalogue's fields as they are now.
 
     Args:
@@ -179,6 +181,6 @@ def _terms(skill: Skill, triggers: Sequence[str]) -> Iterator[str]:
     for word, is_cjk in chain.from_iterable(map(runs, names)):
         # Of a Chinese word any character may be what somebody looks for.
         yield from word if is_cjk else ()
-        yield from () if is_cjk else (word[:length] for length in _BEGINNINGS)
+        yield from () if is_cjk else (word[:length] for length in _PREFIX_LENGTHS)
     for text in (*names, skill.description, *triggers):
         yield from tokenize(text)

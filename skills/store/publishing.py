@@ -9,11 +9,11 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Share
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal, check_access
-from core.auth.sharing import SharingActs
+from core.auth.sharing import ShareAuditActions
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound, SkillVersionNotFound
@@ -33,10 +33,10 @@ from skills.store import (
     metadata as skill_metadata,
 )
 from skills.store import visibility as skill_visibility
-from skills.store.access import Seen
+from skills.store.access import SkillView
 from skills.store.visibility import HELD_BACK
 
-ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
 _SECURITY = "SEC"
 
 
@@ -57,12 +57,12 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
     return (await session.exec(shares)).one() > 0
 
 
-async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
+async def catalog_version(session: AsyncSession, skill: Skill) -> SkillVersion:
     """The version whose words the catalogue shows: the one that others are served, if they are."""
     shown = skill.version
     if skill.served_version is not None and await is_open(session, skill):
         shown = skill.served_version
-    return await version_at(session, skill, shown)
+    return await get_version_by_number(session, skill, shown)
 
 
 async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
@@ -74,14 +74,14 @@ async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVers
     """
     if not skill.trusted:
         raise SkillReviewNeeded
-    newest = await _version(session, skill, skill.version)
+    newest = await _find_version(session, skill, skill.version)
     if newest is None or not newest.publishable:
         codes = [] if newest is None else sorted(set(newest.findings))
         raise SkillNotPublishable(version=skill.version, codes=codes)
     return newest
 
 
-async def open_up(work: UnitOfWork, skill: Skill) -> None:
+async def publish(work: UnitOfWork, skill: Skill) -> None:
     """Let others see a skill, or everybody; the caller has made it shared or public.
 
     The catalogue follows by the caller's hand, as after :func:`settle`.
@@ -91,20 +91,20 @@ async def open_up(work: UnitOfWork, skill: Skill) -> None:
         SkillNotPublishable: the newest version has errors.
     """
     newest = await _require_publishable(work.session, skill)
-    await _offer(work, skill, newest)
+    await _serve_or_hold(work, skill, newest)
 
 
-async def settle(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+async def publish_new_version(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     """Decide what others are served now that there is a new version.
 
     One that nobody has read yet or that has errors is not served; one that widens tools or adds
     findings of security to a public skill waits for a review. Others keep what they had.
     """
     if newest.publishable and not newest.unread and await is_open(work.session, skill):
-        await _offer(work, skill, newest)
+        await _serve_or_hold(work, skill, newest)
 
 
-async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     """Serve a version, or what was served before while something is held against it."""
     session = work.session
     await _withdraw_pending(session, skill)
@@ -119,7 +119,7 @@ async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
         _serve(work, skill, newest)
         return
     if known is None and skill.served_version is not None:
-        known = await _version(session, skill, skill.served_version)
+        known = await _find_version(session, skill, skill.served_version)
     if known is None:
         raise SkillReviewNeeded
     # Not what only some were served meanwhile: nobody has compared that.
@@ -157,15 +157,17 @@ async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
 
 def is_riskier(served: SkillVersion, new: SkillVersion) -> bool:
     """Whether a version may use tools, or has findings of security, that the served one has not."""
-    return widens(served.tools, new.tools) or bool(_security(new) - _security(served))
+    return widens(served.tools, new.tools) or bool(
+        _count_security_findings(new) - _count_security_findings(served)
+    )
 
 
-def _security(version: SkillVersion) -> Counter[str]:
+def _count_security_findings(version: SkillVersion) -> Counter[str]:
     return Counter(code for code in version.findings if code.startswith(_SECURITY))
 
 
 @dataclass(frozen=True)
-class Ruling:
+class ReviewVerdict:
     """What somebody decided about a version.
 
     Args:
@@ -179,7 +181,9 @@ class Ruling:
     remark: str = ""
 
 
-async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: Ruling) -> Seen:
+async def review(
+    work: UnitOfWork, principal: Principal, skill_id: str, ruling: ReviewVerdict
+) -> SkillView:
     """Decide about the version that waits.
 
     What was imported is read by the skill's owner. What others are to be served is decided by an
@@ -199,9 +203,9 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
     if approved and ruling.version is None:
         raise InvalidRequest("version", "Name the version that you have read")
     session = work.session
-    seen = await skill_access.take(session, principal, skill_id, Action.READ)
+    seen = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.READ)
     skill = seen.skill
-    version = await _decided(session, principal, seen, ruling.version)
+    version = await _get_reviewable(session, principal, seen, ruling.version)
     is_for_all = skill.is_public and not version.unread
     version.unread = version.unread and not approved
     version.review = (ReviewState.APPROVED if approved else ReviewState.REJECTED).value
@@ -213,22 +217,27 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
         if is_for_all:
             _serve(work, skill, version)
         else:
-            await _offer(work, skill, version)
-    await skill_metadata.follow(work, skill, await basis_of(session, skill))
+            await _serve_or_hold(work, skill, version)
+    await skill_metadata.follow_version(work, skill, await catalog_version(session, skill))
     details = {"version": version.version, "decision": ruling.decision.value}
-    note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
+    audit(
+        session,
+        AuditAction.SKILL_REVIEWED,
+        AuditTarget(Skill.SHARE_KIND, skill.id),
+        details=details,
+    )
     return seen
 
 
-async def _decided(
-    session: AsyncSession, principal: Principal, seen: Seen, number: int | None
+async def _get_reviewable(
+    session: AsyncSession, principal: Principal, seen: SkillView, number: int | None
 ) -> SkillVersion:
     """The version that is decided about, if it is the caller's to decide."""
     if not seen.sees_all:
         if not seen.skill.is_public:
             check_access(seen.access, Action.MANAGE, SkillNotFound)
         principal.require(Permission.SYSTEM_MANAGE)
-    waiting = await _waiting(session, seen)
+    waiting = await _list_reviewable(session, seen)
     if not waiting:
         raise SkillNotPending
     found = next((one for one in waiting if number in {None, one.version}), None)
@@ -241,11 +250,11 @@ async def _decided(
     return found
 
 
-async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
+async def _list_reviewable(session: AsyncSession, seen: SkillView) -> Sequence[SkillVersion]:
     """The versions that may be decided about and that the caller may know of, the newest first."""
     query = (
-        skill_visibility.versions()
-        .where(SkillVersion.skill_id == seen.skill.id, skill_visibility.is_decidable())
+        skill_visibility.select_versions()
+        .where(SkillVersion.skill_id == seen.skill.id, skill_visibility.reviewable())
         .order_by(col(SkillVersion.version).desc())
     )
     if not seen.sees_all:
@@ -255,27 +264,27 @@ async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
     return (await session.exec(query)).all()
 
 
-async def pending_version(session: AsyncSession, seen: Seen) -> int | None:
+async def find_pending_version(session: AsyncSession, seen: SkillView) -> int | None:
     """The newest version that waits for a review, where the caller may know of it."""
-    waiting = await _waiting(session, seen)
+    waiting = await _list_reviewable(session, seen)
     rejected = ReviewState.REJECTED.value
     return next((one.version for one in waiting if one.review != rejected), None)
 
 
-async def _version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
+async def _find_version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
     query = select(SkillVersion).where(
         SkillVersion.skill_id == skill.id, SkillVersion.version == number
     )
     return (await session.exec(query)).first()
 
 
-async def version_at(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
+async def get_version_by_number(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
     """A version by its number, whoever asks.
 
     Raises:
         SkillVersionNotFound: there is none.
     """
-    found = await _version(session, skill, number)
+    found = await _find_version(session, skill, number)
     if found is None:
         raise SkillVersionNotFound(field="version")
     return found

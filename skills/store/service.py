@@ -7,18 +7,18 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal, check_access
-from core.auth.sharing import forget_shares, forget_subject, note_public
+from core.auth.sharing import audit_public, delete_shares, delete_user_shares
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidRequest
 from kb_service.documents.quota import take_turn
-from skills.lint.validate import Judged, judge
+from skills.lint.validate import ValidatedSkill, validate
 from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
-from skills.slugs import beginning_of, free_slug, is_slug, placeholder_slug, slug_of
+from skills.slugs import free_slug, is_slug, placeholder_slug, slug_prefix, slugify
 from skills.store import (
     access as skill_access,
 )
@@ -31,13 +31,13 @@ from skills.store import (
 from skills.store import (
     versions as skill_versions,
 )
-from skills.store.access import Seen
-from skills.store.metadata import Entry
-from skills.store.versions import Change, Limits, Revision
+from skills.store.access import SkillView
+from skills.store.metadata import CatalogMetadata
+from skills.store.versions import SkillLimits, VersionBuilder, VersionChange
 
 
 @dataclass(frozen=True)
-class Desk:
+class SkillContext:
     """Where a caller works on skills.
 
     Args:
@@ -48,11 +48,11 @@ class Desk:
 
     work: UnitOfWork
     principal: Principal
-    limits: Limits
+    limits: SkillLimits
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Origin:
     """Where a new skill comes from.
 
     Args:
@@ -70,11 +70,11 @@ class Provenance:
     likes_slug: str = ""
 
 
-_NO_ENTRY, _NO_WORDS, _WRITTEN = Entry(), Change(), Provenance()
+_NO_METADATA, _NO_CHANGE, _WRITTEN_HERE = CatalogMetadata(), VersionChange(), Origin()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NewSkill:
     """A skill to be made.
 
     Args:
@@ -84,13 +84,13 @@ class Wanted:
         provenance: where it comes from.
     """
 
-    judged: Judged
-    entry: Entry = _NO_ENTRY
-    change: Change = _NO_WORDS
-    provenance: Provenance = _WRITTEN
+    judged: ValidatedSkill
+    entry: CatalogMetadata = _NO_METADATA
+    change: VersionChange = _NO_CHANGE
+    provenance: Origin = _WRITTEN_HERE
 
 
-async def create(desk: Desk, wanted: Wanted) -> Seen:
+async def create(desk: SkillContext, wanted: NewSkill) -> SkillView:
     """Add a skill of the caller's.
 
     Raises:
@@ -120,58 +120,60 @@ async def create(desk: Desk, wanted: Wanted) -> Seen:
         forked_from=origin.forked_from,
         forked_version=origin.forked_version,
     )
-    skill.slug = await _slug_for(session, skill, wanted)
+    skill.slug = await _choose_slug(session, skill, wanted)
     session.add(skill)
     await session.flush()
-    version = await skill_versions.append(work, principal, skill, wanted.judged, wanted.change)
+    version = await skill_versions.append_version(
+        work, principal, skill, wanted.judged, wanted.change
+    )
     if wanted.entry.is_public:
         await _set_public(work, skill, is_public=True)
     await skill_metadata.set_fields(work, skill, version, wanted.entry)
-    await skill_versions.check_room(session, principal, skill, limits)
-    return Seen(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
+    await skill_versions.check_quota(session, principal, skill, limits)
+    return SkillView(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
 
 
-async def _slug_for(session: AsyncSession, skill: Skill, wanted: Wanted) -> str:
+async def _choose_slug(session: AsyncSession, skill: Skill, wanted: NewSkill) -> str:
     """The slug that was asked for, by the request or the content, else a free one like the name."""
     parsed = wanted.judged.parsed
     if wanted.entry.slug is not None:
-        return await _free_slug(session, skill, wanted.entry.slug)
+        return await _require_free_slug(session, skill, wanted.entry.slug)
     says_so = parsed.format is not SkillFormat.NATIVE or "slug" in parsed.metadata
     origin = wanted.provenance
     if parsed.slug and says_so and origin.origin is SkillOrigin.WRITTEN:
-        return await _free_slug(session, skill, parsed.slug)
+        return await _require_free_slug(session, skill, parsed.slug)
     first = (
         origin.likes_slug
         or parsed.slug
-        or slug_of(wanted.entry.name or "")
+        or slugify(wanted.entry.name or "")
         or placeholder_slug(skill.id)
     )
     # In one look: of very many of one name each would look for all those before it.
     taken = select(Skill.slug).where(
-        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(beginning_of(first))
+        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(slug_prefix(first))
     )
     return free_slug(first, set((await session.exec(taken)).all()))
 
 
-async def _free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
+async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
     if not is_slug(slug):
         raise InvalidRequest(
             "slug", "Use lower-case letters, digits and single hyphens between them, 64 at most"
         )
-    taken_by = await of_slug(session, skill.owner_id, slug)
+    taken_by = await find_by_slug(session, skill.owner_id, slug)
     if taken_by is not None and taken_by != skill.id:
         raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)
     return slug
 
 
-async def of_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
+async def find_by_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
     """The id of somebody's skill of a slug; None without one."""
     query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
     return (await session.exec(query)).first()
 
 
 @dataclass(frozen=True)
-class Update:
+class SkillUpdate:
     """What is to become of a skill.
 
     Args:
@@ -180,13 +182,13 @@ class Update:
         change: what is told of the new version.
     """
 
-    revise: Revision | None = None
-    entry: Entry = _NO_ENTRY
-    change: Change = _NO_WORDS
+    revise: VersionBuilder | None = None
+    entry: CatalogMetadata = _NO_METADATA
+    change: VersionChange = _NO_CHANGE
 
 
 @dataclass(frozen=True)
-class Draft:
+class PreparedVersion:
     """A next version, judged before the transaction that writes it.
 
     Args:
@@ -195,12 +197,12 @@ class Draft:
     """
 
     version: int
-    judged: Judged | None
+    judged: ValidatedSkill | None
 
 
-async def draft(
-    session: AsyncSession, principal: Principal, skill_id: str, wanted: Update
-) -> Draft:
+async def prepare(
+    session: AsyncSession, principal: Principal, skill_id: str, wanted: SkillUpdate
+) -> PreparedVersion:
     """Judge what an update is to write; it takes longer than others may be kept from writing.
 
     Raises:
@@ -210,14 +212,14 @@ async def draft(
         AgentexError: what the update's revision raises.
     """
     seen = await skill_access.get(session, principal, skill_id, Action.WRITE)
-    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
-    skill_versions.check_base(seen.skill, wanted.change.base)
-    return await _drafted(session, seen, newest, wanted)
+    newest = await publishing.get_version_by_number(session, seen.skill, seen.skill.version)
+    skill_versions.check_etag(seen.skill, wanted.change.base)
+    return await _prepare(session, seen, newest, wanted)
 
 
 async def update(
-    desk: Desk, skill_id: str, wanted: Update, prepared: Draft | None = None
-) -> tuple[Seen, Judged | None]:
+    desk: SkillContext, skill_id: str, wanted: SkillUpdate, prepared: PreparedVersion | None = None
+) -> tuple[SkillView, ValidatedSkill | None]:
     """Change a skill; the same bytes again make no new version.
 
     Args:
@@ -244,40 +246,42 @@ async def update(
     """
     work, principal, limits = desk.work, desk.principal, desk.limits
     session, entry = work.session, wanted.entry
-    seen = await skill_access.take(session, principal, skill_id, Action.WRITE)
+    seen = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.WRITE)
     skill = seen.skill
-    if _decides(skill, entry):
+    if _is_owners_decision(skill, entry):
         check_access(seen.access, Action.MANAGE, SkillNotFound)
-    skill_versions.check_base(skill, wanted.change.base)
-    newest = await publishing.version_at(session, skill, skill.version)
+    skill_versions.check_etag(skill, wanted.change.base)
+    newest = await publishing.get_version_by_number(session, skill, skill.version)
     if prepared is None or prepared.version != newest.version:
-        prepared = await _drafted(session, seen, newest, wanted)
+        prepared = await _prepare(session, seen, newest, wanted)
     if (judged := prepared.judged) is not None:
-        newest = await skill_versions.append(work, principal, skill, judged, wanted.change)
-        await publishing.settle(work, skill, newest)
+        newest = await skill_versions.append_version(work, principal, skill, judged, wanted.change)
+        await publishing.publish_new_version(work, skill, newest)
     if entry.slug not in {None, skill.slug}:
-        skill.slug = await _free_slug(session, skill, entry.slug or "")
+        skill.slug = await _require_free_slug(session, skill, entry.slug or "")
     skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
     if entry.is_public not in {None, skill.is_public}:
         await _set_public(work, skill, is_public=bool(entry.is_public))
     # Once, when it is known whose words the catalogue shows.
-    await skill_metadata.set_fields(work, skill, await publishing.basis_of(session, skill), entry)
+    await skill_metadata.set_fields(
+        work, skill, await publishing.catalog_version(session, skill), entry
+    )
     if judged is not None:
-        await skill_versions.check_room(session, principal, skill, limits)
+        await skill_versions.check_quota(session, principal, skill, limits)
     return replace(seen, is_reviewer=skill_access.is_reviewer(principal, skill)), judged
 
 
-async def _drafted(
-    session: AsyncSession, seen: Seen, newest: SkillVersion, wanted: Update
-) -> Draft:
+async def _prepare(
+    session: AsyncSession, seen: SkillView, newest: SkillVersion, wanted: SkillUpdate
+) -> PreparedVersion:
     judged = None
     if wanted.revise is not None:
         judged = await wanted.revise(session, seen, newest)
-    is_other = judged is not None and not skill_versions.is_same(newest, judged)
-    return Draft(newest.version, judged if is_other else None)
+    is_other = judged is not None and not skill_versions.is_unchanged(newest, judged)
+    return PreparedVersion(newest.version, judged if is_other else None)
 
 
-def _decides(skill: Skill, entry: Entry) -> bool:
+def _is_owners_decision(skill: Skill, entry: CatalogMetadata) -> bool:
     """Whether a request decides what only the owner decides."""
     return (
         entry.is_public not in {None, skill.is_public}
@@ -289,9 +293,9 @@ def _decides(skill: Skill, entry: Entry) -> bool:
 async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> None:
     skill.is_public = is_public
     if is_public:
-        await publishing.open_up(work, skill)
+        await publishing.publish(work, skill)
     work.session.add(skill)
-    note_public(work, skill, publishing.ACTS)
+    audit_public(work, skill, publishing.SHARE_AUDIT_ACTIONS)
 
 
 async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
@@ -302,21 +306,25 @@ async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
         ReadOnly: the caller may only read it.
         SkillNotFound: there is none, or not for this caller.
     """
-    seen = await skill_access.hold(work.session, principal, skill_id, Action.MANAGE)
+    seen = await skill_access.get_for_update(work.session, principal, skill_id, Action.MANAGE)
     await erase(work, seen.skill)
 
 
 async def erase(work: UnitOfWork, skill: Skill) -> None:
     """Take a skill away with all that belongs to it."""
-    await forget_shares(work, Skill.SHARE_KIND, [skill.id])
-    note(work.session, AuditAction.SKILL_DELETED, Target(Skill.SHARE_KIND, skill.id))
+    await delete_shares(work, Skill.SHARE_KIND, [skill.id])
+    audit(work.session, AuditAction.SKILL_DELETED, AuditTarget(Skill.SHARE_KIND, skill.id))
     await work.session.delete(skill)
     await work.session.flush()
 
 
-async def copy_of(
-    session: AsyncSession, principal: Principal, skill_id: str, number: int | None, entry: Entry
-) -> Wanted:
+async def new_fork(
+    session: AsyncSession,
+    principal: Principal,
+    skill_id: str,
+    number: int | None,
+    entry: CatalogMetadata,
+) -> NewSkill:
     """A skill of the caller's own, to be made from one that they may read.
 
     Args:
@@ -331,17 +339,17 @@ async def copy_of(
         SkillVersionNotFound: there is none of this number for the caller.
     """
     seen = await skill_access.get(session, principal, skill_id)
-    version = await skill_access.version_of(session, seen, number)
-    judged = await judge(*await skill_access.held(session, version))
+    version = await skill_access.get_version(session, seen, number)
+    judged = await validate(*await skill_access.read_content_and_files(session, version))
     source = seen.skill
-    provenance = Provenance(
+    provenance = Origin(
         SkillOrigin.FORKED,
         not version.unread,
         forked_from=source.id,
         forked_version=version.version,
         likes_slug=source.slug,
     )
-    return Wanted(judged, entry, provenance=provenance)
+    return NewSkill(judged, entry, provenance=provenance)
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
@@ -361,29 +369,31 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     # What the heir makes meanwhile must not get the same slug.
     await take_turn(session, heir_id)
     taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
-    skills = await _held(session, owner_id)
+    skills = await _lock_owned(session, owner_id)
     # What is one's own is not shared with one.
     ids = [skill.id for skill in skills]
-    await forget_subject(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
+    await delete_user_shares(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
     for skill in skills:
         slug = free_slug(skill.slug, taken)
         taken.add(slug)
         skill.slug, skill.owner_id = slug, heir_id
         # A slug's words are words to find a skill by.
-        await skill_metadata.follow(work, skill, await publishing.basis_of(session, skill))
+        await skill_metadata.follow_version(
+            work, skill, await publishing.catalog_version(session, skill)
+        )
     await session.flush()
 
 
 async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
     """Delete all skills of somebody, and the trigger tests that they made; doing it twice is one."""
     await take_turn(work.session, owner_id)
-    for skill in await _held(work.session, owner_id):
+    for skill in await _lock_owned(work.session, owner_id):
         await erase(work, skill)
     tests = delete_rows(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)
     await work.session.exec(tests)
 
 
-async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:
+async def _lock_owned(session: AsyncSession, owner_id: str) -> list[Skill]:
     """All skills of somebody, the oldest first, kept until the transaction ends."""
     query = (
         select(Skill)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from skills.schema import ParsedSkill
 
-_UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs"))
+_INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cs"))
 _JOINERS = "\u200c\u200d"
 _BLANKS = re.compile(r"\s+")
 
@@ -30,7 +30,7 @@ class SkillCard:
     not_for: tuple[str, ...] = ()
 
 
-def card_of(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
+def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
     """The card of a parsed skill.
 
     Triggers that were taken from the description are left out: they stand in it.
@@ -43,10 +43,10 @@ def card_of(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
     return SkillCard(slug or parsed.slug, parsed.name, parsed.description, triggers, parsed.not_for)
 
 
-def plain(text: str) -> str:
+def plain_line(text: str) -> str:
     """A text on one line, blanks collapsed, without characters that nobody sees."""
     seen = (
-        sign if sign in _JOINERS or unicodedata.category(sign) not in _UNSEEN else " "
+        sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " "
         for sign in text
     )
     return _BLANKS.sub(" ", "".join(seen)).strip()

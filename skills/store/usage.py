@@ -16,7 +16,7 @@ from skills.models import Skill, SkillUsage
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
-class Use(StrEnum):
+class UsageKind(StrEnum):
     """What is counted; see ``SkillUsage``."""
 
     OFFERED = "offered"
@@ -36,7 +36,9 @@ class Usage:
     last_used_at: datetime | None = None
 
 
-async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int], int]) -> None:
+async def count_uses(
+    work: UnitOfWork, use: UsageKind, counts: Mapping[tuple[str, int], int]
+) -> None:
     """Add to the counters of one kind.
 
     Skills that are gone are left out, and stay until the transaction's end where they are there.
@@ -51,7 +53,7 @@ async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int]
     # In one order everywhere: two transactions must not wait for each other's rows.
     there = select(Skill.id).where(col(Skill.id).in_(ids)).order_by(col(Skill.id))
     kept = set(await session.exec(there.with_for_update(read=True, key_share=True)))
-    none = dict.fromkeys((kind.value for kind in Use), 0)
+    none = dict.fromkeys((kind.value for kind in UsageKind), 0)
     rows = [
         {**none, "skill_id": skill_id, "version": version, use.value: number}
         for (skill_id, version), number in sorted(counts.items())
@@ -70,7 +72,7 @@ async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int]
     )
 
 
-async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
+async def count_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
     """How often each version was used; one that never was is absent."""
     rows = await session.exec(select(SkillUsage).where(SkillUsage.skill_id == skill_id))
     return {
@@ -79,7 +81,7 @@ async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Us
     }
 
 
-def total(usages: Iterable[Usage]) -> Usage:
+def sum_usages(usages: Iterable[Usage]) -> Usage:
     """How often all of these were used together."""
     listed = list(usages)
     moments = [one.last_used_at for one in listed if one.last_used_at is not None]

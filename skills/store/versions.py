@@ -11,21 +11,21 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, QuotaExceeded
-from skills.lint.validate import Judged, digest, judge
+from skills.lint.validate import ValidatedSkill, digest, validate
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.parser.parse import PARSER_VERSION
 from skills.schema import Severity, SkillFile
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
-from skills.store.access import Seen
-from skills.store.catalog import files_of
-from skills.store.summary import card_of
+from skills.store.access import SkillView
+from skills.store.catalog import list_files
+from skills.store.summary import make_card
 
 LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
-class Limits:
+class SkillLimits:
     """How much one user may keep.
 
     Args:
@@ -38,7 +38,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseState:
     """What a change was made from; None does not say.
 
     Args:
@@ -52,11 +52,11 @@ class Base:
     file_sha256: str | None = None
 
 
-_ANY = Base()
+_ANY_STATE = BaseState()
 
 
 @dataclass(frozen=True)
-class Change:
+class VersionChange:
     """What is told of a new version beside what it holds.
 
     Args:
@@ -68,12 +68,12 @@ class Change:
     """
 
     note: str = ""
-    base: Base = _ANY
+    base: BaseState = _ANY_STATE
     restored_from: int | None = None
     is_unread: bool | None = None
 
 
-def check_base(skill: Skill, base: Base) -> None:
+def check_etag(skill: Skill, base: BaseState) -> None:
     """Pass when a change was made from a skill as it is, or does not say from what.
 
     Raises:
@@ -84,8 +84,12 @@ def check_base(skill: Skill, base: Base) -> None:
         raise SkillChanged(version=skill.version)
 
 
-async def append(
-    work: UnitOfWork, principal: Principal, skill: Skill, judged: Judged, change: Change
+async def append_version(
+    work: UnitOfWork,
+    principal: Principal,
+    skill: Skill,
+    judged: ValidatedSkill,
+    change: VersionChange,
 ) -> SkillVersion:
     """Write the next version of a skill, whose row is locked or new.
 
@@ -95,8 +99,8 @@ async def append(
     if len(change.note) > LONGEST_NOTE:
         raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
     session = work.session
-    await _keep_bytes(session, skill.id, judged)
-    card, report = card_of(judged.parsed, skill.slug), judged.report
+    await _add_blobs(session, skill.id, judged)
+    card, report = make_card(judged.parsed, skill.slug), judged.report
     is_unread = await _is_unread(session, skill, change)
     skill.version += 1
     skill.loads, skill.trusted = report.valid, not is_unread
@@ -109,8 +113,8 @@ async def append(
         files=judged.manifest,
         name=card.name,
         description=card.description,
-        category=skill_metadata.category_of(judged.parsed),
-        tags=skill_metadata.tags_of(judged.parsed),
+        category=skill_metadata.read_category(judged.parsed),
+        tags=skill_metadata.read_tags(judged.parsed),
         triggers=list(card.triggers),
         not_for=list(card.not_for),
         tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
@@ -131,7 +135,7 @@ async def append(
     return version
 
 
-async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> bool:
+async def _is_unread(session: AsyncSession, skill: Skill, change: VersionChange) -> bool:
     """What a change says of itself, else as what it was made from was."""
     if change.is_unread is not None:
         return change.is_unread
@@ -141,20 +145,20 @@ async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> boo
     return (await session.get_one(SkillVersion, key)).unread
 
 
-def blobs_of(judged: Judged) -> dict[str, bytes]:
+def required_blobs(judged: ValidatedSkill) -> dict[str, bytes]:
     """The bytes that a version needs, by their hashes."""
     hashes = (str(one["sha256"]) for one in judged.manifest)
     blobs = dict(zip(hashes, (file.content for file in judged.files), strict=True))
     return blobs | {judged.sha256: judged.content}
 
 
-def is_same(version: SkillVersion, judged: Judged) -> bool:
+def is_unchanged(version: SkillVersion, judged: ValidatedSkill) -> bool:
     """Whether a version holds just these bytes already."""
     return version.content_sha256 == judged.sha256 and version.files == judged.manifest
 
 
-async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> None:
-    wanted = blobs_of(judged)
+async def _add_blobs(session: AsyncSession, skill_id: str, judged: ValidatedSkill) -> None:
+    wanted = required_blobs(judged)
     there = select(SkillBlob.sha256).where(
         SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(wanted)
     )
@@ -166,8 +170,8 @@ async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> N
     )
 
 
-async def check_room(
-    session: AsyncSession, principal: Principal, skill: Skill, limits: Limits
+async def check_quota(
+    session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits
 ) -> None:
     """Pass when what was written of a skill keeps its owner's limit; the owner's turn is taken.
 
@@ -203,7 +207,7 @@ async def used_bytes(session: AsyncSession, owner_id: str) -> int:
 """The reviews with which a version is served to nobody."""
 
 
-Revision = Callable[[AsyncSession, Seen, SkillVersion], Awaitable[Judged | None]]
+VersionBuilder = Callable[[AsyncSession, SkillView, SkillVersion], Awaitable[ValidatedSkill | None]]
 """Reads and judges what is to be next of a skill and its newest version; None: the same again."""
 
 
@@ -222,52 +226,54 @@ class FileEdit:
     before: str | None = None
 
 
-def with_content(content: bytes) -> Revision:
+def with_content(content: bytes) -> VersionBuilder:
     """Another SKILL.md beside the same files."""
 
-    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+    async def revise(
+        session: AsyncSession, _: SkillView, newest: SkillVersion
+    ) -> ValidatedSkill | None:
         if digest(content) == newest.content_sha256:
             return None
-        return await judge(content, await skill_access.read_files(session, newest))
+        return await validate(content, await skill_access.read_files(session, newest))
 
     return revise
 
 
-def with_all_of(judged: Judged) -> Revision:
+def with_validated(judged: ValidatedSkill) -> VersionBuilder:
     """What was judged already, content and files."""
 
-    async def revise(_: AsyncSession, __: Seen, ___: SkillVersion) -> Judged:
+    async def revise(_: AsyncSession, __: SkillView, ___: SkillVersion) -> ValidatedSkill:
         return judged
 
     return revise
 
 
-def with_file(edit: FileEdit) -> Revision:
+def with_file(edit: FileEdit) -> VersionBuilder:
     """One file put or removed; everything else as it is.
 
     A file that is to be removed and is not there raises ``SkillFileNotFound``, one that is another
     than it was ``SkillChanged``.
     """
 
-    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged:
+    async def revise(session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill:
         if edit.content is None:
-            skill_access.file_entry(newest, edit.path)
-        present = {entry.path: entry.sha256 for entry in files_of(newest)}
+            skill_access.get_file_entry(newest, edit.path)
+        present = {entry.path: entry.sha256 for entry in list_files(newest)}
         if edit.before not in {None, present.get(edit.path)}:
             raise SkillChanged(version=newest.version)
-        content, files = await skill_access.held(session, newest)
+        content, files = await skill_access.read_content_and_files(session, newest)
         kept = [file for file in files if file.path != edit.path]
         put = [] if edit.content is None else [SkillFile(edit.path, edit.content)]
-        return await judge(content, [*kept, *put])
+        return await validate(content, [*kept, *put])
 
     return revise
 
 
-def restored(number: int) -> Revision:
+def from_version(number: int) -> VersionBuilder:
     """An older version again; one that the caller may not read raises ``SkillVersionNotFound``."""
 
-    async def revise(session: AsyncSession, seen: Seen, _: SkillVersion) -> Judged:
-        old = await skill_access.version_of(session, seen, number)
-        return await judge(*await skill_access.held(session, old))
+    async def revise(session: AsyncSession, seen: SkillView, _: SkillVersion) -> ValidatedSkill:
+        old = await skill_access.get_version(session, seen, number)
+        return await validate(*await skill_access.read_content_and_files(session, old))
 
     return revise

@@ -11,7 +11,7 @@ HELD_BACK = (ReviewState.PENDING.value, ReviewState.REJECTED.value)
 """The reviews with which a version is served to nobody."""
 
 
-def is_for_readers() -> ColumnElement[bool]:
+def served_to_readers() -> ColumnElement[bool]:
     """A version was served to such as read its skill now, and nothing is held against it.
 
     While a skill is public that is everybody: what only some were given is not theirs to read.
@@ -23,7 +23,7 @@ def is_for_readers() -> ColumnElement[bool]:
     return and_(since.is_not(None), col(SkillVersion.review).not_in(HELD_BACK))
 
 
-def newest_read() -> ColumnElement[int]:
+def newest_reviewed() -> ColumnElement[int]:
     """The newest version of a skill that is no unread import; NULL where there is none."""
     one = aliased(SkillVersion)
     query = select(func.max(col(one.version))).where(
@@ -36,7 +36,7 @@ def newest_read() -> ColumnElement[int]:
     )
 
 
-def is_decidable() -> ColumnElement[bool]:
+def reviewable() -> ColumnElement[bool]:
     """Somebody may decide about a version: whether it is used, or whether others are served it.
 
     Who refused to use what was imported may think better of it while it is the newest.
@@ -48,6 +48,6 @@ def is_decidable() -> ColumnElement[bool]:
     )
 
 
-def versions() -> SelectOfScalar[SkillVersion]:
+def select_versions() -> SelectOfScalar[SkillVersion]:
     """Versions beside their skills, for the conditions above."""
     return select(SkillVersion).join(Skill, col(Skill.id) == col(SkillVersion.skill_id))

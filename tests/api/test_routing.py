@@ -6,16 +6,16 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from api.app import create_app
-from api.http.responses import Body, Envelope, Shape
+from api.http.responses import Envelope, RequestModel, ResponseModel
 from api.http.routing import LateRoute, Router, serve
 from core.settings import Settings
 
 
-class Wish(Body):
+class Wish(RequestModel):
     count: int = 1
 
 
-class Thing(Shape):
+class Thing(ResponseModel):
     name: str
     count: int
 

@@ -6,12 +6,12 @@ import pytest
 
 from api.container import Services
 from api.skills.lint import SkillReporter
-from api.skills.schemas import detail
+from api.skills.schemas import skill_detail
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.parser.draft import Surroundings
+from skills.parser.draft import LintContext
 from skills.schema import SkillReport
 from skills.store import access as skill_access
 from tests.fixtures.bare_rows import add_user
@@ -29,11 +29,11 @@ class Watching(SkillReporter):
         self.pool = cast(Any, database.engine.pool)
         self.held = {"before": 0, "while": 0}
 
-    async def surroundings(self, *_: object, **__: object) -> Surroundings:
+    async def surroundings(self, *_: object, **__: object) -> LintContext:
         self.held["before"] = self.pool.checkedout()
-        return Surroundings()
+        return LintContext()
 
-    async def report(self, content: bytes, around: Surroundings) -> SkillReport:
+    async def report(self, content: bytes, around: LintContext) -> SkillReport:
         self.held["while"] = self.pool.checkedout()
         return await super().report(content, around)
 
@@ -47,5 +47,5 @@ async def test_no_connection_is_held_while_a_skill_is_read(database: Database):
     async with database.reading() as session:
         seen = await skill_access.get(session, principal, skill.id)
     reporter = Watching(database, principal)
-    assert (await detail(database, seen, reporter)).content == "# SKILL: report"
+    assert (await skill_detail(database, seen, reporter)).content == "# SKILL: report"
     assert reporter.held == {"before": 1, "while": 0}

@@ -52,7 +52,7 @@ from kb_service.documents import (
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload, UploadOutcome
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
@@ -117,7 +117,7 @@ def open_world(folder: Path, url: str, engine_socket: Path) -> Iterator[World]:
             # Never asked: the machine itself is the queue, and starts any job at any moment.
             queue=JobQueue(database, Redis(unix_socket_path="/nowhere")),
             store=LocalObjectStore(folder / "files"),
-            spaces=Spaces([space]),
+            spaces=EmbeddingSpaces([space]),
             parser=ParserPool(2),
         )
         runner.run(index.ensure_ready())

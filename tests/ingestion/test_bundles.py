@@ -15,7 +15,7 @@ from ingestion.pipeline import ingest, process_documents
 from ingestion.worker.deletion import erase_document
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, Document
 from kb_service.visibility import EVERYTHING
@@ -85,7 +85,7 @@ class Spoiling:
 def spoilt(context: WorkerContext, word: str, error: Exception) -> WorkerContext:
     space = context.spaces.default
     encoder: Any = Spoiling(space.encoder, word, error)
-    return replace(context, spaces=Spaces([replace(space, encoder=encoder)]))
+    return replace(context, spaces=EmbeddingSpaces([replace(space, encoder=encoder)]))
 
 
 async def test_small_documents_are_taken_and_finished_together(context: WorkerContext):

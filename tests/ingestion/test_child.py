@@ -158,7 +158,7 @@ async def test_processor_time_limit_is_a_timeout(child, slow_file):
 
 
 async def test_kernel_ends_a_child_that_uses_up_its_processor_time():
-    program = "from ingestion.parsers import jail\njail.limit_processor_time(0.1)\nwhile True: pass"
+    program = "from ingestion.parsers.sandbox import limits as jail\njail.limit_processor_time(0.1)\nwhile True: pass"
     run = await in_thread([sys.executable, "-c", program])
     assert run.returncode == -signal.SIGXCPU
 
@@ -166,7 +166,7 @@ async def test_kernel_ends_a_child_that_uses_up_its_processor_time():
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is bounded on Linux only")
 async def test_address_space_limit_refuses_a_large_allocation():
     program = (
-        "from ingestion.parsers import jail\njail.limit_memory(64 * 2**20)\n"
+        "from ingestion.parsers.sandbox import limits as jail\njail.limit_memory(64 * 2**20)\n"
         "kept = bytes(32 * 2**20)\n"
         "try:\n    bytes(64 * 2**20)\nexcept MemoryError:\n    print('refused')"
     )
@@ -242,7 +242,7 @@ async def test_child_has_no_variable_of_the_worker(child, monkeypatch):
 async def test_child_dies_with_the_process_that_started_it(tmp_path):
     program = (
         "import asyncio, os, pathlib\n"
-        "from ingestion.parsers.child import ParserChild\n"
+        "from ingestion.parsers.sandbox.client import ParserChild\n"
         "async def main():\n"
         "    child = ParserChild()\n"
         f"    await child.parse(pathlib.Path({str(GUIDE)!r}), 'text/markdown')\n"
@@ -267,8 +267,8 @@ def test_reply_is_the_same_after_the_wire():
 JAILED = """
 import socket, subprocess, sys
 from pathlib import Path
-from ingestion.parsers import jail
-held = jail.enter()
+from ingestion.parsers.sandbox import limits as jail
+held = jail.enter_sandbox()
 folder, port = Path(sys.argv[1]), int(sys.argv[2])
 def attempt(name, action):
     try:
@@ -318,8 +318,8 @@ def test_jailed_process_can_read_but_not_write_connect_or_start_others(tmp_path)
 def test_libraries_have_no_network(namespaces: str):
     """No audit hook of Python's sees what a library asks the kernel for."""
     program = (
-        "import ctypes, errno, socket, sys\nfrom ingestion.parsers import jail\n"
-        f"{namespaces}held = jail.enter()\n"
+        "import ctypes, errno, socket, sys\nfrom ingestion.parsers.sandbox import limits as jail\n"
+        f"{namespaces}held = jail.enter_sandbox()\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         "families = socket.AF_INET, socket.AF_INET6, socket.AF_UNIX\n"
         "made = [libc.socket(family, socket.SOCK_STREAM, 0) for family in families]\n"

@@ -17,11 +17,11 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.documents import chunks
 from kb_service.documents.chunks import ChunkPlace
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import NO_HITS, Legs
+from kb_service.vector_index.protocol import NO_HITS, HybridHits
 from kb_service.visibility import EVERYTHING, Reader
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.edge_index import EdgeVectorIndex
@@ -47,7 +47,7 @@ async def indexed(context: WorkerContext, content: bytes = TEXT, **fields: objec
     return await place_of(context, document)
 
 
-async def legs_of(context: WorkerContext, place: ChunkPlace, query: str) -> Legs:
+async def legs_of(context: WorkerContext, place: ChunkPlace, query: str) -> HybridHits:
     space = context.spaces.default
     return await space.index.query(
         kb_ids=[place.knowledge_base.id],
@@ -89,7 +89,7 @@ async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other
 async def test_edit_that_the_index_does_not_take_changes_nothing(context: WorkerContext, tmp_path):
     place = await indexed(context)
     closed = EdgeVectorIndex(tmp_path / "nowhere", context.spaces.default.model.dimension)
-    broken = Spaces([replace(context.spaces.default, index=closed)])
+    broken = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
     with pytest.raises(VectorIndexUnavailable):
         await edit_chunk(context.database, broken, place, ChunkEdit(1, "The quokka smiles."))
     assert (await place_of(context, place.document)).chunk == place.chunk
@@ -103,7 +103,7 @@ async def test_edit_that_the_index_does_not_take_changes_nothing(context: Worker
 async def test_passage_is_switched_off_without_its_embedding_model(context: WorkerContext):
     place = await indexed(context)
     space = context.spaces.default
-    others = Spaces([replace(space, model=replace(space.model, name="other"))])
+    others = EmbeddingSpaces([replace(space, model=replace(space.model, name="other"))])
     row = await edit_chunk(context.database, others, place, ChunkEdit(None, enabled=False))
     assert not row.enabled
 

@@ -19,7 +19,7 @@ from ingestion.pipeline import ingest
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
@@ -181,7 +181,7 @@ async def test_index_that_is_down_keeps_the_row_for_the_next_time(
     document = await indexed(context)
     await delete(context, document.id)
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
-    spaces = Spaces([replace(context.spaces.default, index=closed)])
+    spaces = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
     with pytest.raises(VectorIndexUnavailable):
         await erase_document(replace(context, spaces=spaces), document.id)
     assert await context.store.keys() == [document.storage_key]

@@ -176,8 +176,8 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(
     with pytest.raises(TextRecognitionMissing) as refused:
         of(name, content)
     assert refused.value.details == {"extra": "agentex[ocr]"}
-    assert "agentex[ocr]" in refused.value.code.message
-    assert "agentex[ocr]" in refused.value.code.message_zh
+    assert "agentex[ocr]" in refused.value.message
+    assert "agentex[ocr]" in refused.value.message_zh
 
 
 def test_text_that_begins_like_a_bitmap_is_text():
@@ -196,7 +196,7 @@ def test_errors_name_the_ending_and_what_was_found():
 
 def test_detecting_loads_no_parser_library():
     program = (
-        "import sys, ingestion.parsers.detect\n"
+        "import sys, ingestion.parsers.file_type\n"
         "heavy = {'selectolax', 'pypdfium2', 'markdown_it', 'msgpack', 'olefile', 'PIL', 'tesserocr'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

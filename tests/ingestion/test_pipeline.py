@@ -16,7 +16,7 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
@@ -147,7 +147,7 @@ async def test_part_that_is_down_postpones_and_spends_no_try(
     context: WorkerContext, tmp_path: Path
 ):
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
-    spaces = Spaces([replace(context.spaces.default, index=closed)])
+    spaces = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
     document = await upload(context, TEXT)
     waits: list[timedelta] = []
     for _ in range(3):
@@ -178,7 +178,7 @@ async def unreachable(tmp_path: Path) -> AsyncIterator[EngineClient]:
 async def test_engine_that_is_down_postpones(context: WorkerContext, unreachable: EngineClient):
     document = await upload(context, TEXT)
     space = replace(context.spaces.default, encoder=open_encoder(unreachable))
-    await ingest(replace(context, spaces=Spaces([space])), document.id)
+    await ingest(replace(context, spaces=EmbeddingSpaces([space])), document.id)
     row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("pending", "engine_unavailable")
@@ -188,7 +188,7 @@ async def test_engine_that_is_down_postpones(context: WorkerContext, unreachable
 async def test_model_that_is_not_configured_any_more_postpones_and_is_named(context: WorkerContext):
     document = await upload(context, TEXT)
     other = replace(context.spaces.default.model, name="other")
-    spaces = Spaces([replace(context.spaces.default, model=other)])
+    spaces = EmbeddingSpaces([replace(context.spaces.default, model=other)])
     for tries in ("1", "2"):
         await edit(context.database, document.id, retry_at=None)
         await ingest(replace(context, spaces=spaces), document.id)
@@ -212,7 +212,7 @@ async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
     space = replace(context.spaces.default, encoder=open_encoder(unreachable))
     for _ in range(2):
         await edit(context.database, document.id, retry_at=None)
-        await ingest(replace(context, spaces=Spaces([space])), document.id)
+        await ingest(replace(context, spaces=EmbeddingSpaces([space])), document.id)
     row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "engine_unavailable")

@@ -15,7 +15,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import EmbeddingsRefused
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Document, KnowledgeBase
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.database import one_database
@@ -69,7 +69,7 @@ def with_encoder(
 ) -> WorkerContext:
     space = context.spaces.default
     return replace(
-        context, spaces=Spaces([replace(space, encoder=kind(space.encoder, good, blow))])
+        context, spaces=EmbeddingSpaces([replace(space, encoder=kind(space.encoder, good, blow))])
     )
 
 
@@ -98,7 +98,7 @@ async def test_points_written_after_the_document_was_erased_are_taken_back(conte
             await work.session.exec(delete(Document).where(col(Document.id) == document_id))
 
     space = context.spaces.default
-    slow = Spaces([replace(space, encoder=SlowEncoder(space.encoder, erase))])
+    slow = EmbeddingSpaces([replace(space, encoder=SlowEncoder(space.encoder, erase))])
     await ingest(replace(context, spaces=slow), document_id)
     assert await space.index.count(document_id=document_id) == 0
 

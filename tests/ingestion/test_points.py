@@ -7,7 +7,7 @@ from core.db.unit_of_work import unit_of_work
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
-from kb_service.retrieval.candidates import collapse
+from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
@@ -46,7 +46,7 @@ async def test_parent_is_found_by_its_windows_and_by_all_its_words(context: Work
     assert [hit.id for hit in legs.sparse] == [parent.id]
     assert len(legs.dense) == windows
     assert {hit.chunk_id for hit in legs.dense} == {parent.id}
-    found = collapse(legs).dense
+    found = best_windows(legs).dense
     assert [(hit.id, hit.score) for hit in found] == [(parent.id, legs.dense[0].score)]
     # The last window tells of cats only; the passage as a whole tells of a calm sea.
     whole = await ingested(context, "heading_recursive")
@@ -71,4 +71,4 @@ async def test_every_splitter_makes_a_document_searchable(context: WorkerContext
     )
     holders = {chunk.id for chunk in chunks if "lighthouse" in chunk.content}
     assert {hit.id for hit in legs.sparse} == holders != set()
-    assert collapse(legs).dense[0].id in holders
+    assert best_windows(legs).dense[0].id in holders

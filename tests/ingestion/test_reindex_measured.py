@@ -12,7 +12,7 @@ from core.errors.base import AgentexError
 from core.errors.server import EmbeddingsUnavailable, EngineUnavailable
 from ingestion.context import WorkerContext
 from ingestion.reindex import maintain, maintain_all, run_reindex
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.reindex import service as reindex_service
@@ -82,7 +82,7 @@ async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
     kb_id = await new_base(context, "okapi")
     await save_question(context, kb_id)
     await leave_its_model(context, kb_id)
-    only_second = replace(context, spaces=Spaces([context.spaces["second"]]))
+    only_second = replace(context, spaces=EmbeddingSpaces([context.spaces["second"]]))
     await run_reindex(only_second, kb_id)
     report = await told_of(context, kb_id)
     assert (report.state, report.present.embedding_model) == (State.NONE, "second")

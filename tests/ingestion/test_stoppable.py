@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from ingestion.splitters import SPLITTERS
@@ -18,19 +18,19 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_all_items_are_gone_through_while_somebody_waits():
-    assert await on_stoppable_thread(lambda stop: sum(stop.until(range(1000)))) == 499_500
+    assert await run_stoppable(lambda stop: sum(stop.until(range(1000)))) == 499_500
 
 
 async def test_who_is_cancelled_does_not_wait_and_the_thread_ends():
     begun, ended = threading.Event(), threading.Event()
 
-    def work(stop: Stop) -> None:
+    def work(stop: StopFlag) -> None:
         for _ in stop.until(count()):
             begun.set()
             time.sleep(0.001)
         ended.set()
 
-    waiting = asyncio.create_task(on_stoppable_thread(work))
+    waiting = asyncio.create_task(run_stoppable(work))
     assert await asyncio.to_thread(begun.wait, 10)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -13,7 +13,7 @@ from sqlmodel import select
 
 from core.auth.models import User
 from core.auth.principal import Access
-from core.auth.sharing import Wanted
+from core.auth.sharing import ShareSpec
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
@@ -32,7 +32,7 @@ from ingestion.worker.reconciler import OrphanSweep
 from kb_service import questions
 from kb_service.documents import permissions
 from kb_service.documents.permissions import NewReaders
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import (
@@ -232,7 +232,7 @@ class Failing:
 
 def with_index(context: WorkerContext, index: Any) -> WorkerContext:
     space = context.spaces.default
-    return replace(context, spaces=Spaces([replace(space, index=index)]))
+    return replace(context, spaces=EmbeddingSpaces([replace(space, index=index)]))
 
 
 @pytest.mark.parametrize("kind", ["import", "copy"])
@@ -288,7 +288,9 @@ class Away:
 def without_model(context: WorkerContext) -> WorkerContext:
     """A worker whose settings do not name the built-in model."""
     space = context.spaces.default
-    return replace(context, spaces=Spaces([replace(space, model=replace(space.model, name="x"))]))
+    return replace(
+        context, spaces=EmbeddingSpaces([replace(space, model=replace(space.model, name="x"))])
+    )
 
 
 OUTAGES = [
@@ -569,7 +571,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
     async with unit_of_work(context.database) as work:
         reader = await add_user(work)
         owner = await work.session.get_one(User, (await load(context, kb_id)).owner_id)
-        wanted = NewReaders([Wanted(Access.READ, user_id=reader.id)])
+        wanted = NewReaders([ShareSpec(Access.READ, user_id=reader.id)])
         for row in (await documents_of(context, kb_id))[:2]:
             await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
     broken = with_index(context, Failing(context.spaces.default.index, 1))

@@ -9,8 +9,8 @@ from sqlmodel import col, select
 
 from core.auth.models import Role, User
 from core.auth.principal import Access
-from core.auth.sharing import Wanted
-from core.db.pagination import Page
+from core.auth.sharing import ShareSpec
+from core.db.pagination import PageRequest
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import DocumentNotFound
@@ -70,7 +70,7 @@ async def owner_of(shelf: Shelf) -> User:
         return await session.get_one(User, (await shelf.row()).owner_id)
 
 
-async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> None:
+async def restrict(shelf: Shelf, name: str, wanted: Sequence[ShareSpec] | None) -> None:
     """Restrict a document to these; None: open it."""
     owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
     async with unit_of_work(shelf.context.database) as work:
@@ -137,9 +137,9 @@ async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: 
             if listed is None:
                 await restrict(shelf, name, None)
                 continue
-            wanted = [Wanted(Access.READ, user_id=one.id) for one in listed]
+            wanted = [ShareSpec(Access.READ, user_id=one.id) for one in listed]
             if by_role:
-                wanted.append(Wanted(Access.READ, role="developer"))
+                wanted.append(ShareSpec(Access.READ, role="developer"))
             await restrict(shelf, name, wanted)
             admitted = {one.id for one in listed} | {one.id for one in people[1:2] if by_role}
             for one in people:
@@ -159,7 +159,9 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[st
             assert seen(found) == seen(alone)
             assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
     async with shelf.context.database.reading() as session:
-        listing = await document_queries.list_documents(session, reader, base.id, Page(size=100))
+        listing = await document_queries.list_documents(
+            session, reader, base.id, PageRequest(size=100)
+        )
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
         assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
             names
@@ -213,6 +215,6 @@ async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_
     assert names == {*shelf.ids} - {"03.md"}
     with pytest.raises(InvalidRequest):
         await restrict(shelf, "04.md", [])
-    await restrict(shelf, "03.md", [Wanted(Access.READ, role="viewer")])
+    await restrict(shelf, "03.md", [ShareSpec(Access.READ, role="viewer")])
     await restrict(shelf, "03.md", None)
     await restrict(shelf, "04.md", [])

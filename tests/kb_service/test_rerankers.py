@@ -15,8 +15,8 @@ from ingestion.pipeline import ingest
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
-from kb_service.retrieval.rerankers.http import ApiReranker, Endpoint
-from kb_service.retrieval.results import SearchResult, Warned
+from kb_service.retrieval.rerankers.http import ApiReranker, RerankEndpoint
+from kb_service.retrieval.results import SearchResult, SearchWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
@@ -41,7 +41,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 def reranker(server: RerankServer, client: httpx.AsyncClient, **changes: object) -> ApiReranker:
     fields = {"base_url": server.url, "model": "m", "backoff_seconds": 0.01, **changes}
-    return ApiReranker(Endpoint(**fields), client)
+    return ApiReranker(RerankEndpoint(**fields), client)
 
 
 async def test_scores_come_back_in_the_order_of_the_texts(
@@ -160,10 +160,10 @@ async def test_failing_reranker_leaves_the_lexical_order_and_is_told(
     result = await ask(context, reranker(server, client))
     assert (names(result), result.warnings) == (
         ["zebra.md", "lion.md"],
-        (Warned.RERANKER_FAILED,),
+        (SearchWarning.RERANKER_FAILED,),
     )
     missing = await ask(context, None, reranker="api")
     assert (names(missing), missing.warnings) == (
         ["zebra.md", "lion.md"],
-        (Warned.RERANKER_MISSING,),
+        (SearchWarning.RERANKER_MISSING,),
     )

@@ -13,7 +13,7 @@ from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
-from kb_service.retrieval.results import Reason
+from kb_service.retrieval.results import DropReason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 from kb_service.visibility import EVERYTHING
@@ -81,7 +81,7 @@ async def test_filter_explains_whom_it_kept_out(zoo: Shelf):
     result = await zoo.ask("zebra", filters={"name": "ops*"}, explain=True)
     assert [found.document_name for found in result.passages] == ["ops.md"]
     others = [chunk.id for name in ANIMALS if name != "ops.md" for chunk in await zoo.chunks(name)]
-    assert dropped(result) == dict.fromkeys(others, Reason.FILTER)
+    assert dropped(result) == dict.fromkeys(others, DropReason.FILTER)
 
 
 @pytest.mark.parametrize("pushed", [1000, 2])
@@ -114,7 +114,7 @@ async def test_disabled_chunks_are_never_found_and_crowd_nobody_out(
         await work.session.exec(change)
     result = await shelf.ask("zebra", explain=True)
     assert [found.document_name for found in result.passages] == ["on.md"]
-    assert set(dropped(result).values()) == {Reason.CHUNK_DISABLED}
+    assert set(dropped(result).values()) == {DropReason.CHUNK_DISABLED}
     assert len(dropped(result)) == 4
 
 
@@ -126,7 +126,7 @@ async def test_threshold_is_on_the_final_score(shelf: Shelf):
     assert best > second
     result = await shelf.ask("striped zebra", score_threshold=(best + second) / 2, explain=True)
     assert [found.document_name for found in result.passages] == ["a.md"]
-    assert list(dropped(result).values()) == [Reason.THRESHOLD]
+    assert list(dropped(result).values()) == [DropReason.THRESHOLD]
     assert (await shelf.ask("striped zebra", score_threshold=second)).passages[
         1
     ].hit.score == second
@@ -139,7 +139,7 @@ async def test_equal_text_is_shown_once_unless_asked_for(shelf: Shelf):
     result = await shelf.ask("zebra sleeps", top_k=2, explain=True)
     assert len({found.document_name for found in result.passages} - {"c.md"}) == 1
     assert {found.document_name for found in result.passages} > {"c.md"}
-    assert list(dropped(result).values()) == [Reason.DUPLICATE]
+    assert list(dropped(result).values()) == [DropReason.DUPLICATE]
     assert len(await shelf.names("zebra sleeps", deduplicate=False)) == 3
 
 
@@ -148,7 +148,7 @@ async def test_every_candidate_is_shown_or_has_a_reason(shelf: Shelf):
         await shelf.put(f"{number}.md", f"Zebra number {number} sleeps {'long ' * number}.")
     result = await shelf.ask("zebra number 3", top_k=2, explain=True)
     assert len(result.passages) == 2
-    assert list(dropped(result).values()) == [Reason.TOP_K] * 5
+    assert list(dropped(result).values()) == [DropReason.TOP_K] * 5
     hits = [one.hit.score for one in result.dropped if one.hit]
     assert hits == sorted(hits, reverse=True)
     assert hits[0] <= result.passages[-1].hit.score

@@ -11,7 +11,7 @@ from core.errors.requests import EmptyQuery, QueryTooLong
 from core.errors.server import VectorIndexUnavailable
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.service import FoundPassage, Searcher
@@ -151,7 +151,7 @@ async def test_index_that_is_down_is_an_error_and_no_empty_answer(context: Worke
     kb = await kb_of(context, await upload(context, b"# A\n\nb"))
     index = EdgeVectorIndex(tmp_path / "closed", 384)
     space = replace(context.spaces.default, index=index)
-    searcher = Searcher(context.database, Spaces([space]), max_query_characters=50)
+    searcher = Searcher(context.database, EmbeddingSpaces([space]), max_query_characters=50)
     for query in ("zebra", "斑马"):
         with pytest.raises(VectorIndexUnavailable):
             await find(searcher, [kb], query)

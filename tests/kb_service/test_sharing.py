@@ -10,7 +10,7 @@ from sqlmodel import select
 
 from core.auth.models import Share
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import Wanted
+from core.auth.sharing import ShareSpec
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -25,7 +25,7 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
 async def _share(work: UnitOfWork, owner: Principal, kb_id: str) -> None:
-    await share(work, owner, kb_id, [Wanted(Access.READ, role="viewer")])
+    await share(work, owner, kb_id, [ShareSpec(Access.READ, role="viewer")])
 
 
 async def _delete(work: UnitOfWork, owner: Principal, kb_id: str) -> None:

@@ -14,7 +14,7 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from kb_service.text.term_hashes import hashed, pack_terms, terms_of, unpack_terms
+from kb_service.text.term_hashes import compute_terms, hash_token, pack_terms, unpack_terms
 from kb_service.text.tokenizer import sentences, tokenize
 from kb_service.visibility import EVERYTHING
 from tests.fixtures.stored import upload
@@ -26,10 +26,10 @@ TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)
 def test_packed_terms_are_the_tokens_of_each_sentence(text: str) -> None:
     terms = unpack_terms(pack_terms(text))
     assert terms is not None
-    parts = [[hashed(token) for token in tokenize(part)] for part in sentences(text)]
+    parts = [[hash_token(token) for token in tokenize(part)] for part in sentences(text)]
     assert terms.tokens.tolist() == [token for part in parts for token in part]
     assert terms.sizes.tolist() == [len(part) for part in parts]
-    made = terms_of(text)
+    made = compute_terms(text)
     assert np.array_equal(made.tokens, terms.tokens)
     assert np.array_equal(made.sizes, terms.sizes)
 
@@ -37,8 +37,8 @@ def test_packed_terms_are_the_tokens_of_each_sentence(text: str) -> None:
 def test_hash_is_the_same_in_every_process() -> None:
     code = "from kb_service.text.terms import hashed; print(hashed('stem'), hashed('学习'))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.split() == [str(hashed("stem")), str(hashed("学习"))]
-    assert (hashed("stem"), hashed("学习")) == (3738720285872729047, 2167836940646980768)
+    assert said.stdout.split() == [str(hash_token("stem")), str(hash_token("学习"))]
+    assert (hash_token("stem"), hash_token("学习")) == (3738720285872729047, 2167836940646980768)
 
 
 @pytest.mark.parametrize(

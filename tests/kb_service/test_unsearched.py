@@ -19,11 +19,11 @@ from core.errors.server import (
 )
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.results import SearchResult, Unsearched
+from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import EVERYTHING
 from tests.fixtures.bare_rows import add_knowledge_base
@@ -63,7 +63,7 @@ def spoilt(context: WorkerContext, error: AgentexError) -> Searcher:
         space = context.spaces.default
         model = replace(space.model, name="other")
         spaces.append(replace(space, model=model, encoder=Broken(space.encoder, error)))
-    return Searcher(context.database, Spaces(spaces), max_query_characters=99)
+    return Searcher(context.database, EmbeddingSpaces(spaces), max_query_characters=99)
 
 
 async def base(context: WorkerContext, model: str, **fields: object) -> KnowledgeBase:
@@ -85,7 +85,7 @@ async def fill(context: WorkerContext, row: KnowledgeBase) -> None:
     """Put a document into one of another model, while that model can be used."""
     document = await upload(context, b"# Zebra\n\nA zebra.", kb_id=row.id)
     space = context.spaces.default
-    spaces = Spaces([replace(space, model=replace(space.model, name=row.embedding_model))])
+    spaces = EmbeddingSpaces([replace(space, model=replace(space.model, name=row.embedding_model))])
     await ingest(replace(context, spaces=spaces), document.id)
 
 
@@ -191,7 +191,7 @@ async def outages(context: WorkerContext, bases: list[KnowledgeBase]) -> Outages
         spaces.append(replace(space, model=replace(space.model, name=name), encoder=encoder))
         rows.append(await base(context, name))
         await fill(context, rows[-1])
-    searcher = Searcher(context.database, Spaces(spaces), max_query_characters=99)
+    searcher = Searcher(context.database, EmbeddingSpaces(spaces), max_query_characters=99)
     return Outages(searcher, rows, encoders, release)
 
 
@@ -255,7 +255,7 @@ async def test_model_that_is_away_keeps_no_other_from_being_warmed_up(
 
 def test_many_knowledge_bases_are_not_all_named():
     names = [f"Base {number}" for number in range(12)]
-    warning = Unsearched(names, "other", AWAY)
+    warning = UnsearchedWarning(names, "other", AWAY)
     assert '"Base 9" and 2 more. The endpoint of the embedding model other' in warning.message
     assert "“Base 9”等 12 个知识库。嵌入模型 other" in warning.message_zh
     assert "Base 10" not in warning.message + warning.message_zh

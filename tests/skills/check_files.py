@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills.parser.draft import Neighbour
+from skills.parser.draft import SiblingSkill
 from skills.parser.parse import parse
 from skills.schema import SkillFile, SkillReport
 
@@ -50,11 +50,11 @@ class Case:
     def report(self) -> SkillReport:
         """What the parser says, with all that is known around the skill."""
         neighbour = DATA / f"{self.code}.neighbour.md"
-        neighbours: list[Neighbour] = []
+        neighbours: list[SiblingSkill] = []
         if neighbour.exists():
             other = parse(neighbour.read_bytes()).parsed
             assert other is not None
-            neighbours.append(Neighbour(other.name, other.description))
+            neighbours.append(SiblingSkill(other.name, other.description))
         paths = None if self.folder is None else ["SKILL.md", *(file.path for file in self.files)]
         return parse(
             self.content,

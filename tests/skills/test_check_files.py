@@ -9,7 +9,7 @@ from skills.diagnostics import RULES
 from skills.diagnostics.secret_patterns import hide_secrets
 from skills.lint.rules.hidden_text import decode
 from skills.parser.parse import parse
-from skills.parser.source import apply
+from skills.parser.source import apply_edits
 from skills.schema import Diagnostic
 from tests.skills.check_files import Case, all_cases
 
@@ -40,7 +40,7 @@ _MENDED = [case for case in _CASES if any(one.fix for one in _found(case))]
 @pytest.mark.parametrize("case", _MENDED, ids=lambda case: case.name)
 def test_a_mend_removes_what_it_mends(case: Case):
     fix = next(one.fix for one in _found(case) if one.fix is not None)
-    mended = Case(case.name, apply(case.content, fix.edits), case.folder, case.files)
+    mended = Case(case.name, apply_edits(case.content, fix.edits), case.folder, case.files)
     assert len(_found(mended)) < len(_found(case)), mended.content.decode()
     assert mended.report().valid or not case.report().valid
 
@@ -48,7 +48,7 @@ def test_a_mend_removes_what_it_mends(case: Case):
 def _mended(name: str) -> str:
     case = _named(name)
     fix = next(one.fix for one in _found(case) if one.fix is not None)
-    return apply(case.content, fix.edits).decode()
+    return apply_edits(case.content, fix.edits).decode()
 
 
 def test_a_wrong_tool_is_mended_wherever_it_is_named_as_one_and_nowhere_else():
@@ -198,7 +198,7 @@ def test_unknown_fields_move_into_metadata_as_texts():
     case = _named("AS004.has")
     fix = _found(case)[0].fix
     assert fix is not None
-    mended = apply(case.content, fix.edits).decode()
+    mended = apply_edits(case.content, fix.edits).decode()
     assert yaml.safe_load(mended.split("---")[1]) == {
         "name": "release-notes",
         "description": "Writes release notes from merged changes. Use when a version is about to ship.",

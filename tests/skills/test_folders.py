@@ -16,11 +16,11 @@ from skills.packages.folder_view import (
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_FILES,
-    Folder,
-    Position,
+    FolderPosition,
+    SkillFolder,
     SkillFolders,
 )
-from skills.packages.frontmatter import as_json
+from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database, statements_of
@@ -47,7 +47,7 @@ async def add(database: Database, owner: User, slug: str, content: str = REPORT)
         return skill
 
 
-async def folders_of(folders: SkillFolders, who: User) -> list[Folder]:
+async def folders_of(folders: SkillFolders, who: User) -> list[SkillFolder]:
     return list((await folders.page(Person(who.id), None, 100)).folders)
 
 
@@ -128,7 +128,7 @@ async def test_pages_go_on_behind_a_skill_that_went(database: Database, anna: Us
     folders = SkillFolders(database)
     first = await folders.page(Person(anna.id), None, 2)
     assert [folder.name for folder in first.folders] == ["s-0", "s-1"]
-    assert first.following == Position("s-1", anna.username, made[1].id)
+    assert first.following == FolderPosition("s-1", anna.username, made[1].id)
     async with unit_of_work(database) as work:
         for row in (made[1], made[2]):
             (await work.session.get_one(Skill, row.id)).enabled = False
@@ -183,13 +183,13 @@ async def test_frontmatter_of_every_export_is_what_yaml_readers_find():
             # It ends a line at these, which the standard's readers and ours don't.
             continue
         said = yaml.safe_load(content.split(b"---", 2)[1])
-        assert as_json(content) == said, case
+        assert frontmatter_json(content) == said, case
         compared += 1
     assert compared > 20
 
 
 def test_values_that_json_has_not_are_the_text_that_was_written():
     head = b"---\nname: 123\ndescription: yes\na: 2024-01-01\nb: .inf\nc: null\nd: [1, true]\n---\n"
-    assert as_json(head) == {
+    assert frontmatter_json(head) == {
         "name": "123", "description": "yes", "a": "2024-01-01", "b": ".inf", "c": None, "d": [1, True],
     }  # fmt: skip

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from skills.parser import headings
 from skills.parser.parse import parse
-from skills.parser.triggers import derive
+from skills.parser.triggers import derive_triggers
 from skills.schema import Param, ParsedSkill, SkillFormat, TriggerKind
 
 DATA = Path(__file__).parent.parent / "data" / "skills" / "situations"
@@ -285,7 +285,7 @@ def test_allowed_tools_may_be_a_text_or_a_list(tools: str, expected: tuple[str, 
     ],
 )
 def test_a_description_may_say_when_to_use_the_skill(description: str, conditions: tuple[str, ...]):
-    assert derive(description) == conditions
+    assert derive_triggers(description) == conditions
 
 
 @pytest.mark.parametrize(

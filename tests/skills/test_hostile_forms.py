@@ -132,7 +132,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 def _said(content: bytes) -> dict[str, Any]:
     parsed = parse(content).parsed
     assert parsed is not None
-    return roundtrip.values_of(parsed)
+    return roundtrip.field_values(parsed)
 
 
 def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
@@ -148,14 +148,14 @@ def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
 def test_a_model_is_written_so_that_it_reads_back_or_refused_by_the_name_of_a_field(
     model: ParsedSkill,
 ):
-    values = roundtrip.values_of(model)
+    values = roundtrip.field_values(model)
     text, refused = _tried(lambda: render.render(model))
     if text is None:
         assert values[refused] != getattr(_PLAIN, refused)
         return
     chinese = render.is_chinese(model.name + model.description)
     assert _said(text.encode()) == {
-        key: render.completed(key, value, chinese=chinese) for key, value in values.items()
+        key: render.complete_value(key, value, chinese=chinese) for key, value in values.items()
     }
 
 
@@ -187,8 +187,8 @@ def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
         assert refused == field
         return
     after = _said(edited)
-    wanted = roundtrip.plain(field, value)
-    said = [render.completed(field, wanted, chinese=chinese) for chinese in (False, True)]
+    wanted = roundtrip.without_places(field, value)
+    said = [render.complete_value(field, wanted, chinese=chinese) for chinese in (False, True)]
     assert after.pop(field) in said
     del before[field]
     assert after == before

@@ -16,7 +16,7 @@ from skills_ref import validate
 
 from skills.packages.errors import PackageFault, PackageProblem
 from skills.packages.file_rules import find_duplicates, is_executable, is_safe_path, is_skill_file
-from skills.packages.frontmatter import CatalogueFields
+from skills.packages.frontmatter import CatalogFields
 from skills.packages.reader import PackagedSkill, read_package
 from skills.packages.writer import (
     ExportedPackage,
@@ -27,9 +27,9 @@ from skills.packages.writer import (
     export_packages,
 )
 from skills.parser import assemble as parser_assemble
-from skills.parser.draft import SkillDraft, Surroundings
+from skills.parser.draft import LintContext, SkillDraft
 from skills.parser.parse import parse
-from skills.parser.source import Source
+from skills.parser.source import SkillSource
 from skills.schema import SkillFile
 from skills.slugs import choose_slug
 from tests.skills.check_files import Case, all_cases
@@ -60,7 +60,7 @@ _AGENT = (
 
 
 def _source(content: bytes, slug: str = "daily-report", **known: object) -> ExportSource:
-    return ExportSource(content, slug, known=CatalogueFields(**known))  # type: ignore[arg-type]
+    return ExportSource(content, slug, known=CatalogFields(**known))  # type: ignore[arg-type]
 
 
 def _exported(
@@ -314,7 +314,7 @@ def test_a_skill_is_read_once_also_where_its_folder_gets_a_number(
     read: list[bytes] = []
     assemble = parser_assemble.assemble
 
-    def counted(source: Source, surroundings: Surroundings) -> SkillDraft:
+    def counted(source: SkillSource, surroundings: LintContext) -> SkillDraft:
         read.append(source.content)
         return assemble(source, surroundings)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from skills.diagnostics import Finding
 from skills.parser.headings import STRONG
 from skills.parser.parse import parse
-from skills.parser.source import apply, read
+from skills.parser.source import apply_edits, read
 from skills.schema import SkillFormat, SkillReport
 
 _PIECES = st.sampled_from(
@@ -58,7 +58,7 @@ def test_every_finding_has_a_place_in_the_file_and_every_mend_applies(text: str)
         assert 1 <= found.line <= found.end_line <= lines
         assert found.column >= 1
         if found.fix:
-            assert apply(content, found.fix.edits) != content
+            assert apply_edits(content, found.fix.edits) != content
 
 
 @given(_TEXTS)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from core.errors.requests import UnreadableSkill
 from skills.editor import fields as field_editor
 from skills.editor import render, roundtrip
-from skills.lint.autofix import mend
+from skills.lint.autofix import autofix
 from skills.parser.parse import parse
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
-from skills.slugs import slug_of
+from skills.slugs import slugify
 
 _WORDS = st.from_regex(
     r"[A-Za-z\u4e00-\u9fa5][\w\u4e00-\u9fa5 ,，。'()/\"{}-]{0,30}[\w\u4e00-\u9fa5]", fullmatch=True
@@ -103,7 +103,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
         name=name,
         description=draw(_LINES.map("\n".join)),
         format=SkillFormat.NATIVE,
-        slug=slug_of(name),
+        slug=slugify(name),
         body="",
         content_sha256="",
         token_estimate=0,
@@ -121,7 +121,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 
 def _said(model: ParsedSkill | None) -> dict[str, Any]:
     assert model is not None
-    return roundtrip.values_of(model)
+    return roundtrip.field_values(model)
 
 
 @settings(max_examples=60, deadline=None)
@@ -222,7 +222,7 @@ def test_mends_of_one_place_are_applied_one_after_the_other_and_equal_ones_once(
     def report(found: bytes):
         return parse(found)
 
-    mended = mend(content, report, lambda found, _: found)
+    mended = autofix(content, report, lambda found, _: found)
 
     assert mended.content.startswith(b"# SKILL: a\n\n## Workflow\n1. x\n2. y\n3. z\n")
     # The numbers are only looked at where a heading says that there are steps.
@@ -231,5 +231,5 @@ def test_mends_of_one_place_are_applied_one_after_the_other_and_equal_ones_once(
     assert [one.code for one in mended.left] == [
         one.code for one in parse(mended.content).diagnostics
     ]
-    one_round = mend(content, report, lambda found, number: found if number == 0 else ())
+    one_round = autofix(content, report, lambda found, number: found if number == 0 else ())
     assert b"## Workflow\n1. x\n3. y" in one_round.content

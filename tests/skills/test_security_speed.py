@@ -3,7 +3,7 @@
 import pytest
 
 from skills.lint.rules import portability, quality, references, security
-from skills.parser.draft import SkillDraft, Surroundings
+from skills.parser.draft import LintContext, SkillDraft
 from skills.parser.parse import read
 from tests.fixtures.growth import processor_seconds
 
@@ -43,7 +43,7 @@ _CHECKS = (security.check, references.check, quality.check, portability.check)
 
 def _draft(text: str) -> SkillDraft:
     content = (_HEAD + text).encode()[: 256 * 1024].decode("utf-8", "ignore").encode()
-    draft = read(content, Surroundings(folder="x", files=_FILES))
+    draft = read(content, LintContext(folder="x", files=_FILES))
     assert isinstance(draft, SkillDraft)
     return draft
 
@@ -64,7 +64,7 @@ def test_deep_folders_of_files_take_no_longer_than_flat_ones():
     def seconds(folder: str) -> float:
         files = tuple(f"{folder}{number}.md" for number in range(500))
         content = (_HEAD + "a " * 120_000).encode()
-        draft = read(content, Surroundings(folder="x", files=files))
+        draft = read(content, LintContext(folder="x", files=files))
         assert isinstance(draft, SkillDraft)
         assert len(list(references.check(draft))) == 500
         return processor_seconds(lambda: [*references.check(draft)])

@@ -9,7 +9,7 @@ from skills.schema import ParsedSkill, Severity
 from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
 from skills.starters import LANGUAGES, Starter, starters
-from skills.store.summary import card_of
+from skills.store.summary import make_card
 from tests.agents.memory_parts import InProcessEncoder
 from tests.skills.test_portability_check import refusals
 
@@ -70,7 +70,7 @@ async def test_starters_are_chosen_for_their_requests_and_seldom_for_others(
     language: str, encoder: bool
 ):
     chosen = starters(language)
-    cards = [card_of(_parsed(starter)) for starter in chosen]
+    cards = [make_card(_parsed(starter)) for starter in chosen]
     selector = await prepare_selector(cards, InProcessEncoder() if encoder else None)
     hits, wrong, wanted = 0, 0, 0
     for starter, card in zip(chosen, cards, strict=True):

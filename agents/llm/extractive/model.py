@@ -10,16 +10,16 @@ from agents.citations import LONGEST_QUERY
 from agents.evidence import NumberedText, read_passages
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
-from agents.llm.extractive.quotes import Quotation, Quote, Source, select_quotes
+from agents.llm.extractive.quotes import Quotation, Quote, QuoteSource, select_quotes
 from agents.llm.extractive.terms import content_terms, surface_text
 from agents.llm.extractive.wording import Wording, wording_for
 from core.json_access import as_object, as_text, parse
@@ -34,7 +34,7 @@ _REFERENCE_MARK = re.compile(r"\s?[\[【]\d{1,3}[\]】]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
+class _ToolResult:
     """What came back for one call of this turn; ``passages`` is None if it was no search."""
 
     call: ToolCall
@@ -53,15 +53,15 @@ class _Turn:
     question: str
     standalone: str
     command: re.Match[str] | None
-    results: tuple[_Result, ...]
+    results: tuple[_ToolResult, ...]
     skills: tuple[str, ...] = ()
 
     @property
-    def searches(self) -> list[_Result]:
+    def searches(self) -> list[_ToolResult]:
         return [result for result in self.results if result.passages is not None]
 
 
-class Extractive:
+class ExtractiveModel:
     """A ``ChatModel`` that can only retrieve and quote (coverage rules: ``quoting``)."""
 
     name = "extractive"
@@ -72,7 +72,7 @@ class Extractive:
     context_window = 1_000_000
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """One turn: a search, a second one for what the first did not cover, or the answer.
 
@@ -88,7 +88,7 @@ class Extractive:
         else:
             for paragraph in _answer(turn, tools):
                 yield ModelText(paragraph)
-        yield ModelUsage(0, 0)
+        yield TokenUsage(0, 0)
         yield ModelEnd(finish_reason)
 
 
@@ -122,7 +122,7 @@ def is_command(question: str) -> bool:
 def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
     """The quotes that answer the question; also the offline grade of the passages."""
     sources = [
-        Source(
+        QuoteSource(
             p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text
         )
         for p in passages
@@ -173,12 +173,12 @@ def reflection_on(question: str, missing: str) -> str:
     return wording.reflection.format(missing=wording.separator.join(missing.split()))
 
 
-def _read(messages: Sequence[Message]) -> _Turn:
+def _read(messages: Sequence[ModelMessage]) -> _Turn:
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     last = users[-1] if users else 0
     question = messages[last].content if users else ""
     calls: dict[str, ToolCall] = {}
-    results: list[_Result] = []
+    results: list[_ToolResult] = []
     skills: list[str] = []
     command = _SLASH_COMMAND.match(question.strip())
     for message in messages[last + 1 :]:
@@ -188,7 +188,7 @@ def _read(messages: Sequence[Message]) -> _Turn:
                 skills.append(message.content)
                 continue
             passages = read_passages(message.content)
-            results.append(_Result(call, message.content, passages))
+            results.append(_ToolResult(call, message.content, passages))
     asked = _condensed(question)
     if command and (query := _argument(command["arguments"], "query")):
         asked = query

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agents.llm.extractive.sentences import Unit, quotable_units
+from agents.llm.extractive.sentences import QuotableUnit, quotable_units
 from agents.llm.extractive.terms import Term, content_terms, nameable, uncovered
 from kb_service.text.tokenizer import tokenize
 
@@ -32,7 +32,7 @@ _ANAPHORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuoteSource:
     """A retrieved passage with the number it is cited by."""
 
     number: int
@@ -65,10 +65,10 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    source: Source
+    source: QuoteSource
     rank: int
     position: int
-    unit: Unit
+    unit: QuotableUnit
     tokens: frozenset[str]
     heading: frozenset[str]
     match: float = 0.0
@@ -96,7 +96,7 @@ def _idf(count: int, n: int) -> float:
     return math.log(1 + (n - count + 0.5) / (count + 0.5))
 
 
-def select_quotes(question: str, sources: Sequence[Source]) -> Quotation:
+def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     """At most three pieces of the sources, best sources first, in document order within one.
 
     Sentences are scored by the rarity of the question's terms they hold, less for terms in the
@@ -119,7 +119,7 @@ def select_quotes(question: str, sources: Sequence[Source]) -> Quotation:
     return Quotation(quotes, coverage, nameable(terms, missing))
 
 
-def _candidates(sources: Sequence[Source]) -> list[_Candidate]:
+def _candidates(sources: Sequence[QuoteSource]) -> list[_Candidate]:
     return [
         _Candidate(
             source,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
-Kind = Literal["sentence", "item", "row", "code", "heading"]
+UnitKind = Literal["sentence", "item", "row", "code", "heading"]
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
@@ -29,7 +29,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ff]ig|[Nn]o|[Ss]t"
     r"|[Vv]ol|[Ss]ec|[Cc]h|[Ii]nc|[Ll]td|[Cc]o|[A-Z])\.$"
 )
-_FEWEST_TOKENS: dict[Kind, int] = {
+_FEWEST_TOKENS: dict[UnitKind, int] = {
     "sentence": 3,
     "item": 3,
     "row": 2,
@@ -41,7 +41,7 @@ _MOST_ITEMS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class QuotableUnit:
     """One quotable piece.
 
     Attributes:
@@ -52,7 +52,7 @@ class Unit:
     """
 
     text: str
-    kind: Kind
+    kind: UnitKind
     block: int
     label: str = ""
     opens: bool = False
@@ -63,7 +63,7 @@ class Unit:
         return self.kind != "code" and self.text.endswith((":", "："))
 
 
-def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
+def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[QuotableUnit]:
     """The pieces of a passage that can stand alone, in order.
 
     Headings, rules, navigation crumbs and labels are dropped. A piece that ends with a colon is
@@ -71,7 +71,7 @@ def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
     """
     headings = {_plain(heading) for heading in heading_path}
     units = list(_labelled(_units(text, headings), headings))
-    merged: list[Unit] = []
+    merged: list[QuotableUnit] = []
     index = 0
     while index < len(units):
         unit, index = _with_introduced(units, index)
@@ -80,7 +80,7 @@ def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
     return merged
 
 
-def _labelled(units: Iterable[Unit], headings: set[str]) -> Iterator[Unit]:
+def _labelled(units: Iterable[QuotableUnit], headings: set[str]) -> Iterator[QuotableUnit]:
     label, opens = "", True
     for unit in units:
         if _is_content(unit, headings):
@@ -90,19 +90,19 @@ def _labelled(units: Iterable[Unit], headings: set[str]) -> Iterator[Unit]:
             label, opens = unit.text, True
 
 
-def _units(text: str, headings: set[str]) -> Iterator[Unit]:
+def _units(text: str, headings: set[str]) -> Iterator[QuotableUnit]:
     for number, (kind, lines) in enumerate(_blocks(text)):
         if kind != "code" and len(lines) == 1 and _is_heading(lines[0], headings):
-            yield Unit(lines[0].strip(" #"), "heading", number)
+            yield QuotableUnit(lines[0].strip(" #"), "heading", number)
         elif kind == "code":
-            yield Unit("\n".join(lines), "code", number)
+            yield QuotableUnit("\n".join(lines), "code", number)
         elif kind == "row":
-            yield Unit(lines[0].strip().strip("|").strip(), "row", number)
+            yield QuotableUnit(lines[0].strip().strip("|").strip(), "row", number)
         elif kind == "heading":
-            yield Unit(lines[0].strip(" #"), "heading", number)
+            yield QuotableUnit(lines[0].strip(" #"), "heading", number)
         else:
             for sentence in _whole_sentences(_join(lines)):
-                yield Unit(sentence, kind, number)
+                yield QuotableUnit(sentence, kind, number)
 
 
 def _is_heading(line: str, headings: set[str]) -> bool:
@@ -113,9 +113,9 @@ def _is_heading(line: str, headings: set[str]) -> bool:
     return not has_end and len(line) <= _LONGEST_HEADING and _NUMBERED.match(line) is not None
 
 
-def _blocks(text: str) -> Iterator[tuple[Kind, list[str]]]:
+def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
     """Consecutive lines that belong together; headings and rules only separate."""
-    open_kind: Kind = "sentence"
+    open_kind: UnitKind = "sentence"
     lines: list[str] = []
     in_code = False
     every = text.splitlines()
@@ -142,7 +142,7 @@ def _blocks(text: str) -> Iterator[tuple[Kind, list[str]]]:
         yield open_kind, lines
 
 
-def _line_kind(line: str, following: str) -> Kind | None:
+def _line_kind(line: str, following: str) -> UnitKind | None:
     """What a line outside code opens; None for one that only separates."""
     if not line.strip() or _RULE.match(line):
         return None
@@ -181,7 +181,7 @@ def _whole_sentences(text: str) -> list[str]:
     return whole
 
 
-def _with_introduced(units: list[Unit], index: int) -> tuple[Unit, int]:
+def _with_introduced(units: list[QuotableUnit], index: int) -> tuple[QuotableUnit, int]:
     unit, after = units[index], index + 1
     if not unit.introduces:
         return unit, after
@@ -200,7 +200,7 @@ def _with_introduced(units: list[Unit], index: int) -> tuple[Unit, int]:
     return replace(unit, text=text), after
 
 
-def _is_content(unit: Unit, headings: set[str]) -> bool:
+def _is_content(unit: QuotableUnit, headings: set[str]) -> bool:
     if unit.kind == "code":
         return True
     if unit.kind == "heading":
@@ -214,7 +214,7 @@ def _is_content(unit: Unit, headings: set[str]) -> bool:
     return True
 
 
-def _is_substantial(unit: Unit, *, factor: int = 1) -> bool:
+def _is_substantial(unit: QuotableUnit, *, factor: int = 1) -> bool:
     return len(tokenize(unit.text)) >= factor * _FEWEST_TOKENS[unit.kind]
 
 

@@ -17,7 +17,6 @@ from cli.ui.i18n.common import Message
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed, ask_password, read_secret
 from core.errors.auth import UserNotFound
-from core.errors.codes import ErrorCode
 
 app = typer.Typer(no_args_is_help=True, help="Other people's accounts.")
 
@@ -83,7 +82,7 @@ async def _get(client: ApiClient, user_id: str) -> User | None:
     try:
         return client.read(User, await client.call("GET", f"{_PATH}/{user_id}"))
     except ServerRefused as refusal:
-        if refusal.code != int(ErrorCode.USER_NOT_FOUND):
+        if refusal.code != UserNotFound.code:
             raise
         return None
 

@@ -63,12 +63,12 @@ async def _database(settings: Settings) -> _Part:
 
 
 def _database_file(file: Path) -> _Part:
-    from migrations.level import level_of_file, revisions  # noqa: PLC0415
+    from migrations.level import file_schema_revision, revisions  # noqa: PLC0415
 
     if not file.is_file():
         return _Part("new")
     try:
-        return _judged(level_of_file(file), revisions())
+        return _judged(file_schema_revision(file), revisions())
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode not in _DAMAGED:
             raise
@@ -79,11 +79,11 @@ async def _database_server(settings: Settings) -> _Part:
     from sqlalchemy import text  # noqa: PLC0415
 
     from core.db.database import open_database  # noqa: PLC0415
-    from migrations.level import level, revisions  # noqa: PLC0415
+    from migrations.level import revisions, schema_revision  # noqa: PLC0415
 
     database = open_database(settings)
     try:
-        there = await level(database)
+        there = await schema_revision(database)
         async with database.reading() as session:
             ask = text("SELECT extract(epoch FROM clock_timestamp())")
             told = (await (await session.connection()).execute(ask)).scalar_one()

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 
 import httpx
 
-from agents.llm import configured_endpoint, open_model
-from agents.llm.probe import probe
+from agents.llm.factory import configured_endpoint, create_model
+from agents.llm.probe import probe_model
 from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 
@@ -46,7 +46,7 @@ async def _probe(settings: Settings) -> _Probe:
         return _Probe()
     found = _Probe(endpoint.provider, endpoint.model)
     async with httpx.AsyncClient(follow_redirects=False) as client:
-        came = await probe(open_model(endpoint, client))
+        came = await probe_model(create_model(endpoint, client))
     return replace(found, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
 
 

@@ -12,7 +12,7 @@ from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n import doctor as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied
 
 TITLES = {
     "backlog": messages.BACKLOG,
@@ -64,7 +64,7 @@ async def check_things(output: Output, client: ApiClient) -> list[Check]:
         try:
             found += await look(output, client)
         except ServerRefused as problem:
-            is_right = problem.code == int(ErrorCode.PERMISSION_DENIED)
+            is_right = problem.code == PermissionDenied.code
             found += _unlooked(output, name, None if is_right else problem)
         except CommandFailed as problem:
             found += _unlooked(output, name, problem)

@@ -218,7 +218,7 @@ def _objection(path: Path, name: str) -> Message | None:
         # Whether pictures are read is for the server to say.
         return None
     except AgentexError as error:
-        return Message(error.code.message, error.code.message_zh)
+        return Message(error.message, error.message_zh)
     return None
 
 

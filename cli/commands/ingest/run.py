@@ -19,7 +19,7 @@ from cli.commands.ingest.local_files import CountedFile, LocalFile, sha256
 from cli.commands.kb.manage import explain_failure
 from cli.errors import ServerRefused
 from cli.ui.i18n.common import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
 
 # So many are answered for in a moment, and their progress is still to be seen.
 _MOST_FILES = 32
@@ -104,7 +104,7 @@ async def upload_together(
 def _document_of(item: BatchFileRecord) -> DocumentRecord | ServerRefused:
     if item.document is not None:
         return item.document
-    error = item.error or BatchRefusal(code=int(ErrorCode.INTERNAL))
+    error = item.error or BatchRefusal(code=AgentexError.code)
     return ServerRefused(error.code, error.message, error.details or {})
 
 

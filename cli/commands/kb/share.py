@@ -14,7 +14,7 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 
 _ATTEMPTS = 10
@@ -170,7 +170,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
             return client.read(shape, await client.call("PUT", path, body=body))
         except ServerRefused as refused:
             attempts += 1
-            if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
+            if refused.code != Conflict.code or attempts == _ATTEMPTS:
                 raise
         present = client.read(shape, await client.call("GET", path))
 

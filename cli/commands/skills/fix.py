@@ -21,7 +21,7 @@ from core.errors.requests import InvalidRequest
 from skills.schema import Diagnostic, SkillReport
 
 if TYPE_CHECKING:
-    from skills.lint.autofix import Mended
+    from skills.lint.autofix import AutofixResult
 
 
 def fix(
@@ -100,9 +100,9 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
     return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
 
 
-def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
+def _mended(skill: LocalSkill, wanted: Collection[str]) -> "AutofixResult":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
-    from skills.lint.autofix import mend  # noqa: PLC0415
+    from skills.lint.autofix import autofix  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:
         return judge(replace(skill, content=content))
@@ -110,7 +110,7 @@ def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
     def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
         return [one for one in fixable if one.code in wanted]
 
-    return mend(skill.content, report, choose)
+    return autofix(skill.content, report, choose)
 
 
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:

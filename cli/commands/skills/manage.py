@@ -13,7 +13,6 @@ from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, agreed
 from core.errors.auth import SkillNotFound
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import Conflict
 
 PATH = "/api/v1/skills"
@@ -119,7 +118,7 @@ async def find(client: ApiClient, wanted: str) -> SkillRecord:
     try:
         return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(wanted)}"))
     except ServerRefused as refused:
-        if refused.code != int(ErrorCode.SKILL_NOT_FOUND):
+        if refused.code != SkillNotFound.code:
             raise
     known = await _all(client, {"include_public": "true"})
     owner, _, slug = wanted.rpartition("/")

@@ -17,7 +17,7 @@ from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import SkillNotPublishable, SkillReviewNeeded
 from core.errors.requests import InvalidRequest
 
 
@@ -62,7 +62,7 @@ async def publish(
         with _naming_the_review(output, row):
             answer = await client.call("PUT", f"{PATH}/{row.id}", body={"is_public": not withdraw})
     except ServerRefused as refused:
-        if refused.code == int(ErrorCode.SKILL_NOT_PUBLISHABLE):
+        if refused.code == SkillNotPublishable.code:
             await _show_findings(output, client, row)
         raise
     detail = client.read(_Detail, answer)
@@ -149,7 +149,7 @@ def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
     try:
         yield
     except ServerRefused as refused:
-        if refused.code == int(ErrorCode.SKILL_REVIEW_NEEDED):
+        if refused.code == SkillReviewNeeded.code:
             output.remark(messages.REVIEW_NEXT, slug=row.slug)
         raise
 

@@ -1,6 +1,6 @@
 """The process behind ``agentex serve``: ``python -m cli.supervisor [--verbose]``."""
 
-from core.process import start
+from core.process import run_main
 
 if __name__ == "__main__":
-    start("cli.server.supervisor.main")
+    run_main("cli.server.supervisor.main")

@@ -25,9 +25,9 @@ from cli.server.supervisor.status_file import Board
 from cli.server.supervisor.supervisor import supervise
 from cli.ui.i18n import supervisor as messages
 from core.errors.server import UnusableSetting
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalog import served
+from kb_service.embeddings.catalog import served_models
 
 _READY_SECONDS = 60.0
 _ASK_EVERY_SECONDS = 0.1
@@ -47,16 +47,16 @@ def main() -> None:
     except CannotStart as error:
         screen.say(str(error), "bold red")
         sys.exit(error.code)
-    spare_what_is_loaded()
+    freeze_loaded_objects()
     sys.exit(asyncio.run(_run(settings, parts, screen)))
 
 
 def _check_models(settings: Settings) -> None:
     try:
-        served(settings)
+        served_models(settings)
         if settings.llm_provider or settings.llm_base_url or settings.llm_model:
             # By name: what asks models takes a third of this process's start to load.
-            import_module("agents.llm").configured_endpoint(settings)
+            import_module("agents.llm.factory").configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"
         raise CannotStart(EXIT_CANNOT_START, message) from None

@@ -20,7 +20,7 @@ Check = Callable[[SkillDraft], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     structure.check,
-    structure.sizes_check,
+    structure.check_sizes,
     inputs.check,
     procedure.check,
     tools.check,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.text.invisible import FLAG, FLAGS, HIDDEN
 from skills.diagnostics import MOST_OF_A_KIND, Finding
-from skills.lint.scanner import Scan, Span
+from skills.lint.scanner import ScannedText, Span
 
 _OPEN, _CLOSE = "<!--", "-->"
 # What begins a sentence that asks for something. What authors ask of other authors is no such thing.
@@ -34,7 +34,7 @@ _OF_TOOLS = re.compile(
 _LONGEST_LOOKED_AT = 20_000
 
 
-def check(scan: Scan) -> Iterator[Finding]:
+def check_comments(scan: ScannedText) -> Iterator[Finding]:
     """SEC903 for each comment outside of code that asks for something."""
     count = 0
     for start, end in _comments(scan):
@@ -49,7 +49,7 @@ def check(scan: Scan) -> Iterator[Finding]:
             yield replace(scan.finding("SEC903", (start, end)), edits=edits)
 
 
-def _comments(scan: Scan) -> Iterator[Span]:
+def _comments(scan: ScannedText) -> Iterator[Span]:
     """The comments by CommonMark's rules: in a paragraph, heading or row of a table only those that end
     in it; one of an HTML block that nothing closes hides all that follows."""
     told = 0
@@ -66,7 +66,7 @@ def _comments(scan: Scan) -> Iterator[Span]:
             place = text.find(_OPEN, told, behind)
 
 
-def _blocks(scan: Scan) -> Iterator[tuple[Span, bool]]:
+def _blocks(scan: ScannedText) -> Iterator[tuple[Span, bool]]:
     """Where comments may stand, in order, and whether it is a block of HTML: the frontmatter, then the
     blocks that hold text."""
     outline = scan.draft.outline
@@ -91,7 +91,7 @@ _EMOJI_PARTS = frozenset(("So", "Sk", "Mn", "Me"))
 _MOST_SHOWN = 4
 
 
-def hidden_characters_check(scan: Scan) -> Iterator[Finding]:
+def check_hidden_characters(scan: ScannedText) -> Iterator[Finding]:
     """SEC901 for each run of hidden characters, with what it spells where it spells something."""
     if scan.text.isascii():
         return

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from skills.diagnostics import Finding
 from skills.parser.draft import SkillDraft
-from skills.parser.steps import Numbered, to_number
+from skills.parser.steps import NumberedStep, to_number
 from skills.schema import TextEdit
 
 # Each gap is mended by numbering all steps anew; of many steps the first finding says it for all.
@@ -42,7 +42,7 @@ def _gaps(draft: SkillDraft) -> Iterator[Finding]:
         before = one.number
 
 
-def _renumber(draft: SkillDraft, numbered: list[Numbered]) -> tuple[TextEdit, ...]:
+def _renumber(draft: SkillDraft, numbered: list[NumberedStep]) -> tuple[TextEdit, ...]:
     """The right number for each step; none where they are written in words."""
     edits: list[TextEdit] = []
     right = 0

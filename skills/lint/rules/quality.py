@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kb_service.text.tokenizer import tokenize
 from skills.diagnostics import Finding
-from skills.parser.draft import Neighbour, SkillDraft
+from skills.parser.draft import SiblingSkill, SkillDraft
 
 LEAST_WORDS = 5
 LEAST_HAN = 10
@@ -83,7 +83,7 @@ def _neighbours(draft: SkillDraft, line: int) -> Iterator[Finding]:
     name = _key(model.name)
     words = frozenset(tokenize(model.description[:_LONGEST_SHOWN]))
     title = next(iter(draft.of("title")), None)
-    nearest: tuple[float, Neighbour] | None = None
+    nearest: tuple[float, SiblingSkill] | None = None
     for other in draft.surroundings.neighbours:
         if name and _key(other.name) == name:
             facts = {"what": "name", "what_zh": "名称", "other": other.name}

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from urllib.parse import unquote
 
 from skills.diagnostics import Finding
-from skills.lint.scanner import Scan, Span, scan
+from skills.lint.scanner import ScannedText, Span, scan
 from skills.parser.draft import SkillDraft
 
 _LINK = re.compile(
@@ -56,7 +56,7 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
     yield from _unused(scanned, files)
 
 
-def _links(scanned: Scan) -> Iterator[_Link]:
+def _links(scanned: ScannedText) -> Iterator[_Link]:
     for found in _LINK.finditer(scanned.prose):
         name = found.lastgroup or "plain"
         target = found[name]
@@ -85,7 +85,7 @@ def _resolve(target: str) -> tuple[str, bool]:
     return "/".join(parts), True
 
 
-def _broken(scanned: Scan, link: _Link, known: Mapping[str, str]) -> Finding:
+def _broken(scanned: ScannedText, link: _Link, known: Mapping[str, str]) -> Finding:
     """REF001, with the file that was probably meant where there is one."""
     by_name = [path for path in known if path.rsplit("/", 1)[-1] == link.path.rsplit("/", 1)[-1]]
     folded = [path for path in known if path.casefold() == link.path.casefold()]
@@ -98,7 +98,7 @@ def _broken(scanned: Scan, link: _Link, known: Mapping[str, str]) -> Finding:
     return replace(scanned.finding("REF001", link.span, facts, "meant"), edits=(edit,))
 
 
-def _unused(scanned: Scan, files: Collection[str]) -> Iterator[Finding]:
+def _unused(scanned: ScannedText, files: Collection[str]) -> Iterator[Finding]:
     """REF004 for each file that neither its path nor its name stands anywhere for.
 
     A folder that is named stands for its files.

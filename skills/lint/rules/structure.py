@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from skills.diagnostics import Finding
 from skills.parser import headings
 from skills.parser.draft import SkillDraft
-from skills.parser.outline import Block, DraftSection
+from skills.parser.outline import DraftSection, MarkdownBlock
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit
 
@@ -70,7 +70,7 @@ def _prefix(draft: SkillDraft, title: DraftSection) -> tuple[TextEdit, ...]:
     return (draft.source.edit(title.section.start_line, place + 1, 0, "SKILL: "),)
 
 
-def _demote(draft: SkillDraft, heading: Block) -> tuple[TextEdit, ...]:
+def _demote(draft: SkillDraft, heading: MarkdownBlock) -> tuple[TextEdit, ...]:
     place = draft.source.line(heading.start).find("#")
     if heading.tokens[0].markup != "#" or place < 0:
         return ()
@@ -116,7 +116,7 @@ def _empty(draft: SkillDraft) -> Iterator[Finding]:
             )
 
 
-def _says_nothing(block: Block) -> bool:
+def _says_nothing(block: MarkdownBlock) -> bool:
     return block.kind == "hr" or (block.kind == "html_block" and _is_comment(block.text))
 
 
@@ -164,7 +164,7 @@ LONGEST_DESCRIPTION = 1024
 LONGEST_NAME = 64
 
 
-def sizes_check(draft: SkillDraft) -> Iterable[Finding]:
+def check_sizes(draft: SkillDraft) -> Iterable[Finding]:
     """What is longer than the open standard or a context advises."""
     model, first = draft.model, draft.outline.first_line
     lines = model.body.rstrip().count("\n") + 1

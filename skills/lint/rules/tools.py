@@ -7,7 +7,7 @@ from skills.diagnostics import Finding
 from skills.parser.draft import SkillDraft
 from skills.parser.fuzzy import Vocabulary
 from skills.parser.steps import outside_fences, tools_in
-from skills.parser.tools import AllowedTools, base_name, named_in
+from skills.parser.tools import AllowedTools, base_name, tools_named_in
 from skills.schema import Step
 
 _Place = tuple[int, int]
@@ -85,7 +85,7 @@ def _declared(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
         for number in range(one.heading.end + 1, one.section.end_line + 1):
             line = draft.source.line(number)
             begin = len(line) - len(line.lstrip(_MARKERS))
-            for tool, offset in named_in(line[begin:]):
+            for tool, offset in tools_named_in(line[begin:]):
                 yield tool, (number, begin + offset + 1)
 
 
