@@ -152,7 +152,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
             asyncio.create_task(_sweep("accounts", partial(purge, services.database))),
             asyncio.create_task(services.distiller.run()),
-            asyncio.create_task(services.skills.offers.run()),
+            asyncio.create_task(services.skills.impressions.run()),
             asyncio.create_task(services.open_streams.watch()),
             asyncio.create_task(
                 _follow_signing_keys(services.database, keys, services.authenticator)

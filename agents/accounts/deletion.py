@@ -43,7 +43,6 @@ class DeletionMode:
 
     Args:
         transfer_to: the account that takes over its knowledge bases and skills; what is private is erased.
-        erase: whether everything is erased.
     """
 
     transfer_to: str | None = None
@@ -68,8 +67,6 @@ class DeletionResult:
     """An account that was deleted, and what became of its belongings.
 
     Args:
-        user_id: of the account.
-        username: as it was.
         heir_id: who owns its knowledge bases and skills now; None where they were erased.
         belongings: what it owned; all but what an heir has got is erased.
         api_keys: how many keys it had.
@@ -233,8 +230,6 @@ async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | 
     a row goes before it, so that no row takes many along.
 
     Args:
-        session: of a transaction.
-        user_id: the account.
         first: the kind of rows to begin with: of those before it none was left the last time, and
             looking for them in every turn would take longer than erasing.
 

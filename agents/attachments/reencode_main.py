@@ -40,7 +40,6 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
     """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
 
     Args:
-        content: the image.
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
             which can't be large.
 

@@ -142,7 +142,7 @@ async def read_attachment(
     signature: Annotated[Text, Query(max_length=64)],
 ) -> FileResponse:
     """The image of a signed link; needs no other credential."""
-    row = await services.attachments.follow(LinkClaim(attachment_id, expires, signature))
+    row = await services.attachments.resolve_claim(LinkClaim(attachment_id, expires, signature))
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(services.attachments.open(row))

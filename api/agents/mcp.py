@@ -244,7 +244,7 @@ async def delete_mcp_connection(
     """Delete a connection with its token."""
     async with unit_of_work(services.database) as work:
         await connections.delete(work, principal.user_id, connection_id)
-    await services.mcp.forget(connection_id)
+    await services.mcp.discard(connection_id)
     return Empty()
 
 
@@ -255,7 +255,7 @@ async def test_mcp_connection(
     """Connect anew and list the tools, whether the connection is enabled or not."""
     row = (await _known(services, principal, connection_id)).row
     start = time.monotonic()
-    contact = await services.mcp.test(row)
+    contact = await services.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
@@ -277,7 +277,7 @@ async def list_mcp_tools(
     known = await _known(services, principal, connection_id)
     if not known.row.enabled:
         return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await services.mcp.look(known.row)
+    contact = await services.mcp.refresh(known.row)
     if contact.failure is None:
         now = await _known(services, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
@@ -311,7 +311,7 @@ async def call_mcp_tool(
     known = await _known(services, principal, connection_id)
     tools = known.tools
     if known.listed_at is None and known.row.enabled:
-        contact = await services.mcp.look(known.row)
+        contact = await services.mcp.refresh(known.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
@@ -338,7 +338,7 @@ async def _known(
     """A connection that the caller may use."""
     async with services.database.reading() as session:
         (found,) = await connections.list_with_tools(
-            session, services.mcp.parsed, principal.user_id, [connection_id]
+            session, services.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
     return found

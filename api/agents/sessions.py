@@ -91,7 +91,7 @@ async def _config(
     given = config.model_dump(exclude_none=True)
     await session_config.check_config(session, principal, given)
     if config.model_id:
-        await services.models.choose(session, principal, config.model_id)
+        await services.models.select(session, principal, config.model_id)
     return given
 
 
@@ -176,7 +176,7 @@ async def change_session(
     config = None
     if body.config is not None:
         config = await _config(services, work.session, principal, body.config)
-    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+    await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 

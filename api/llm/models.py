@@ -107,7 +107,7 @@ async def list_models(
         served = [space.model for space in services.spaces.values()]
         items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
         return Envelope(data=ModelList(items=items))
-    usable = await services.models.usable(session, principal)
+    usable = await services.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
@@ -183,10 +183,10 @@ async def _find(services: Services, principal: Principal, model_id: str) -> Chat
     is_own = models.find_built_in(model_id) is not None
     async with services.database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
-            return models.adapters.open(await llm_registry.get(session, model_id))
+            return models.clients.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:
             raise ModelNotFound
-        return (await models.choose(session, principal, model_id)).model
+        return (await models.select(session, principal, model_id)).model
 
 
 async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:
