@@ -35,7 +35,7 @@ from kb_service.models import Document, DocumentStage
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Flip, Outcome
+from kb_service.work_queue.completion import RevisionResult, RevisionSwitch
 from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
@@ -80,7 +80,7 @@ async def _process_batch(context: WorkerContext, bundle: Sequence[ClaimedDocumen
     except asyncio.CancelledError:
         for one in bundle:
             async with unit_of_work(context.database) as work:
-                await leases.hand_back(work, one.lease)
+                await leases.release_for_retry(work, one.lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
         if len(bundle) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
@@ -158,7 +158,7 @@ class _SplitDocument:
     pieces: Sequence[Piece]
 
 
-_AttemptResult = Flip | Exception
+_AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(
@@ -183,10 +183,10 @@ async def _run_stages(
 
 
 async def _commit(
-    context: WorkerContext, tries: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
+    context: WorkerContext, tries: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
     async with unit_of_work(context.database) as work:
-        flips = await completion.complete_each(work, tries)
+        flips = await completion.commit_revisions(work, tries)
     for lease, outcome in tries:
         if lease.document_id not in flips:
             # Somebody has its row in hand: alone, it can wait for that.
@@ -228,7 +228,7 @@ async def _record_results(
     context: WorkerContext, bundle: Sequence[ClaimedDocument], ends: Sequence[_AttemptResult]
 ) -> None:
     ended = list(zip(bundle, ends, strict=True))
-    completed = [(one, end) for one, end in ended if isinstance(end, Flip)]
+    completed = [(one, end) for one, end in ended if isinstance(end, RevisionSwitch)]
     if completed:
         # One line for all: what is written of each is a part of a small one's work.
         log.info("documents.completed", document_ids=[one.document.id for one, _ in completed])
@@ -250,7 +250,9 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
 
-async def _remove_superseded(context: WorkerContext, document: Document, flip: Flip) -> None:
+async def _remove_superseded(
+    context: WorkerContext, document: Document, flip: RevisionSwitch
+) -> None:
     """Remove the points and files that the new revision made superfluous."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
@@ -284,7 +286,7 @@ async def _parse_each(
 
 async def _embed_and_index(
     space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
-) -> list[Outcome]:
+) -> list[RevisionResult]:
     """Embed and write the pieces in batches; a batch that was written before is written over.
 
     Returns:
@@ -293,7 +295,7 @@ async def _embed_and_index(
     """
     for document in (one.taken.document for one in splits if not one.taken.is_untouched):
         # A try that was cut short may have left more pieces than this one has.
-        gone = document_queries.unshown_revisions(document)
+        gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
@@ -318,8 +320,8 @@ def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
     return [pack_terms(piece.text) for _, piece in placed]
 
 
-def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> Outcome:
-    return Outcome(
+def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
+    return RevisionResult(
         chunks=map(partial(_chunk_row, split.taken.document), split.pieces, terms),
         chunk_count=len(split.pieces),
         encoding=split.parsed.encoding,

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file
+from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
@@ -104,7 +104,7 @@ async def upload_archive(
     are zip files inside, are refused: they are documents themselves.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
@@ -144,7 +144,7 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = document_names.clean_name(member.name)
-            stored = await document_storage.store_upload(
+            stored = await document_storage.store_stream(
                 self._services.store,
                 self._archive.read(member),
                 max_bytes=self._intake.max_bytes,

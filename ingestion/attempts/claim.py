@@ -8,12 +8,12 @@ from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase
 from kb_service.work_queue import leases
-from kb_service.work_queue.batching import Companions, acquire_beside
+from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
 # What takes about as long as one document of some pages: a bundle holds nobody up, and the
 # encoder's batches are full.
-_BATCH_POLICY = Companions(
+_BATCH_POLICY = BatchPolicy(
     # Read in milliseconds, whatever is in them: none keeps the others waiting.
     media_types=("text/plain", "text/markdown"),
     documents=63,
@@ -40,7 +40,7 @@ class ClaimedDocument:
     @property
     def lease(self) -> Lease:
         """The lease on it."""
-        return leases.lease_of(self.document)
+        return leases.lease_from_row(self.document)
 
     def again(self) -> "ClaimedDocument":
         """The same after work that was broken off."""
@@ -67,11 +67,11 @@ async def claim(
             return []
         beside: list[Document] = []
         if not alone and document.attempt == 1:
-            beside = await acquire_beside(
+            beside = await acquire_batch(
                 work, document, _BATCH_POLICY, owner=owner, seconds=seconds
             )
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-    making = index_version.to_be_made(knowledge_base, document.generation)
+    making = index_version.generation_to_build(knowledge_base, document.generation)
     account = knowledge_base.owner_id
     taken = [ClaimedDocument(document, making, account)]
     # They were in nobody's hand yet.

@@ -69,14 +69,14 @@ class DocumentRunner:
 
     async def _take(self) -> tuple[list[ClaimedDocument], str] | None:
         async with self._context.database.reading() as session:
-            waiting = await scheduler.oldest_waiting(session)
+            waiting = await scheduler.oldest_queued(session)
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
             if not allowed:
                 return None
             owners = {one.owner_id for one in allowed}
             # What others have in hand matters only where it is one owner's turn or another's.
-            held = await scheduler.in_hand(session) if len(owners) > 1 else {}
-        following = scheduler.next_in_turn(allowed, held, self._last_served)
+            held = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
+        following = scheduler.pick_next(allowed, held, self._last_served)
         if following is None:
             return None
         self._note_turn(following.owner_id)

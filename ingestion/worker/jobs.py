@@ -46,5 +46,5 @@ JOBS: tuple[QueueJob, ...] = (
     QueueJob(ERASE_JOB, _erase_document, timeout=120),
     QueueJob(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
     QueueJob(REINDEX_JOB, _reindex, timeout=900),
-    QueueJob(transfers.JOB, _transfer, timeout=_INGEST_SECONDS),
+    QueueJob(transfers.TRANSFER_JOB, _transfer, timeout=_INGEST_SECONDS),
 )
