@@ -113,7 +113,7 @@ if __name__ == "__main__":
     # All that is imported later would have to be read inside the jail.
     Image.preinit()
     Image.init()
-    sandbox_limits.enter()
+    sandbox_limits.enter_sandbox()
     sandbox_limits.limit_processor_time(SECONDS)
     sandbox_limits.limit_memory(_MEMORY_BYTES)
     _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)

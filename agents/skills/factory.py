@@ -11,7 +11,7 @@ from core.db.database import Database
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog
@@ -105,7 +105,7 @@ class RunSkillsFactory:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.list_readable(session, Person(owner_id))
+            return await catalog.list_readable(session, UserViewer(owner_id))
 
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int

@@ -21,7 +21,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
 from skills.store.usage import UsageKind, count_uses
@@ -131,13 +131,13 @@ class OwnerSkillLoader:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open_skill(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            reader = Person(self._owner_id)
+            reader = UserViewer(self._owner_id)
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
