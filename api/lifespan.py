@@ -68,7 +68,7 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
                 _sweep("attachments", agents.attachments.sweep),
                 _sweep("accounts", partial(purge, context.database)),
                 agents.distiller.run(),
-                agents.skills.offers.run(),
+                agents.skills.impressions.run(),
                 context.streams.open_streams.watch(),
                 _follow_signing_keys(context.database, keys, context.security.authenticator),
                 _delete_old_audit_entries(context),

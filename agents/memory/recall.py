@@ -88,7 +88,6 @@ def rank(
 
     Args:
         question: in Chinese, English or both.
-        memories: of one person.
         dense: None where there is no encoder to be had.
     """
     weight = dense_weight(question, dense.languages) if dense is not None else 0.0
@@ -137,7 +136,6 @@ class MemorySearcher:
     """Searches memories by their terms and by an encoder's vectors.
 
     Args:
-        database: where memories are.
         encoder: makes vectors; those of another model are made anew.
     """
 

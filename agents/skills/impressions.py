@@ -20,9 +20,6 @@ class ImpressionCounter:
     """Keeps beginning runs from waiting for counters that all of them add to.
 
     What a killed process had not written down is lost: these are statistics.
-
-    Args:
-        database: where the counters are.
     """
 
     def __init__(self, database: Database) -> None:

@@ -16,7 +16,7 @@ from agents.attachments.signed_links import LinkClaim
 from api.dependencies import Agents, CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.files import RangeFileResponse, file_responses
-from api.http.multipart import one_file
+from api.http.multipart import single_file_form
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
@@ -112,7 +112,7 @@ async def create_attachment(
     """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
     settings = await context.live.now()
     limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
-    async with one_file(request, max_bytes=limits.max_bytes) as form:
+    async with single_file_form(request, max_bytes=limits.max_bytes) as form:
         content = await form.file.read(limits.max_bytes + 1)
     row = await context.agents.attachments.add(principal, content, limits)
     link = context.agents.attachments.link(row)
@@ -142,7 +142,7 @@ async def read_attachment(
     signature: Annotated[Text, Query(max_length=64)],
 ) -> FileResponse:
     """The image of a signed link; needs no other credential."""
-    row = await agents.attachments.follow(LinkClaim(attachment_id, expires, signature))
+    row = await agents.attachments.resolve_claim(LinkClaim(attachment_id, expires, signature))
     async with AsyncExitStack() as stack:
         try:
             path = await stack.enter_async_context(agents.attachments.open(row))

@@ -246,7 +246,7 @@ async def delete_mcp_connection(
     """Delete a connection with its token."""
     async with unit_of_work(database) as work:
         await connections.delete(work, principal.user_id, connection_id)
-    await agents.mcp.forget(connection_id)
+    await agents.mcp.discard(connection_id)
     return Empty()
 
 
@@ -257,7 +257,7 @@ async def test_mcp_connection(
     """Connect anew and list the tools, whether the connection is enabled or not."""
     row = (await _known(database, agents, principal, connection_id)).row
     start = time.monotonic()
-    contact = await agents.mcp.test(row)
+    contact = await agents.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
@@ -279,7 +279,7 @@ async def list_mcp_tools(
     known = await _known(database, agents, principal, connection_id)
     if not known.row.enabled:
         return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await agents.mcp.look(known.row)
+    contact = await agents.mcp.refresh(known.row)
     if contact.failure is None:
         now = await _known(database, agents, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
@@ -314,7 +314,7 @@ async def call_mcp_tool(
     known = await _known(database, agents, principal, connection_id)
     tools = known.tools
     if known.listed_at is None and known.row.enabled:
-        contact = await agents.mcp.look(known.row)
+        contact = await agents.mcp.refresh(known.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
@@ -341,7 +341,7 @@ async def _known(
     """A connection that the caller may use."""
     async with database.reading() as session:
         (found,) = await connections.list_with_tools(
-            session, agents.mcp.parsed, principal.user_id, [connection_id]
+            session, agents.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
     return found

@@ -92,7 +92,7 @@ async def _config(
     given = config.model_dump(exclude_none=True)
     await session_config.check_config(session, principal, given)
     if config.model_id:
-        await agents.models.choose(session, principal, config.model_id)
+        await agents.models.select(session, principal, config.model_id)
     return given
 
 
@@ -177,7 +177,7 @@ async def change_session(
     config = None
     if body.config is not None:
         config = await _config(agents, work.session, principal, body.config)
-    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+    await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 

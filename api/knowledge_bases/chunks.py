@@ -17,7 +17,7 @@ from core.db.pagination import PageRequest
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidPagination, InvalidRequest
-from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
+from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -64,7 +64,7 @@ class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
-    content: Text | None = Field(default=None, min_length=1, max_length=MOST_CHARACTERS)
+    content: Text | None = Field(default=None, min_length=1, max_length=MAX_CHARACTERS)
     enabled: bool | None = None
 
 
@@ -125,7 +125,7 @@ async def change_chunk(
     The document's file stays as it is: its next revision and a re-index make all passages anew,
     without the edits.
     """
-    edit = Edit(body.version, body.content, body.enabled)
+    edit = ChunkEdit(body.version, body.content, body.enabled)
     return Envelope(data=await _change(database, knowledge, principal, (kb_id, chunk_id), edit))
 
 
@@ -138,7 +138,7 @@ async def delete_chunk(
     knowledge: Knowledge,
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
-    await _change(database, knowledge, principal, (kb_id, chunk_id), Edit(None, enabled=False))
+    await _change(database, knowledge, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
     return Empty()
 
 
@@ -147,7 +147,7 @@ async def _change(
     knowledge: KnowledgeServices,
     principal: Principal,
     ids: tuple[str, str],
-    edit: Edit,
+    edit: ChunkEdit,
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
     async with database.reading() as session:

@@ -28,12 +28,12 @@ from core.errors.requests import InvalidPagination
 from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
-    Ask,
+    AskQuestion,
     QuestionResult,
     SavedQuestion,
     ask_all,
-    asking,
-    saved,
+    bind_search,
+    questions_from_rows,
     summarise,
 )
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -173,7 +173,7 @@ async def evaluate_knowledge_base(
     """
     async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = saved(await questions.list_all(session, principal, row))
+        asked = questions_from_rows(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
@@ -199,10 +199,10 @@ class _Task:
     options: RetrievalOptions
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> AskQuestion:
         """The search that is measured."""
         searcher, base = self.context.knowledge.searcher, self.knowledge_base
-        return asking(searcher, self.principal, base, self.options)
+        return bind_search(searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
@@ -213,7 +213,9 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
         )
         retrieval = {**row.retrieval, **task.options.choices()}
         kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await evaluation_store.before(work.session, task.principal, row, kept)
+        earlier = await evaluation_store.previous_evaluation(
+            work.session, task.principal, row, kept
+        )
         return _whole(kept, earlier)
 
 
@@ -259,7 +261,9 @@ async def read_evaluation(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     found = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
-        data=_whole(found, await evaluation_store.before(session, principal, row, found))
+        data=_whole(
+            found, await evaluation_store.previous_evaluation(session, principal, row, found)
+        )
     )
 
 

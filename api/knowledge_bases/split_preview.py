@@ -13,7 +13,7 @@ from starlette.datastructures import UploadFile
 from api.container import AppContext, KnowledgeServices
 from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file, read_blocks, read_head
+from api.http.multipart import read_blocks, read_head, single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
@@ -30,7 +30,7 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
-from ingestion.parsers.file_type import detect
+from ingestion.parsers.file_type import detect_type
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -159,7 +159,7 @@ async def preview_split(
         chunk_size=wishes.chunk_size,
         chunk_overlap=wishes.chunk_overlap,
     )
-    splitting = knowledge_bases.splitting_of(row, draft)
+    splitting = knowledge_bases.resolve_splitting(row, draft)
     counter = context.knowledge.spaces.of(row.embedding_model).counter
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
@@ -189,9 +189,9 @@ async def _stored(
 @asynccontextmanager
 async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[Path, str]]:
     settings = await context.live.now()
-    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+    async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        found = detect(name, await read_head(form.file), form.file.size or 0)
+        found = detect_type(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

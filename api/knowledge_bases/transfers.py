@@ -23,7 +23,7 @@ from api.dependencies import (
 )
 from api.http.errors import error_responses
 from api.http.files import content_disposition
-from api.http.multipart import one_file, read_blocks
+from api.http.multipart import read_blocks, single_file_form
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
@@ -53,11 +53,11 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_LENGTH, Transfer
 from kb_service.transfer import import_target
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.archive_reader import Archive, limits_of
-from kb_service.transfer.archive_writer import write
-from kb_service.transfer.export_source import LiveSource, Stores
-from kb_service.transfer.import_target import Arrival
-from kb_service.transfer.jobs import Cargo
+from kb_service.transfer.archive_reader import ArchiveReader, archive_limits
+from kb_service.transfer.archive_writer import write_archive
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
+from kb_service.transfer.import_target import ImportTarget
+from kb_service.transfer.jobs import TransferSpec
 
 router = Router(prefix="/api/v1", tags=["transfers"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -153,8 +153,9 @@ async def export_knowledge_base(
     """
     async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    blocks = write(
-        LiveSource(_stores(database, knowledge), principal, row), product=version("agentex")
+    blocks = write_archive(
+        KnowledgeBaseSource(_stores(database, knowledge), principal, row),
+        product=version("agentex"),
     )
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
@@ -171,8 +172,8 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
             yield block
 
 
-def _stores(database: Database, knowledge: KnowledgeServices) -> Stores:
-    return Stores(database, knowledge.store, knowledge.spaces)
+def _stores(database: Database, knowledge: KnowledgeServices) -> SourceStores:
+    return SourceStores(database, knowledge.store, knowledge.spaces)
 
 
 @router.post(
@@ -199,21 +200,21 @@ async def import_knowledge_base(
     """
     settings = await context.live.now()
     limit = settings.max_import_bytes
-    async with one_file(request, max_bytes=limit, fields=("name",)) as form:
+    async with single_file_form(request, max_bytes=limit, fields=("name",)) as form:
         name = form.fields.get("name") or None
         if name is not None and len(name) > NAME_LENGTH:
             zh = f"最多 {NAME_LENGTH} 个字符"
             raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters", zh)
         file = form.file.file
-        archive = await to_thread.run_sync(Archive, file, limits_of(settings))
-        planned = import_target.plan(
+        archive = await to_thread.run_sync(ArchiveReader, file, archive_limits(settings))
+        planned = import_target.plan_import(
             archive.settings,
             archive.manifest.dimension,
             context.knowledge.spaces,
             extent=archive.extent,
             name=name,
         )
-        stored = await document_storage.store_upload(
+        stored = await document_storage.store_stream(
             context.knowledge.store, read_blocks(form.file), max_bytes=limit
         )
     try:
@@ -226,14 +227,14 @@ async def import_knowledge_base(
 
 
 async def _begin(
-    context: AppContext, principal: Principal, planned: Arrival, cargo: Cargo
+    context: AppContext, principal: Principal, planned: ImportTarget, cargo: TransferSpec
 ) -> Envelope[TransferAnswer]:
     async with unit_of_work(context.database, context.queue.push) as work:
         quota = (await context.live.read(work.session)).user_quota_bytes
         if quota:
             await document_quota.take_turn(work.session, principal.user_id)
-        row = await import_target.create(work, principal, planned)
-        transfer = await transfers.begin(work, row, cargo)
+        row = await import_target.create_target(work, principal, planned)
+        transfer = await transfers.create_transfer(work, row, cargo)
         if quota:
             await document_quota.check_quota(work.session, principal.user_id, limit_bytes=quota)
         return _answer(transfer)
@@ -263,13 +264,13 @@ async def copy_knowledge_base(
     """
     async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    source = LiveSource(_stores(context.database, context.knowledge), principal, row)
-    planned = import_target.plan(
+    source = KnowledgeBaseSource(_stores(context.database, context.knowledge), principal, row)
+    planned = import_target.plan_import(
         source.settings,
         source.dimension,
         context.knowledge.spaces,
         extent=await source.extent(),
-        name=(body and body.name) or knowledge_bases.name_of_copy(row.name),
+        name=(body and body.name) or knowledge_bases.default_copy_name(row.name),
     )
     return await _begin(context, principal, planned, planned.cargo(transfers.COPY, row.id))
 

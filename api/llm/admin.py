@@ -167,7 +167,7 @@ async def change_model(
     named = set(body.model_fields_set)
     given = _given(body, named - {n for n in _ALWAYS if getattr(body, n) is None})
     key = (body.api_key or "") if "api_key" in named else None
-    row = await agents.model_registry.change(model_id, given, key)
+    row = await agents.model_registry.update(model_id, given, key)
     return Envelope(data=config_answer(row))
 
 
@@ -178,7 +178,7 @@ async def change_model(
 )
 async def remove_model(model_id: Text, agents: Agents) -> Empty:
     """Remove a model; a run that is under way on it goes on to its end."""
-    await agents.model_registry.remove(model_id)
+    await agents.model_registry.delete(model_id)
     return Empty()
 
 

@@ -117,7 +117,7 @@ async def list_models(
         served = [space.model for space in knowledge.spaces.values()]
         items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
         return Envelope(data=ModelList(items=items))
-    usable = await agents.models.usable(session, principal)
+    usable = await agents.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
@@ -195,10 +195,10 @@ async def _find(
     is_own = models.find_built_in(model_id) is not None
     async with database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
-            return models.adapters.open(await llm_registry.get(session, model_id))
+            return models.clients.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:
             raise ModelNotFound
-        return (await models.choose(session, principal, model_id)).model
+        return (await models.select(session, principal, model_id)).model
 
 
 async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:

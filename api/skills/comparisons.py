@@ -143,7 +143,7 @@ async def _model(
     model_id: str | None,
     field: str,
 ) -> SelectedModel:
-    chosen = await agents.models.choose(session, principal, model_id)
+    chosen = await agents.models.select(session, principal, model_id)
     if chosen.model.is_extractive:
         raise InvalidRequest(field, "no language model is set up: an administrator adds one")
     return chosen

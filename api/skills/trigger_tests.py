@@ -133,7 +133,7 @@ async def _choose_model(
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None
     principal.require(Permission.AGENT_RUN)
-    chosen = await agents.models.choose(session, principal, body.model_id)
+    chosen = await agents.models.select(session, principal, body.model_id)
     if chosen.model.is_extractive:
         if body.by == "model":
             raise InvalidRequest("by", "no language model is set up: an administrator adds one")
