@@ -13,7 +13,7 @@ from agents.llm_registry.client_cache import PURPOSE as MODEL_KEYS
 from agents.llm_registry.client_cache import ModelClientCache
 from agents.llm_registry.selection import ModelSelector
 from agents.llm_registry.service import ModelRegistry
-from agents.mcp.limits import mcp_limits
+from agents.mcp.config import mcp_limits
 from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller

@@ -11,9 +11,8 @@ import httpx
 from agents.llm.base import ModelEvent, ModelImage, ModelMessage, ToolSpec, ToolsRefused
 from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault, fault_details, name_registry_fields
-from agents.llm.payloads import PayloadReader
 from agents.llm.text_tools import with_text_tools
-from agents.llm.transport import ModelRequest, stream_turn
+from agents.llm.transport import ModelRequest, PayloadReader, stream_turn
 from core.errors.server import ModelFailed
 from core.logging import get_logger
 

@@ -18,8 +18,7 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"
@@ -93,8 +92,8 @@ def _tools(
     if not called:
         return {}
     # Calls of the history are refused where their tools are not defined.
-    known: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
-    return {"tools": known, "tool_choice": {"type": "none"}}
+    definitions: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
+    return {"tools": definitions, "tool_choice": {"type": "none"}}
 
 
 def _tool(tool: ToolSpec) -> JsonValue:
@@ -133,8 +132,8 @@ def _blocks(message: ModelMessage) -> Iterable[dict[str, JsonValue]]:
     if message.content.strip():
         yield {"type": "text", "text": message.content}
     for call in message.tool_calls:
-        given = {"type": "tool_use", "id": call.id, "name": call.name}
-        yield {**given, "input": parse_arguments(call.arguments)}
+        block = {"type": "tool_use", "id": call.id, "name": call.name}
+        yield {**block, "input": parse_arguments(call.arguments)}
 
 
 def parse_arguments(arguments: str) -> dict[str, JsonValue]:

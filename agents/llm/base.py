@@ -9,12 +9,11 @@ from pydantic import JsonValue
 
 from core.errors.server import ModelFailed
 
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+
 
 class ToolsRefused(ModelFailed):
     """The endpoint can't do tool calling for this model."""
-
-
-FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
 @dataclass(frozen=True, slots=True)

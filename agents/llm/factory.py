@@ -96,9 +96,9 @@ def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
 def with_options(endpoint: ModelEndpoint, options: LlmOptions | None) -> ModelEndpoint:
     """The endpoint with the options that somebody set in place of the preset's."""
     # Values were checked when they were read.
-    given: dict[str, Any] = options.given() if options else {}
-    traits = {name: value for name, value in given.items() if name in _TRAITS}
-    patience = {_RENAMED.get(n, n): value for n, value in given.items() if n not in _TRAITS}
+    values: dict[str, Any] = options.given() if options else {}
+    traits = {name: value for name, value in values.items() if name in _TRAITS}
+    patience = {_RENAMED.get(n, n): value for n, value in values.items() if n not in _TRAITS}
     return replace(endpoint, traits=replace(endpoint.traits, **traits), **patience)
 
 
@@ -108,15 +108,15 @@ def _provider(settings: Settings) -> tuple[str, ModelProvider]:
     name = settings.llm_provider.strip().lower()
     provider = PROVIDERS.get(name)
     if provider is None:
-        known = ", ".join(PROVIDERS)
+        names = ", ".join(PROVIDERS)
         raise UnusableSetting(
             setting="AGENTEX_LLM_PROVIDER",
-            error=f"this provider is not known; those known are {known}. For any other "
+            error=f"this provider is not known; those known are {names}. For any other "
             "OpenAI-compatible endpoint set AGENTEX_LLM_BASE_URL alone",
         )
     return name, provider
 
 
 def _usual_key(provider: ModelProvider) -> SecretStr | None:
-    found = read_variable(provider.key_variable) if provider.key_variable else None
-    return SecretStr(found) if found else None
+    key = read_variable(provider.key_variable) if provider.key_variable else None
+    return SecretStr(key) if key else None

@@ -23,8 +23,7 @@ from agents.llm.base import (
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_list, as_object, as_text
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -78,11 +77,11 @@ def _tool(tool: ToolSpec) -> JsonValue:
 
 
 def _generation(traits: Traits) -> dict[str, JsonValue]:
-    given: dict[str, JsonValue] = {
+    settings: dict[str, JsonValue] = {
         "maxOutputTokens": traits.max_tokens,
         "temperature": traits.temperature,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _contents(messages: Sequence[ModelMessage]) -> list[JsonValue]:
@@ -157,9 +156,9 @@ class GeminiReader(PayloadReader):
         if not usage:
             return
         thoughts = as_count(usage.get("thoughtsTokenCount"))
-        asked = as_count(usage.get("promptTokenCount"))
+        prompt_tokens = as_count(usage.get("promptTokenCount"))
         self.usage = TokenUsage(
-            prompt_tokens=asked + as_count(usage.get("toolUsePromptTokenCount")),
+            prompt_tokens=prompt_tokens + as_count(usage.get("toolUsePromptTokenCount")),
             completion_tokens=as_count(usage.get("candidatesTokenCount")) + thoughts,
             reasoning_tokens=thoughts,
             cached_prompt_tokens=as_count(usage.get("cachedContentTokenCount")),

@@ -22,13 +22,14 @@ from agents.llm.base import (
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
 from agents.llm.think_tags import ThinkTagParser
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
+
+_log = get_logger(__name__)
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -47,6 +48,10 @@ _BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
 # Of an error in the stream that has no code: its words decide.
 _STATUS = 400
+
+
+# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def request_body(
@@ -101,7 +106,7 @@ def _with_system(messages: Sequence[ModelMessage], traits: Traits) -> Sequence[M
 
 def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
-    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
+    fields: dict[str, JsonValue] = {"role": role, "content": _content_parts(message)}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -121,7 +126,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     return fields
 
 
-def _said(message: ModelMessage) -> JsonValue:
+def _content_parts(message: ModelMessage) -> JsonValue:
     """The content: parts where there are pictures, which several endpoints take only if so."""
     if not message.images:
         return message.content
@@ -217,10 +222,6 @@ def _content(content: JsonValue) -> str:
     return as_text(content)
 
 
-# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
-_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
-
-
 class ReasoningAccumulator:
     """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
 
@@ -237,21 +238,16 @@ class ReasoningAccumulator:
             return
         last = self._blocks[-1] if self._blocks else {}
         field = _TEXTS.get(as_text(piece.get("type")))
-        if field is None or any(last.get(one) != piece.get(one) for one in ("type", "index")):
+        if field is None or any(last.get(name) != piece.get(name) for name in ("type", "index")):
             self._blocks.append(dict(piece))
             return
-        told = {name: value for name, value in piece.items() if value is not None}
-        last |= {**told, field: as_text(last.get(field)) + as_text(piece.get(field))}
+        values = {name: value for name, value in piece.items() if value is not None}
+        last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
         """The blocks, in their order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
-
-
-__all__ = ["ModelEndpoint", "OpenAIModel"]
-
-_log = get_logger(__name__)
 
 
 class OpenAIModel(HttpChatModel):

@@ -9,6 +9,11 @@ from agents.llm.config import Traits
 WireProtocol = Literal["openai", "anthropic", "gemini"]
 
 
+# Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
+_LOCAL = Traits(think_tags=True, context_window=32_768)
+CUSTOM_NAME = "openai-compatible"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelProvider:
     """What is known of a provider before anyone set anything; every value can be overridden.
@@ -22,9 +27,6 @@ class ModelProvider:
     traits: Traits = field(default_factory=Traits)
     protocol: WireProtocol = "openai"
 
-
-# Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
-_LOCAL = Traits(think_tags=True, context_window=32_768)
 
 # Vision is preset where all current models of a provider see; elsewhere it is a matter of the model,
 # which the operator names.
@@ -69,6 +71,5 @@ PROVIDERS: Mapping[str, ModelProvider] = {
     "lmstudio": ModelProvider("http://127.0.0.1:1234/v1", traits=_LOCAL),
 }
 
-CUSTOM_NAME = "openai-compatible"
 CUSTOM = ModelProvider("", traits=Traits(think_tags=True))
 """Any other OpenAI-compatible endpoint, named by its address alone."""

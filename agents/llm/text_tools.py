@@ -58,15 +58,15 @@ async def with_text_tools(
     Raises:
         ModelFailed: As ``turn``, or the model wrote an unreadable call twice.
     """
-    asked = as_text_conversation(messages, tools)
+    conversation = as_text_conversation(messages, tools)
     if not tools and not any(message.tool_calls for message in messages):
-        async with aclosing(turn(asked)) as events:
+        async with aclosing(turn(conversation)) as events:
             async for event in events:
                 yield event
         return
     for _ in range(2):
         reader = TextCallParser()
-        async with aclosing(_read(turn(asked), reader)) as events:
+        async with aclosing(_read(turn(conversation), reader)) as events:
             async for event in events:
                 yield event
         if not reader.fault:
@@ -75,7 +75,7 @@ async def with_text_tools(
             yield ModelEnd(reader.finish_reason)
             return
         repair = ModelMessage("user", _REPAIR.format(fault=reader.fault))
-        asked = [*asked, ModelMessage("assistant", reader.said), repair]
+        conversation = [*conversation, ModelMessage("assistant", reader.said), repair]
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
@@ -229,8 +229,8 @@ class TextCallParser:
         if self.fault:
             return ""
         if not self._in_call:
-            held, self._held = self._held, ""
-            return self._shown(held)
+            rest, self._held = self._held, ""
+            return self._answer_text(rest)
         if finish_reason != "length":
             self.fault = "the closing tag </tool> is missing"
         elif self._name:
@@ -244,17 +244,17 @@ class TextCallParser:
         return "tool_calls" if self.calls and not self._is_cut else self._ended
 
     def _read_text(self) -> str:
-        before, found, rest = self._held.partition(OPEN)
-        if found:
+        before, opening, rest = self._held.partition(OPEN)
+        if opening:
             self._in_call, self._name, self._held = True, "", rest
-            return self._shown(before.rstrip())
-        kept = partial_mark_length(before, OPEN)
+            return self._answer_text(before.rstrip())
+        withheld = partial_mark_length(before, OPEN)
         # White space too: in front of a call it is no text.
-        certain = before[: len(before) - kept].rstrip()
+        certain = before[: len(before) - withheld].rstrip()
         self._held = before[len(certain) :]
-        return self._shown(certain)
+        return self._answer_text(certain)
 
-    def _shown(self, text: str) -> str:
+    def _answer_text(self, text: str) -> str:
         if self.calls:
             return ""
         # White space in front of a call is no answer.
@@ -280,11 +280,11 @@ class TextCallParser:
         head, closed, rest = self._held.partition(">")
         if not closed and len(head) <= _LONGEST_HEAD:
             return False
-        named = _HEAD.fullmatch(head) if closed else None
-        if named is None:
+        match = _HEAD.fullmatch(head) if closed else None
+        if match is None:
             self.fault = "the opening tag has no readable name"
             return False
-        self._name, self._held, self._arguments = named[1], rest, _Arguments()
+        self._name, self._held, self._arguments = match[1], rest, _Arguments()
         return True
 
     def _add(self, arguments: str) -> None:

@@ -34,10 +34,10 @@ class ThinkTagParser:
 
     def close(self) -> list[ModelText | ModelThought]:
         """What was held back, now that no more comes."""
-        held, self._held = self._held, ""
-        if not held:
+        rest, self._held = self._held, ""
+        if not rest:
             return []
-        return [ModelThought(held) if self._state == "thinking" else ModelText(held)]
+        return [ModelThought(rest) if self._state == "thinking" else ModelText(rest)]
 
     def _start(self) -> None:
         begun = self._held.lstrip()
@@ -52,8 +52,11 @@ class ThinkTagParser:
         if closed:
             self._held, self._state = rest, "after"
         else:
-            kept = partial_mark_length(thought, _CLOSE)
-            thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
+            withheld = partial_mark_length(thought, _CLOSE)
+            thought, self._held = (
+                thought[: len(thought) - withheld],
+                thought[len(thought) - withheld :],
+            )
         return [ModelThought(thought)] if thought else []
 
 

@@ -32,8 +32,8 @@ class _Nesting:
 
     def feed(self, text: str) -> None:
         """Take in what comes next."""
-        for found in _MARKS.finditer(text):
-            mark, place = found.group(), self._length + found.start()
+        for match in _MARKS.finditer(text):
+            mark, place = match.group(), self._length + match.start()
             if place == self._escaped:
                 continue
             if self._in_string:

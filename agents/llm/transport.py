@@ -5,9 +5,10 @@ import json
 import math
 import random
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -36,10 +37,12 @@ from agents.llm.errors import (
     refuses_stream_options,
     refuses_tools,
 )
-from agents.llm.payloads import PayloadReader
 from core.errors.requests import UrlNotAllowed
 from core.errors.server import ModelFailed
+from core.json_access import as_object, parse
 from core.sse import EventTooLarge, SseDecoder
+
+_VAGUE = (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -57,6 +60,97 @@ _ERROR_BODY_BYTES = 16_384
 _WHOLE_BODY_BYTES = 16 * 2**20
 _BYTES_PER_TOKEN = 4
 _JITTER = random.SystemRandom()
+
+
+class PayloadReader(ABC):
+    """Reads the stream of one turn; a protocol adds what one JSON object means.
+
+    Attributes:
+        finish_reason: Set once the endpoint said how the turn ended.
+        usage: As the endpoint counted it, if it did.
+        has_calls: Whether there was a tool call.
+        failure: Why reading stopped before the end.
+    """
+
+    def __init__(self) -> None:
+        self.finish_reason: FinishReason | None = None
+        self.is_done = False
+        self.usage: TokenUsage | None = None
+        self.has_calls = False
+        self.failure: ModelFailed | None = None
+
+    def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
+        """The events of some ``data`` payloads, up to the end or a bad one (``failure``)."""
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            try:
+                events += self._read(payload)
+            except ModelFailed as failure:
+                self.failure = failure
+            if self.is_done or self.failure is not None:
+                break
+        return merge_deltas(events)
+
+    def close(self) -> list[ModelEvent]:
+        """What was held back until it was certain that no more comes."""
+        return []
+
+    def _read(self, payload: str) -> Iterable[ModelEvent]:
+        try:
+            chunk = as_object(parse(payload))
+        except ValueError as error:
+            raise model_failed(ModelFault.NOT_JSON) from error
+        return self._read_object(chunk)
+
+    @abstractmethod
+    def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
+        """The events of one object."""
+
+
+def stream_error(status: int, text: str) -> ModelFailed:
+    """The failure that an error object in the stream stands for."""
+    fault = classify_error(status, text)
+    return model_failed(ModelFault.ERROR_IN_STREAM if fault in _VAGUE else fault, status)
+
+
+def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
+    """Join neighbours of one kind, so that one network read gives few events."""
+    joined: list[ModelEvent] = []
+    # What is to be added to the last of them.
+    more: list[str] = []
+    for event in events:
+        piece = _continues(joined[-1], event) if joined else None
+        if piece is None:
+            _extend(joined, more)
+            joined.append(event)
+        else:
+            more.append(piece)
+    _extend(joined, more)
+    return joined
+
+
+def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
+    """The text by which an event goes on with the one before it, if it does."""
+    match last, event:
+        case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
+            return delta
+        case ModelToolCall(), ModelToolCall(opens=False) if last.call_id == event.call_id:
+            return event.arguments_delta
+        case _:
+            return None
+
+
+def _extend(joined: list[ModelEvent], more: list[str]) -> None:
+    if not more:
+        return
+    match joined[-1]:
+        case ModelText(delta) | ModelThought(delta):
+            joined[-1] = replace(joined[-1], delta="".join((delta, *more)))
+        case ModelToolCall(arguments_delta=delta):
+            joined[-1] = replace(joined[-1], arguments_delta="".join((delta, *more)))
+        case _:
+            pass
+    more.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +190,9 @@ async def stream_turn(
         raise failure
     if reader.usage is None:
         # The request's size stands for its tokens where an endpoint counts none.
-        yield TokenUsage(_asked(request, call), _tokens(written), is_estimated=True)
+        yield TokenUsage(
+            _estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True
+        )
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
@@ -148,7 +244,7 @@ def _size(event: ModelEvent) -> int:
             return 0
 
 
-def _asked(request: httpx.Request, call: ModelRequest) -> int:
+def _estimate_prompt_tokens(request: httpx.Request, call: ModelRequest) -> int:
     """Tokens of a request: those of its text, and what a picture of our size costs about."""
     drawn = sum(len(image.base64) for image in call.images)
     return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)

@@ -69,14 +69,14 @@ class ModelClientCache:
         Raises:
             SecretKeyMismatchError: as said.
         """
-        revision, kept = self._kept.pop(row.id, (0, None))
-        if kept is None or revision != row.revision:
-            kept = create_model(self._endpoint(row), self._client)
+        revision, client = self._kept.pop(row.id, (0, None))
+        if client is None or revision != row.revision:
+            client = create_model(self._endpoint(row), self._client)
         # At the end: the one that was asked for longest ago goes first.
-        self._kept[row.id] = row.revision, kept
+        self._kept[row.id] = row.revision, client
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        return kept
+        return client
 
 
 @dataclass

@@ -77,12 +77,14 @@ class ModelSelector:
         self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
         self.built_in = (self._own,) if is_offline else (self._own, offline)
 
-    def find_built_in(self, asked: str) -> SelectedModel | None:
+    def find_built_in(self, name: str) -> SelectedModel | None:
         """The installation's own model of an id or a name at its endpoint, if there is one."""
-        return next((one for one in self.built_in if asked in (one.id, one.model.name)), None)
+        return next(
+            (model for model in self.built_in if name in (model.id, model.model.name)), None
+        )
 
     async def select(
-        self, session: AsyncSession, principal: Principal, asked: str | None
+        self, session: AsyncSession, principal: Principal, name: str | None
     ) -> SelectedModel:
         """The model that somebody names, else their default.
 
@@ -93,13 +95,13 @@ class ModelSelector:
             ModelNotFound: there is none, it is switched off, or it is not for the caller: the
                 three look the same.
         """
-        if not asked or asked == DEFAULT_MODEL_ID:
+        if not name or name == DEFAULT_MODEL_ID:
             return await self._default(session, principal)
-        if (own := self.find_built_in(asked)) is not None:
+        if (own := self.find_built_in(name)) is not None:
             if not may_use_built_in(principal, own.id):
                 raise ModelNotFound
             return own
-        return self._opened(await find_usable(session, principal, asked))
+        return self._opened(await find_usable(session, principal, name))
 
     async def reopen(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
         """The model of a run that began before, if its owner may still use it.
@@ -129,13 +131,13 @@ class ModelSelector:
             .where(col(RegisteredModel.enabled).is_(True))
             .order_by(RegisteredModel.name)
         )
-        rows = (await session.exec(query)).all()
-        found = [row for row in rows if await may_use(session, principal, row)]
-        own = [one for one in self.built_in if may_use_built_in(principal, one.id)]
-        default = next((row.id for row in found if row.is_default), own[0].id)
-        if own[0] is not self._own and found and default == own[0].id:
-            default = found[0].id
-        return UsableModels(own, found, default)
+        enabled = (await session.exec(query)).all()
+        rows = [row for row in enabled if await may_use(session, principal, row)]
+        own = [model for model in self.built_in if may_use_built_in(principal, model.id)]
+        default = next((row.id for row in rows if row.is_default), own[0].id)
+        if own[0] is not self._own and rows and default == own[0].id:
+            default = rows[0].id
+        return UsableModels(own, rows, default)
 
     async def _default(self, session: AsyncSession, principal: Principal) -> SelectedModel:
         if not may_use_built_in(principal, self._own.id):

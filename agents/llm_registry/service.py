@@ -109,9 +109,9 @@ class ModelRegistry:
                     "api_key", "The address is another one: give the key for it, or null for none"
                 )
             await self._write(work, row, draft, api_key)
-            given = {*changes, *(() if api_key is None else ("api_key",))}
+            changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
-            names: list[JsonValue] = [*sorted(given)]
+            names: list[JsonValue] = [*sorted(changed_fields)]
             _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
         return row
 
@@ -216,17 +216,17 @@ async def _check_access(session: AsyncSession, draft: ModelDraft, row: Registere
     # Those that stood there before may be gone by now.
     roles = set(draft.role_access or ()) - set(row.role_access or ())
     users = set(draft.user_access or ()) - set(row.user_access or ())
-    found = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
-    if roles - found:
+    existing = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
+    if roles - existing:
         raise InvalidRequest("role_access", "There is no such role")
-    found = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
-    if users - found:
+    existing = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
+    if users - existing:
         raise InvalidRequest("user_access", "There is no such user")
 
 
 async def _require_free_name(session: AsyncSession, name: str, own_id: str) -> None:
-    taken = select(RegisteredModel.id).where(
+    same_name = select(RegisteredModel.id).where(
         RegisteredModel.name == name, RegisteredModel.id != own_id
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(same_name)).first() is not None:
         raise ModelNameTaken(field="name")

@@ -149,18 +149,20 @@ async def record(session: AsyncSession, spender: UsageSource, spent: SpentTokens
 def _cost(row: RegisteredModel | None, spent: SpentTokens) -> float | None:
     if row is None or (row.input_price is None and row.output_price is None):
         return None
-    asked = spent.prompt_tokens * (row.input_price or 0.0)
-    return (asked + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
+    input_cost = spent.prompt_tokens * (row.input_price or 0.0)
+    return (input_cost + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
 
 
-async def list_usage(session: AsyncSession, wanted: UsageFilter, page: PageRequest) -> UsageListing:
+async def list_usage(
+    session: AsyncSession, usage_filter: UsageFilter, page: PageRequest
+) -> UsageListing:
     """One page of usage with the sums over all of it."""
     conditions: list[ColumnElement[bool]] = [
-        col(ModelUsage.day) >= wanted.since,
-        col(ModelUsage.day) <= wanted.until,
+        col(ModelUsage.day) >= usage_filter.since,
+        col(ModelUsage.day) <= usage_filter.until,
     ]
-    if wanted.user_id is not None:
-        conditions.append(col(ModelUsage.user_id) == wanted.user_id)
+    if usage_filter.user_id is not None:
+        conditions.append(col(ModelUsage.user_id) == usage_filter.user_id)
     query = paginate(
         select(ModelUsage).where(*conditions),
         page,

@@ -50,21 +50,24 @@ def default_policy(tool: McpTool) -> ToolPolicy:
 
 
 def tools_by_name(
-    present: Iterable[ConnectionWithTools],
+    connections_with_tools: Iterable[ConnectionWithTools],
 ) -> dict[str, tuple[ConnectionWithTools, McpTool]]:
     """All tools of connections by the name under which models call them."""
-    found: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
-    for one in present:
-        for tool in one.tools:
-            found.setdefault(callable_name(one.row.name, tool.name), (one, tool))
-    return found
+    tools: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
+    for connection in connections_with_tools:
+        for tool in connection.tools:
+            tools.setdefault(callable_name(connection.row.name, tool.name), (connection, tool))
+    return tools
 
 
 def add_tool_policies(
-    server: ServerPolicies, present: Iterable[ConnectionWithTools]
+    server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]
 ) -> ServerPolicies:
     """The server's policies with those of the tools of a person's connections."""
-    defaults = {name: default_policy(tool) for name, (_, tool) in tools_by_name(present).items()}
+    defaults = {
+        name: default_policy(tool)
+        for name, (_, tool) in tools_by_name(connections_with_tools).items()
+    }
     family = server.bounds.get(FAMILY)
     bounds = {} if family is None else dict.fromkeys(defaults, family)
     return replace(
@@ -94,10 +97,10 @@ def is_policy_name(name: str) -> bool:
 
 
 def tools_for_run(
-    service: McpService, database: Database, present: Sequence[ConnectionWithTools]
+    service: McpService, database: Database, connections_with_tools: Sequence[ConnectionWithTools]
 ) -> tuple[RemoteTool, ...]:
     """The tools of enabled connections, as many as models take, those of older ones first."""
-    enabled = [one for one in present if one.row.enabled]
+    enabled = [connection for connection in connections_with_tools if connection.row.enabled]
     reach = _Reach(service, database)
     return tuple(
         RemoteTool(
@@ -107,9 +110,9 @@ def tools_for_run(
             default_policy(tool),
             tool.is_idempotent,
             service.call_seconds,
-            reach.to(one, tool),
+            reach.to(connection, tool),
         )
-        for name, (one, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
+        for name, (connection, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
     )
 
 
@@ -119,9 +122,9 @@ class _Reach:
     database: Database
 
     def to(
-        self, one: ConnectionWithTools, tool: McpTool
+        self, connection: ConnectionWithTools, tool: McpTool
     ) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
-        owner_id, connection_id = one.row.owner_id, one.row.id
+        owner_id, connection_id = connection.row.owner_id, connection.row.id
 
         async def invoke(arguments: dict[str, JsonValue]) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.

@@ -1,22 +1,22 @@
 """People's MCP connections in the database; the owner is part of every query."""
 
+import json
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import JsonValue
+from sqlalchemy import Text, cast, func
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func
 from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp import tool_cache
 from agents.mcp import tools as mcp_tools
+from agents.mcp.config import McpLimits
 from agents.mcp.errors import McpFault
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
-from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.permissions import Permission
@@ -28,8 +28,92 @@ from core.errors.auth import McpConnectionNotFound, PermissionDenied
 from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
 from kb_service.documents.quota import take_turn
 
+_PARSED_CHARACTERS = 2**24
+# As text, so that nothing is made of it before it is known to be needed.
+_STORED = cast(col(McpToolList.tools), Text)
+_Key = tuple[str, datetime]
+
 SORT_FIELDS = ("created_at", "updated_at", "name")
 MOST_CONNECTIONS = 100
+
+
+class ToolListCache:
+    """Lists as they were parsed, those used longest ago forgotten first.
+
+    A list never changes under its key: another one is of another moment.
+
+    Args:
+        characters: of the JSON of all lists that are held.
+    """
+
+    def __init__(self, characters: int = _PARSED_CHARACTERS) -> None:
+        self._lists: OrderedDict[_Key, tuple[tuple[McpTool, ...], int]] = OrderedDict()
+        self._room = characters
+
+    def get(self, key: _Key) -> tuple[McpTool, ...] | None:
+        """The tools of a list; None where it is not held."""
+        entry = self._lists.get(key)
+        if entry is None:
+            return None
+        self._lists.move_to_end(key)
+        return entry[0]
+
+    def parse(self, key: _Key, stored: str) -> tuple[McpTool, ...]:
+        """The tools of a stored list, which is held from now on."""
+        tools = mcp_tools.from_text(stored)
+        if key not in self._lists:
+            self._lists[key] = tools, len(stored)
+            self._room -= len(stored)
+        while self._room < 0 and len(self._lists) > 1:
+            _, (_, freed) = self._lists.popitem(last=False)
+            self._room += freed
+        return tools
+
+
+async def read_lists(
+    session: AsyncSession, parsed: ToolListCache, listed_at: Mapping[str, datetime]
+) -> dict[str, tuple[McpTool, ...]]:
+    """The tools of lists, by the ids of their connections.
+
+    Args:
+        parsed: those that this process has parsed already; it gets the others.
+        listed_at: when their servers gave them, by the same ids.
+    """
+    tools_by_id = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
+    missing = [key for key, tools in tools_by_id.items() if tools is None]
+    if missing:
+        query = select(McpToolList.connection_id, McpToolList.listed_at, _STORED)
+        query = query.where(col(McpToolList.connection_id).in_(missing))
+        for key, moment, stored in (await session.exec(query)).all():
+            tools_by_id[key] = parsed.parse((key, moment), stored)
+    return {key: tools or () for key, tools in tools_by_id.items()}
+
+
+async def fit_quota(
+    session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
+) -> tuple[McpTool, ...]:
+    """Those of a server's tools that its owner has room for beside the other servers'.
+
+    Args:
+        session: a writing one that has the owner's turn.
+        tools: its server's, the first of which are kept.
+    """
+    query = (
+        select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
+        .select_from(McpToolList)
+        .join(McpConnection, col(McpConnection.id) == col(McpToolList.connection_id))
+        .where(McpConnection.owner_id == row.owner_id, McpConnection.id != row.id)
+    )
+    count, characters = (await session.exec(query)).one()
+    tools = tools[: max(0, limits.owner_tools - (count or 0))]
+    room = limits.owner_characters - (characters or 0)
+    fitting: list[McpTool] = []
+    for tool in tools:
+        room -= len(json.dumps(mcp_tools.to_json([tool])))
+        if room < 0:
+            break
+        fitting.append(tool)
+    return tuple(fitting)
 
 
 @dataclass(frozen=True)
@@ -139,10 +223,10 @@ async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpCo
         McpConnectionNotFound: the owner has none of this id.
     """
     mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
-    found = (await session.exec(select(McpConnection).where(*mine))).first()
-    if found is None:
+    row = (await session.exec(select(McpConnection).where(*mine))).first()
+    if row is None:
         raise McpConnectionNotFound
-    return found
+    return row
 
 
 async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> ConnectionListing:
@@ -182,13 +266,18 @@ async def list_rows(
 
 
 async def load_tools(
-    session: AsyncSession, parsed: ToolListCache, present: Sequence[ConnectionRow]
+    session: AsyncSession, parsed: ToolListCache, rows: Sequence[ConnectionRow]
 ) -> list[ConnectionWithTools]:
     """Connections with their tools, as they were listed last."""
-    moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
-    tools = await tool_cache.read_lists(session, parsed, moments)
+    moments = {
+        connection.row.id: connection.listed_at
+        for connection in rows
+        if connection.listed_at is not None
+    }
+    tools = await read_lists(session, parsed, moments)
     return [
-        ConnectionWithTools(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present
+        ConnectionWithTools(connection.row, connection.listed_at, tools.get(connection.row.id, ()))
+        for connection in rows
     ]
 
 
@@ -240,13 +329,13 @@ async def record_tools(
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
-    kept = await tool_cache.fit_quota(work.session, row, tools, limits)
-    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
+    fitting = await fit_quota(work.session, row, tools, limits)
+    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
     if await _note(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-        stored.tools, stored.listed_at = mcp_tools.to_json(kept), utc_now()
+        stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
         work.session.add(stored)
-    return kept
+    return fitting
 
 
 async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:

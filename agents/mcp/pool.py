@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agents.mcp.config import McpLimits, McpTarget
 from agents.mcp.errors import McpFault, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget
 from agents.mcp.tools import McpTool
 from core.errors.base import AgentexError
 from core.outbound.guard import OutboundGuard

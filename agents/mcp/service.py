@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.connections import ConnectionRow
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionRow, ToolListCache
 from agents.mcp.errors import McpFault, McpRefusal
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
@@ -30,7 +28,15 @@ from core.security.vault import Vault
 if TYPE_CHECKING:
     import mcp_types
 
+log = get_logger(__name__)
+
 _ERROR = "The tool reported an error: "
+
+_FIELDS = {"content", "structured_content", "is_error"}
+PURPOSE = "MCP tokens"
+_MILLISECONDS = 1000
+FIRST_LOOK_SECONDS = 2
+"""How long a run waits for a server that was never seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +66,6 @@ def read_result(result: "mcp_types.CallToolResult") -> McpResult:
     )
 
 
-_FIELDS = {"content", "structured_content", "is_error"}
-
-
 def _text_of(block: "mcp_types.ContentBlock") -> str:
     if block.type == "text":
         return block.text
@@ -73,14 +76,6 @@ def _text_of(block: "mcp_types.ContentBlock") -> str:
     if block.type == "resource_link":
         return f"({block.name}: {block.uri})"
     return f"({block.type} of type {block.mime_type}, not shown)"
-
-
-log = get_logger(__name__)
-
-PURPOSE = "MCP tokens"
-_MILLISECONDS = 1000
-FIRST_LOOK_SECONDS = 2
-"""How long a run waits for a server that was never seen."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,9 @@ class McpService:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def refresh_stale(self, present: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
+    def refresh_stale(
+        self, connection_rows: Sequence[ConnectionRow]
+    ) -> set[asyncio.Task[ProbeResult]]:
         """Before a run: begin to look at servers that nobody has looked at for a while.
 
         A server that is down holds nothing up: it was seen to be, and its last list is used.
@@ -170,11 +167,19 @@ class McpService:
         Returns:
             The looks at servers that were never seen, which are worth waiting for.
         """
-        enabled = [one for one in present if one.row.enabled]
+        enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
-        stale = [one for one in enabled if one.listed_at is None or one.listed_at < before]
-        looks = {one.row.id: self.refresh_soon(one.row) for one in stale}
-        return {looks[one.row.id] for one in stale if one.row.status == McpStatus.UNKNOWN.value}
+        stale = [
+            connection
+            for connection in enabled
+            if connection.listed_at is None or connection.listed_at < before
+        ]
+        looks = {connection.row.id: self.refresh_soon(connection.row) for connection in stale}
+        return {
+            looks[connection.row.id]
+            for connection in stale
+            if connection.row.status == McpStatus.UNKNOWN.value
+        }
 
     async def call(
         self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]
@@ -227,8 +232,8 @@ class McpService:
         """The contact with those of the tools that were kept."""
         if contact.failure is None:
             async with unit_of_work(self._database) as work:
-                kept = await connections.record_tools(work, row, contact.tools, self._limits)
-            return ProbeResult(kept)
+                tools = await connections.record_tools(work, row, contact.tools, self._limits)
+            return ProbeResult(tools)
         fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
         if fault not in (McpFault.PAUSED, McpFault.CLOSED):
             async with unit_of_work(self._database) as work:

@@ -7,17 +7,16 @@ from functools import partial
 from typing import TypeVar
 
 import mcp_types
+from mcp.client._transport import Transport
 from mcp.client.client import Client
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, ValidationError
 
+from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
-from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
@@ -76,7 +75,7 @@ class McpSession:
         Raises:
             McpUnavailable, McpResultTooLarge: it did not give a usable list.
         """
-        found: list[mcp_types.Tool] = []
+        tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._limits.list_seconds):
@@ -84,15 +83,15 @@ class McpSession:
                     params = mcp_types.PaginatedRequestParams(cursor=cursor)
                     # The library's own: it learns which arguments go into headers.
                     page = await self._ask(partial(ClientSession.list_tools, params=params))
-                    found += page.tools
+                    tools += page.tools
                     cursor = page.next_cursor
-                    if not cursor or len(found) >= self._limits.tools:
+                    if not cursor or len(tools) >= self._limits.tools:
                         break
         except TimeoutError as error:
             raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
             raise mcp_error(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(usable_tools, found, self._limits)
+        return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
         """Call a tool, once.
@@ -193,7 +192,7 @@ class McpSession:
                     self._opened.set_result(None)
                 await self._leave.wait()
 
-    def _streams(self) -> Opened:
+    def _streams(self) -> Transport:
         if self.target.type is McpType.WEBSOCKET:
             return websocket_streams(self.target, self._guard, self._limits, self._note)
         return http_streams(self.target, self._guard, self._limits)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agents.mcp.limits import McpLimits
+from agents.mcp.config import McpLimits
 from core.json_access import as_list, as_object, as_text
 
 if TYPE_CHECKING:
@@ -41,28 +41,28 @@ class McpTool:
     is_idempotent: bool = False
 
 
-_FIELDS = tuple(one.name for one in fields(McpTool))
+_FIELDS = tuple(field.name for field in fields(McpTool))
 
 
 def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
     """Those of a server's tools that are kept, without what is beyond the limits."""
-    found: dict[str, McpTool] = {}
+    usable: dict[str, McpTool] = {}
     for tool in tools:
-        is_known = tool.name in found or not 0 < len(tool.name) <= _LONGEST_TOOL
+        is_known = tool.name in usable or not 0 < len(tool.name) <= _LONGEST_TOOL
         if is_known or len(json.dumps(tool.input_schema)) > limits.schema_characters:
             continue
-        if len(found) == limits.tools:
+        if len(usable) == limits.tools:
             break
-        said = tool.annotations
-        reads = said is not None and bool(said.read_only_hint)
-        found[tool.name] = McpTool(
+        hints = tool.annotations
+        reads = hints is not None and bool(hints.read_only_hint)
+        usable[tool.name] = McpTool(
             tool.name,
             (tool.description or tool.title or "")[: limits.description_characters],
             tool.input_schema,
             is_read_only=reads,
-            is_idempotent=reads or (said is not None and bool(said.idempotent_hint)),
+            is_idempotent=reads or (hints is not None and bool(hints.idempotent_hint)),
         )
-    return list(found.values())
+    return list(usable.values())
 
 
 def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:

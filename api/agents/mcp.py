@@ -9,11 +9,11 @@ from pydantic import Field, JsonValue
 
 from agents.mcp import connections
 from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.config import McpType
 from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
 from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
-from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
 from agents.tools.json_schema import schema_fault
 from api.container import AgentServices

@@ -31,11 +31,11 @@ _MOST_OPTIONS = 10_000
 
 
 def _registrable(options: LlmOptions) -> LlmOptions:
-    given = options.given()
+    fields = options.given()
     for name in ("max_tokens", "temperature"):
-        if name in given:
+        if name in fields:
             raise ValueError(f"{name} is a field of the model's own")
-    text = json.dumps(given, ensure_ascii=False)
+    text = json.dumps(fields, ensure_ascii=False)
     if len(text) > _MOST_OPTIONS:
         raise ValueError(f"at most {_MOST_OPTIONS} characters of JSON")
     # NUL is written as an escape here.
@@ -135,8 +135,8 @@ async def list_registered_models(session: Reading) -> Envelope[ModelConfigList]:
 @router.post("/models", dependencies=[Manage], responses=error_responses(*_REFUSALS))
 async def register_model(body: ModelBody, agents: Agents) -> Envelope[ModelConfigAnswer]:
     """Register a model; runs may name it at once."""
-    given = _given(body, set(ModelBody.model_fields))
-    draft = ModelDraft(**given)  # pyright: ignore[reportArgumentType] # checked by the body
+    fields = _draft_fields(body, set(ModelBody.model_fields))
+    draft = ModelDraft(**fields)  # pyright: ignore[reportArgumentType] # checked by the body
     key = body.api_key or ""
     return Envelope(data=config_answer(await agents.model_registry.create(draft, key)))
 
@@ -164,10 +164,10 @@ async def change_model(
     One that is switched off is the default no more. A key stays where it was given for: another
     address needs it again.
     """
-    named = set(body.model_fields_set)
-    given = _given(body, named - {n for n in _ALWAYS if getattr(body, n) is None})
-    key = (body.api_key or "") if "api_key" in named else None
-    row = await agents.model_registry.update(model_id, given, key)
+    set_fields = set(body.model_fields_set)
+    fields = _draft_fields(body, set_fields - {n for n in _ALWAYS if getattr(body, n) is None})
+    key = (body.api_key or "") if "api_key" in set_fields else None
+    row = await agents.model_registry.update(model_id, fields, key)
     return Envelope(data=config_answer(row))
 
 
@@ -202,11 +202,11 @@ async def list_model_providers() -> Envelope[ProviderList]:
     return Envelope(data=ProviderList(items=items))
 
 
-def _given(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[str, object]:
+def _draft_fields(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[str, object]:
     """The fields of a draft that a body names."""
-    given: dict[str, object] = {n: getattr(body, n) for n in names - {"api_key"}}
-    if "base_url" in given:
-        given["base_url"] = (body.base_url or "").strip()
-    if "options" in given:
-        given["options"] = body.options.given() if body.options else {}
-    return given
+    fields: dict[str, object] = {n: getattr(body, n) for n in names - {"api_key"}}
+    if "base_url" in fields:
+        fields["base_url"] = (body.base_url or "").strip()
+    if "options" in fields:
+        fields["options"] = body.options.given() if body.options else {}
+    return fields

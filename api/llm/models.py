@@ -115,7 +115,7 @@ async def list_models(
     if kind == "embedding":
         default = knowledge.spaces.default.model
         served = [space.model for space in knowledge.spaces.values()]
-        items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
+        items = [ModelAnswer.of_embedding(model, is_default=model == default) for model in served]
         return Envelope(data=ModelList(items=items))
     usable = await agents.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
@@ -148,14 +148,16 @@ async def _usage_wanted(
 async def read_model_usage(
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
-    wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
+    usage_filter: Annotated[UsageFilter, Depends(_usage_wanted)],
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
-    listing = await list_usage(session, wanted, page)
-    shown = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    listing = await list_usage(session, usage_filter, page)
+    listed = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
-        data=UsageList(**shown.model_dump(), since=wanted.since, until=wanted.until, totals=totals)
+        data=UsageList(
+            **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
+        )
     )
 
 

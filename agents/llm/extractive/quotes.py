@@ -2,14 +2,34 @@
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agents.llm.extractive.sentences import QuotableUnit, quotable_units
-from agents.llm.extractive.terms import Term, content_terms, nameable, uncovered
 from kb_service.text.tokenizer import tokenize
+
+_CHINESE_QUESTION_WORDS = """
+    什么 什麼 什么样 为什么 為什麼 为何 怎么 怎麼 怎么样 怎样 怎麼樣 如何 哪些 哪个 哪個 哪里 哪裡 哪儿 哪一
+    哪种 哪年 哪位 多少 多久 多大 多长 几个 几种 几次 谁 誰 何时 何處 何处 是什么 什么时候 是否 是不是 有没有
+    有沒有 能不能 可不可以 能否 可否 会不会 需不需要 吗 嗎 呢 请问 請問 请 請 告诉我 告訴我 介绍一下 介紹一下
+    解释一下 解釋一下 说明一下 说说 讲讲 我想知道 想知道 我想 帮我 麻烦 一下 应该 應該 可以 怎么办 怎麼辦 该怎么 该如何 让一个 一个 一個 区别 区別 再详细一点 详细一点
+    具体一点 继续说 继续 还有呢 还有吗 更多 你好 您好 谢谢 謝謝 再见"""
+_CHINESE_PARTICLES = "的地得是了在和與与及或把被之而哪"
+_CHINESE_CUT = re.compile(
+    # Longest first: a phrase must go before the word inside it.
+    "|".join(sorted(_CHINESE_QUESTION_WORDS.split(), key=len, reverse=True))
+    + f"|[{_CHINESE_PARTICLES}]"
+)
+_ENGLISH_QUESTION_WORDS = """
+    about also any anyone anything between can could describe difference every explain find get give
+    going help hello hey hi just kind know later list let like many may me mean might more most much
+    must my need now one our please s say see shall should show so some someone something sort t tell
+    than thank thanks type us use want way whose would yes your m re ve ll d"""
+_ENGLISH_QUESTION_TOKENS = frozenset(tokenize(_ENGLISH_QUESTION_WORDS))
+_WORD = re.compile(r"[^\W_]+")
 
 MOST_QUOTES = 3
 _HEADING_SHARE = 0.7
@@ -29,6 +49,96 @@ _ANAPHORS = (
     "her ", "however", "therefore", "thus ", "but ", "then ", "它", "他", "她", "这", "這", "该",
     "該", "此", "其", "因此", "但", "不过", "然而", "所以",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing to find.
+
+    Attributes:
+        key: The lexical token it is in a tokenised text.
+        surface: How the question writes it.
+        position: Its place among the terms.
+        run: Terms of one unbroken Chinese run share the number; -1 for a word.
+    """
+
+    key: str
+    surface: str
+    position: int
+    run: int = -1
+
+
+def content_terms(question: str) -> tuple[Term, ...]:
+    """The terms of the question without question words, particles and repeats, in order."""
+    terms: dict[str, Term] = {}
+    text = _CHINESE_CUT.sub(" ", unicodedata.normalize("NFKC", question))
+    for number, piece in enumerate(_pieces(text)):
+        is_chinese = _CJK.match(piece) is not None
+        for token in tokenize(piece):
+            if token in _ENGLISH_QUESTION_TOKENS or token in terms:
+                continue
+            surface = token if is_chinese else piece
+            terms[token] = Term(token, surface, len(terms), number if is_chinese else -1)
+    # A character left over between particles says nothing beside real words.
+    whole = tuple(term for term in terms.values() if term.run < 0 or len(term.key) > 1)
+    return whole or tuple(terms.values())
+
+
+def _pieces(text: str) -> list[str]:
+    """Words and unbroken Chinese runs."""
+    pieces: list[str] = []
+    for word in _WORD.findall(text):
+        start = 0
+        for index in range(1, len(word) + 1):
+            if index == len(word) or _is_cjk(word[index]) != _is_cjk(word[start]):
+                pieces.append(word[start:index])
+                start = index
+    return pieces
+
+
+def _is_cjk(character: str) -> bool:
+    return _CJK.match(character) is not None
+
+
+def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
+    """The terms not among the found tokens.
+
+    A Chinese bigram that only spans the border of two found words is not missing: each of its
+    characters belongs to a bigram that was found.
+    """
+    covered: dict[int, set[str]] = {}
+    for term in terms:
+        if term.run >= 0 and term.key in present:
+            covered.setdefault(term.run, set()).update(term.key)
+    return tuple(
+        term
+        for term in terms
+        if term.key not in present and not set(term.key) <= covered.get(term.run, set())
+    )
+
+
+def nameable(terms: tuple[Term, ...], missing: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The missing terms that mean something by themselves: words, and Chinese runs as a whole.
+
+    What is left of a run that was found in part is seldom a word.
+    """
+    absent = {term.key for term in missing}
+    found_in_part = {term.run for term in terms if term.run >= 0 and term.key not in absent}
+    return tuple(term for term in missing if term.run not in found_in_part)
+
+
+def surface_text(terms: tuple[Term, ...]) -> str:
+    """The terms as the question writes them; overlapping Chinese bigrams are joined again."""
+    words: list[str] = []
+    previous: Term | None = None
+    for term in terms:
+        joins = previous is not None and previous.run == term.run >= 0
+        if joins and words[-1].endswith(term.surface[0]):
+            words[-1] += term.surface[1:]
+        else:
+            words.append(term.surface)
+        previous = term
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +222,8 @@ def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
     scored = [_scored(candidate, terms, weights) for candidate in candidates]
     chosen = _choose(scored, terms, weights)
     if not chosen:
-        return Quotation((), 0.0, nameable(terms, uncovered(terms, _found(scored))))
-    missing = uncovered(terms, _found(chosen))
+        return Quotation((), 0.0, nameable(terms, uncovered(terms, _tokens_of(scored))))
+    missing = uncovered(terms, _tokens_of(chosen))
     coverage = _coverage(terms, missing, weights)
     quotes = tuple(Quote(c.source.number, c.unit.text) for c in _in_reading_order(chosen, scored))
     return Quotation(quotes, coverage, nameable(terms, missing))
@@ -138,10 +248,10 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
     keys = [term.key for term in terms]
     total = weights.sum(keys) + 1e-9
     own = weights.sum(key for key in keys if key in candidate.tokens)
-    named = weights.sum(
+    in_heading = weights.sum(
         key for key in keys if key in candidate.heading and key not in candidate.tokens
     )
-    share = (own + _HEADING_SHARE * named) / total
+    share = (own + _HEADING_SHARE * in_heading) / total
     if own == 0 and not candidate.unit.opens:
         share = 0.0
     bonus = _PHRASE_SHARE * _phrase(candidate, keys)
@@ -159,8 +269,8 @@ def _length(text: str) -> float:
 def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
     tokens = tokenize(candidate.unit.text)
     pairs = set(pairwise(tokens))
-    wanted = list(pairwise(keys))
-    return sum(pair in pairs for pair in wanted) / max(1, len(wanted))
+    question_pairs = list(pairwise(keys))
+    return sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
 
 
 def _choose(
@@ -177,7 +287,7 @@ def _choose(
     lead = [c for c in ordered if c.rank == 0 and c.match >= _LEAST_LEAD]
     chosen = [ordered[0], *lead[:1]] if ordered[0].rank else ordered[:1]
     while len(chosen) < MOST_QUOTES:
-        covered = keys & _found(chosen)
+        covered = keys & _tokens_of(chosen)
         gains = [
             (weights.sum((keys & c.tokens) - covered) / total, c)
             for c in ordered
@@ -202,7 +312,7 @@ def _repeats(candidate: _Candidate, chosen: Sequence[_Candidate]) -> bool:
     )
 
 
-def _found(candidates: Iterable[_Candidate]) -> set[str]:
+def _tokens_of(candidates: Iterable[_Candidate]) -> set[str]:
     return {token for c in candidates for token in c.tokens | c.heading}
 
 

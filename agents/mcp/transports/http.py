@@ -4,12 +4,11 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
+from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
+from agents.mcp.config import McpLimits, McpTarget
 from agents.mcp.errors import McpFault, report_fault
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget
-from agents.mcp.transports.streams import Streams
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpx2Transport
@@ -25,7 +24,7 @@ _NOT_OFFERED = 405
 @asynccontextmanager
 async def http_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits
-) -> AsyncGenerator[Streams]:
+) -> AsyncGenerator[TransportStreams]:
     """The messages of a server over streamable HTTP (MCP specification, Transports)."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)

@@ -8,14 +8,13 @@ import aiohttp
 import anyio
 from aiohttp.abc import AbstractResolver, ResolveResult
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from agents.mcp.config import WEBSOCKET_SCHEMES, McpLimits, McpTarget
 from agents.mcp.errors import FaultNote, McpFault, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
-from agents.mcp.transports.streams import Streams
 from core.outbound.guard import NameNotResolved, OutboundGuard, read_url
 from core.types.network import parse_address
 
@@ -28,7 +27,7 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 @asynccontextmanager
 async def websocket_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
-) -> AsyncGenerator[Streams]:
+) -> AsyncGenerator[TransportStreams]:
     """The messages of a server over a WebSocket.
 
     Args:
