@@ -1,4 +1,4 @@
-"""Feeds: a secret address per person, by which calendar programs subscribe."""
+"""Calendar feeds: a secret address per person for calendar programs."""
 
 import secrets
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _ACTIVE = "active"
 
 
 async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
-    """Make a feed's token, or a new one: the old one works no more.
+    """Create or replace a feed's token.
 
     Returns:
-        The row, and the token, which can't be had again.
+        The row and the token, which is not stored.
     """
     token = secrets.token_urlsafe(32)
     row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(
@@ -40,7 +40,7 @@ async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
 
 
 async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
-    """The person's feed.
+    """A person's feed.
 
     Raises:
         CalendarFeedNotFound: there is none.
@@ -52,7 +52,7 @@ async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
 
 
 async def revoke(work: UnitOfWork, owner_id: str) -> None:
-    """Delete the person's feed; its address works no more.
+    """Delete a person's feed and so its address.
 
     Raises:
         CalendarFeedNotFound: there is none.
@@ -61,10 +61,10 @@ async def revoke(work: UnitOfWork, owner_id: str) -> None:
 
 
 async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
-    """The events of the feed that has this token.
+    """The events of the feed with this token.
 
     Raises:
-        CalendarFeedNotFound: no feed has it, or its owner's account is switched off.
+        CalendarFeedNotFound: there is none, or its owner is disabled.
     """
     query = (
         select(CalendarFeed)
@@ -80,5 +80,5 @@ async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
-    """The events as iCalendar (RFC 5545); what writes it is loaded with the first feed."""
+    """The events as iCalendar (RFC 5545); the library is loaded with the first feed."""
     return import_module("agents.calendar.ics").to_ics(rows)

@@ -1,4 +1,4 @@
-"""Looks through completed runs in the background, after them and apart from them."""
+"""Background distillation of completed runs into memories."""
 
 import asyncio
 import json
@@ -85,15 +85,10 @@ _CLOSING = " .!。！;；"
 
 
 class Distiller:
-    """Turns what users said into memories, one run after the other.
+    """Turns what users wrote into memories, one run at a time.
 
-    Any number of them may work on one database: each run is held by one of them, its memories
-    and the end of the work on it are one transaction. One that is killed loses its hold when the
-    lease ends, and another one begins that run again.
-
-    Args:
-        database: runs, and the list of those to do.
-        models: find them, for each run the one that answered in it.
+    Several may share a database: each leases a run, and stores memories and completion in one
+    transaction. After a crash the lease expires and another distiller repeats the run.
     """
 
     def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
@@ -117,13 +112,10 @@ class Distiller:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def work_once(self) -> bool:
-        """Look through the next run that waits.
-
-        Returns:
-            False when none does.
+        """Process the next waiting run; False if there is none.
 
         Raises:
-            DatabaseUnavailable: the list can't be read or written.
+            DatabaseUnavailable: the queue can't be read or written.
         """
         async with self._database.reading() as session:
             if not await queue.has_free(session):
@@ -196,14 +188,7 @@ class Distiller:
 
 
 async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsage]) -> None:
-    """Add tokens to those that were spent on a run before, by attempts that failed too.
-
-    They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
-
-    Args:
-        run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
-        spent: one for each call, on the run's model.
-    """
+    """Add the tokens of model calls to the run, its model's usage and its last answer."""
     if not any(call_usage.prompt_tokens or call_usage.completion_tokens for call_usage in spent):
         return
     query = select(AgentRun).where(AgentRun.id == run_key).with_for_update()
@@ -250,15 +235,15 @@ async def distill_facts(
     *,
     spend: Callable[[TokenUsage], None],
 ) -> list[str]:
-    """The facts to remember of what a person said; mostly none.
+    """The facts to remember from a person's messages; mostly none.
 
-    Without a language model only what the person asks in so many words to be remembered. What a
-    model names counts only as far as the person said it.
+    The offline model finds only what the person explicitly asks to be remembered. Facts of a
+    language model count only if they are made of the person's words.
 
     Args:
-        messages: the person's own, oldest first; those of nobody else.
-        known: what is remembered already, the newest first.
-        spend: is told the tokens of each call.
+        messages: the person's own, oldest first.
+        known: existing memories, newest first.
+        spend: called with the tokens of each model call.
 
     Raises:
         ModelFailed: the model broke off.
@@ -321,15 +306,7 @@ async def _answer(
 
 
 def stated_facts(messages: Sequence[str], *, most: int) -> list[str]:
-    """The facts after "remember that" and "记住" at the beginning of a sentence.
-
-    Args:
-        messages: of one person, in order.
-        most: how many at most, the first ones.
-
-    Returns:
-        Their texts as they were said, each once, without the request before them.
-    """
+    """The first facts after "remember that" or "记住" at the start of a sentence, each once."""
     facts = dict.fromkeys(fact for message in messages for fact in _facts(message))
     return list(facts)[:most]
 

@@ -1,4 +1,4 @@
-"""Long-term memory as one part of the process: saved, searched, and lent to runs."""
+"""Long-term memory for APIs and runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,22 +35,17 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class RunMemory:
-    """What a run gets of long-term memory.
-
-    Args:
-        tools: what its tools reach; None where the owner does not allow it.
-        context: the memories that have most to do with the question.
-    """
+    """Memory of a run: access for its tools, if the owner allows it, and the best memories."""
 
     tools: LongTermMemory | None = None
     context: tuple[ContextItem, ...] = ()
 
 
 class MemoryService:
-    """The memories of everybody, each for their owner only.
+    """The memories of all users, each for their owner only.
 
     Args:
-        most: memories kept for one owner.
+        most: memories that one owner may have.
     """
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
@@ -59,16 +54,16 @@ class MemoryService:
         self._most = most
 
     async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Remember something in the caller's transaction; see ``store.save``.
+        """Save a memory in the caller's transaction.
 
         Raises:
             InvalidRequest: the text is empty or too long.
-            MemoryFull: the owner has as many as are kept.
+            MemoryFull: the owner's limit is reached.
         """
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories that have to do with a question, best first.
+        """The owner's memories related to a question, best first.
 
         Raises:
             DatabaseUnavailable: they can't be read.
@@ -84,15 +79,15 @@ class MemoryService:
         is_offline: bool,
         choices: MemoryChoices | None = None,
     ) -> RunMemory:
-        """What a run may know and add to; nothing where its owner does not allow that.
+        """The memory of a run; empty if its owner does not allow it.
 
-        Never fails: a run is better without memories than not at all.
+        Never fails: a run without memories is better than no run.
 
         Args:
-            run_id: the client's id of it.
+            run_id: the client's id.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.
-            choices: the owner's, where they were just read.
+            choices: the owner's, if already loaded.
         """
         try:
             if choices is None:
@@ -127,13 +122,13 @@ class MemoryService:
         return (ContextItem(_ABOUT, "\n".join(lines)),)
 
     async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
-        """Remember something in a transaction of its own; raises as ``save`` does."""
+        """Save a memory in a transaction of its own."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
 
 
 class _RunOwnerMemory:
-    """The memories of a run's owner, as its tools reach them (a ``LongTermMemory``)."""
+    """The memories of a run's owner for its tools (a ``LongTermMemory``)."""
 
     def __init__(
         self, memories: MemoryService, owner_id: str, run_id: str, utterances: Sequence[str]
@@ -144,13 +139,13 @@ class _RunOwnerMemory:
         self._said = utterances
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
-        """What has to do with something, best first."""
+        """Memories about something, best first."""
         ranked = await self._memories.search(self._owner_id, about)
         rows = [hit.memory for hit in ranked[:most]]
         return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
     async def save(self, text: str) -> SaveResult:
-        """Remember a fact that the user stated in this conversation."""
+        """Save a fact that the user stated in this conversation."""
         if not is_stated_in(text, self._said):
             raise NotStatedByUser
         if mentions_secret(text):
