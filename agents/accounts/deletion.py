@@ -68,12 +68,12 @@ class DeletionResult:
     user_id: str
     username: str
     heir_id: str | None
-    belongings: OwnedCounts
+    owned: OwnedCounts
     api_keys: int
 
 
 async def delete_account(
-    work: UnitOfWork, principal: Principal, user_id: str, fate: DeletionMode
+    work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode
 ) -> DeletionResult:
     """Delete an account in one transaction.
 
@@ -89,30 +89,30 @@ async def delete_account(
     """
     session = work.session
     user, role = await user_admin.get_account_for_update(session, principal, user_id)
-    heir = await _heir(session, user, fate)
-    belongings = await count_owned(session, user.id)
-    if heir is None and not fate.erase and any(asdict(belongings).values()):
-        raise UserOwnsThings(**asdict(belongings))
+    heir = await _heir(session, user, mode)
+    owned = await count_owned(session, user.id)
+    if heir is None and not mode.erase and any(asdict(owned).values()):
+        raise UserOwnsThings(**asdict(owned))
     keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
-    departure = DeletionResult(
+    result = DeletionResult(
         user.id,
         user.username,
         None if heir is None else heir.id,
-        belongings,
+        owned,
         (await session.exec(keys)).one(),
     )
     audit(
         session,
         AuditAction.USER_DELETED,
         user_admin.user_target(user),
-        details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
+        details={"transferred_to": result.heir_id, "owned": asdict(owned)},
     )
     if heir is not None:
         await ownership.transfer_ownership(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
     await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
-    return departure
+    return result
 
 
 async def count_owned(session: AsyncSession, user_id: str) -> OwnedCounts:
@@ -136,13 +136,13 @@ async def _count(
     return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
 
 
-async def _heir(session: AsyncSession, user: User, fate: DeletionMode) -> User | None:
-    if fate.transfer_to is None:
+async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User | None:
+    if mode.transfer_to is None:
         return None
-    if fate.erase:
+    if mode.erase:
         raise InvalidRequest("erase", "Name either transfer_to or erase, not both")
     try:
-        heir, _ = await user_admin.find_account(session, fate.transfer_to)
+        heir, _ = await user_admin.find_account(session, mode.transfer_to)
     except UserNotFound:
         raise InvalidRequest("transfer_to", "No such account") from None
     if heir.id == user.id or heir.status != UserStatus.ACTIVE:
@@ -160,9 +160,9 @@ async def purge(database: Database) -> int:
     """
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)
-        departed = (await session.exec(query)).all()
+        deleted_ids = (await session.exec(query)).all()
     gone = 0
-    for user_id in departed:
+    for user_id in deleted_ids:
         try:
             gone += await _finish(database, user_id)
         except IntegrityError:

@@ -56,7 +56,7 @@ class AttachmentService:
         self._store = store
         self._links = links
         self._limits = limits
-        self._pictures = ImageSanitizer()
+        self._sanitizer = ImageSanitizer()
 
     async def add(
         self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None
@@ -71,14 +71,14 @@ class AttachmentService:
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
-        picture = await self._pictures.sanitize(content)
-        if len(picture.content) > _GROWTH * limits.max_bytes:
+        image = await self._sanitizer.sanitize(content)
+        if len(image.content) > _GROWTH * limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
         async with unit_of_work(self._database) as work:
-            row = await self._promise(work, principal.user_id, picture, limits.quota_bytes)
+            row = await self._create_row(work, principal.user_id, image, limits.quota_bytes)
         # A row first: a file that is written when the process dies has one that the sweep finds.
         try:
-            await self._store.write(row.storage_key, _one_block(picture.content))
+            await self._store.write(row.storage_key, _one_block(image.content))
             async with unit_of_work(self._database) as work:
                 row.stored_at = utc_now()
                 row = await work.session.merge(row)
@@ -88,8 +88,8 @@ class AttachmentService:
             raise
         return row
 
-    async def _promise(
-        self, work: UnitOfWork, owner_id: str, picture: SanitizedImage, quota: int
+    async def _create_row(
+        self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int
     ) -> Attachment:
         if quota:
             await take_turn(work.session, owner_id)
@@ -97,10 +97,10 @@ class AttachmentService:
             owner_id=owner_id,
             # Not a plain id: the worker's sweep takes those for documents.
             storage_key=f"{new_id()}-attachment",
-            mime_type=picture.mime_type,
-            size=len(picture.content),
-            width=picture.width,
-            height=picture.height,
+            mime_type=image.mime_type,
+            size=len(image.content),
+            width=image.width,
+            height=image.height,
         )
         work.session.add(row)
         await work.session.flush()
@@ -173,13 +173,13 @@ class AttachmentService:
                 if attachment_id in rows
             )
         )
-        return [picture for picture in drawn if picture is not None]
+        return [image for image in drawn if image is not None]
 
     async def _image_for_model(self, row: Attachment) -> SanitizedImage | None:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
-                return await self._pictures.sanitize(content, for_models=True)
+                return await self._sanitizer.sanitize(content, for_models=True)
         except (AgentexError, OSError) as error:
             log.warning("attachment.not_shown", cause=type(error).__name__)
             return None
@@ -195,12 +195,12 @@ class AttachmentService:
         )
         async with self._database.reading() as session:
             rows = (await session.exec(query.limit(_SWEPT_AT_ONCE))).all()
-        await self._remove(await self._give_up(rows))
+        await self._remove(await self._mark_deleted(rows))
         if rows:
             log.info("attachments.swept", count=len(rows))
         return len(rows)
 
-    async def _give_up(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
+    async def _mark_deleted(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
         """Mark them deleted, unless a run has just used one; returns those marked."""
         if not rows:
             return rows

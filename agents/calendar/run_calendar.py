@@ -52,7 +52,7 @@ class RunCalendar:
         self._run_key = run_key
 
     async def execute(
-        self, order: CalendarCommand, *, call_id: str, arguments: str
+        self, command: CalendarCommand, *, call_id: str, arguments: str
     ) -> CommandResult:
         """Execute a command; a repeated call changes nothing and gets the same result.
 
@@ -65,34 +65,34 @@ class RunCalendar:
         """
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()
         try:
-            return await self._execute_once(order, key)
+            return await self._execute_once(command, key)
         except IntegrityError:
             # The same call was carried out at this moment, by whom this run was taken up.
-            return await self._execute_once(order, key)
+            return await self._execute_once(command, key)
 
-    async def _execute_once(self, order: CalendarCommand, key: str) -> CommandResult:
+    async def _execute_once(self, command: CalendarCommand, key: str) -> CommandResult:
         async with unit_of_work(self._database) as work:
             earlier = await work.session.get(CalendarCall, (self._run_key, key))
             if earlier is not None:
                 return CommandResult(earlier.event_id, earlier.sequence, is_repeated=True)
-            done = await self._carry_out(work, order)
+            done = await self._carry_out(work, command)
             call = CalendarCall(
                 run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence
             )
             work.session.add(call)
         return done
 
-    async def _carry_out(self, work: UnitOfWork, order: CalendarCommand) -> CommandResult:
-        if order.action == "create":
+    async def _carry_out(self, work: UnitOfWork, command: CalendarCommand) -> CommandResult:
+        if command.action == "create":
             row, span = await calendar_events.create(
-                work, self._owner_id, order.details, order.said, run_key=self._run_key
+                work, self._owner_id, command.details, command.said, run_key=self._run_key
             )
             return CommandResult(row.id, row.sequence, span)
-        row = await calendar_events.get(work.session, self._owner_id, order.event_id)
-        if order.action == "delete":
+        row = await calendar_events.get(work.session, self._owner_id, command.event_id)
+        if command.action == "delete":
             await calendar_events.delete(work, row)
             return CommandResult(row.id, row.sequence)
-        span = await calendar_events.update(work, row, order.details, order.said)
+        span = await calendar_events.update(work, row, command.details, command.said)
         return CommandResult(row.id, row.sequence, span)
 
     async def list_events(self, between: TimeRange, *, limit: int) -> EventListing:

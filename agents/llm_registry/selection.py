@@ -60,8 +60,8 @@ class UsableModels:
 class ModelSelector:
     """The models of an installation: its own, and those of its registry."""
 
-    def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
-        self.clients = adapters
+    def __init__(self, configured: ChatModel, clients: ModelClientCache) -> None:
+        self.clients = clients
         offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
         self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)

@@ -166,7 +166,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
         url=fields.url,
         auth_type=fields.auth_type,
     )
-    _say(row, fields)
+    _assign(row, fields)
     work.session.add(row)
     await work.session.flush()
     audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
@@ -195,7 +195,7 @@ async def update(
         mine = col(McpToolList.connection_id) == row.id
         await work.session.exec(delete_rows(McpToolList).where(mine))
         row.tool_count = 0
-    _say(row, fields)
+    _assign(row, fields)
     row.version += 1
     row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
     row.updated_at = utc_now()
@@ -321,7 +321,7 @@ async def record_tools(
     await take_turn(work.session, row.owner_id)
     fitting = await fit_quota(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
-    if await _note(work, row, values):
+    if await _record(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
         stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
         work.session.add(stored)
@@ -330,17 +330,17 @@ async def record_tools(
 
 async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
     """Record that a server could not be used; its last tool list stays."""
-    await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
+    await _record(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
 
 
-async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
+async def _record(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
     place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
     statement = update_rows(McpConnection).where(*place).values(**values, checked_at=utc_now())
     statement = statement.execution_options(synchronize_session=False)
     return (await work.session.exec(statement)).rowcount > 0
 
 
-def _say(row: McpConnection, fields: ConnectionFields) -> None:
+def _assign(row: McpConnection, fields: ConnectionFields) -> None:
     row.name, row.type, row.url = fields.name, fields.type, fields.url
     row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
     row.config, row.enabled = dict(fields.config), fields.enabled

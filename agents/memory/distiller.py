@@ -126,16 +126,16 @@ class Distiller:
             return False
         if job.attempts > _MOST_ATTEMPTS:
             # Whoever held it before died of it.
-            await self._put_off(job, "attempts", ())
+            await self._reschedule(job, "attempts", ())
             return True
         spent: list[TokenUsage] = []
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
                 utterances, facts = await self._facts(job, spent)
         except (AgentexError, TimeoutError) as error:
-            await self._put_off(job, type(error).__name__, spent)
+            await self._reschedule(job, type(error).__name__, spent)
             return True
-        await self._keep(job, utterances, facts, spent)
+        await self._save(job, utterances, facts, spent)
         return True
 
     async def _facts(
@@ -151,7 +151,7 @@ class Distiller:
             chosen.model, utterances.messages, remembered, spend=spent.append
         )
 
-    async def _keep(
+    async def _save(
         self,
         job: DistillJob,
         utterances: UserUtterances | None,
@@ -177,7 +177,7 @@ class Distiller:
                     break
         log.info("memory.distilled", run_key=job.run_key, facts=len(facts), kept=saved_count)
 
-    async def _put_off(self, job: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
+    async def _reschedule(self, job: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
         async with unit_of_work(self._database) as work:
             await record_usage(work, job.run_key, spent)
             if job.attempts >= _MOST_ATTEMPTS:
@@ -203,10 +203,10 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
     await usage.record(work.session, run, SpentTokens(prompt_tokens, completion_tokens))
     total = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
     estimated = any(call_usage.is_estimated for call_usage in spent)
-    await _tell(work, run, replace(total, is_estimated=estimated))
+    await _write_usage(work, run, replace(total, is_estimated=estimated))
 
 
-async def _tell(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
+async def _write_usage(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
     replies = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
@@ -251,17 +251,17 @@ async def distill_facts(
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)
         return [fact for fact in stated if not mentions_secret(fact)]
-    messages_to_model = [
+    prompt = [
         ModelMessage("system", _PROMPT),
         ModelMessage("user", _data(messages, remembered[:_KNOWN])),
     ]
     for _ in range(2):
-        reply = await _answer(model, messages_to_model, spend)
+        reply = await _answer(model, prompt, spend)
         try:
             facts = read_object(reply, _FactList).facts
         except InvalidStructuredOutput as fault:
-            messages_to_model += [ModelMessage("assistant", reply)] if reply else []
-            messages_to_model.append(ModelMessage("user", REPAIR.format(fault=fault)))
+            prompt += [ModelMessage("assistant", reply)] if reply else []
+            prompt.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue
         fitting = [
             fact for fact in facts if len(fact) <= _LONGEST_FACT and not mentions_secret(fact)

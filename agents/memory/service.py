@@ -50,7 +50,7 @@ class MemoryService:
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
         self._database = database
-        self._recaller = MemorySearcher(database, encoder)
+        self._searcher = MemorySearcher(database, encoder)
         self._most = most
 
     async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
@@ -68,7 +68,7 @@ class MemoryService:
         Raises:
             DatabaseUnavailable: they can't be read.
         """
-        return await self._recaller.search(owner_id, question)
+        return await self._searcher.search(owner_id, question)
 
     async def for_run(
         self,
@@ -115,7 +115,7 @@ class MemoryService:
         if len(rows) > _GIVEN:
             # All of a few are told anyway; the model is not to wait for their order.
             question = standalone_question(utterances[-1], utterances[:-1])
-            ranked = [hit.memory for hit in await self._recaller.rank(question, rows)]
+            ranked = [hit.memory for hit in await self._searcher.rank(question, rows)]
         # What was written last may matter to any question, as how the user wants to be spoken to.
         best = {memory.id: memory for memory in [*ranked[:_GIVEN], *rows]}
         lines = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
@@ -136,7 +136,7 @@ class _RunOwnerMemory:
         self._memories = memories
         self._owner_id = owner_id
         self._run_id = run_id
-        self._said = utterances
+        self._utterances = utterances
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         """Memories about something, best first."""
@@ -146,7 +146,7 @@ class _RunOwnerMemory:
 
     async def save(self, text: str) -> SaveResult:
         """Save a fact that the user stated in this conversation."""
-        if not is_stated_in(text, self._said):
+        if not is_stated_in(text, self._utterances):
             raise NotStatedByUser
         if mentions_secret(text):
             raise SecretInMemory

@@ -58,17 +58,17 @@ class RunSkillsFactory:
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
-        offers = None if cards is None else self.impressions
+        impressions = None if cards is None else self.impressions
         if cards is None:
             cards = await self._readable(owner_id, request)
         # What the run began with or did has to be gone through again, whoever may use it now.
         if not cards and not request.skills and not had_skills:
             return None
-        library = OwnerSkillLoader(self._database, task, offers)
+        library = OwnerSkillLoader(self._database, task, impressions)
         offered = list(assign_keys(cards, owner_id).values())
         budget = index_budget(context_window)
         return RunSkills(
-            await self._means(offered, request.question, library, budget),
+            await self._resources(offered, request.question, library, budget),
             offered,
             _chosen(request.skills, offered),
             request.options.skill_inputs,
@@ -90,8 +90,8 @@ class RunSkillsFactory:
         """
         library = OwnerSkillLoader(self._database, RunTask("", owner_id))
         offered = list(assign_keys(cards, owner_id).values())
-        means = await self._means(offered, question, library, index_budget(context_window))
-        return RunSkills(means, offered)
+        resources = await self._resources(offered, question, library, index_budget(context_window))
+        return RunSkills(resources, offered)
 
     async def _readable(self, owner_id: str, request: RunRequest) -> Sequence[catalog.CatalogCard]:
         if Permission.SKILL_VIEW in request.lacking:
@@ -99,7 +99,7 @@ class RunSkillsFactory:
         async with self._database.reading() as session:
             return await catalog.list_readable(session, UserViewer(owner_id))
 
-    async def _means(
+    async def _resources(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
     ) -> SkillResources:
         try:

@@ -120,12 +120,12 @@ class OwnerSkillLoader:
     """
 
     def __init__(
-        self, database: Database, task: RunTask, offers: ImpressionCounter | None = None
+        self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None
     ) -> None:
         self._database = database
         self._owner_id = task.owner_id
         self._task_id = task.id
-        self._offers = offers
+        self._impressions = impressions
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
         """See :class:`SkillLoader`."""
@@ -147,8 +147,8 @@ class OwnerSkillLoader:
 
     def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         """See :class:`SkillLoader`."""
-        if self._offers is not None:
-            self._offers.add(skills)
+        if self._impressions is not None:
+            self._impressions.add(skills)
 
     async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         """See :class:`SkillLoader`."""

@@ -58,25 +58,25 @@ class RunSkills:
 
     def __init__(
         self,
-        means: SkillResources,
+        resources: SkillResources,
         offered: Sequence[OfferedSkill],
         chosen: Sequence[OfferedSkill] = (),
         inputs: Mapping[str, JsonValue] | None = None,
         *,
         is_chinese: bool = False,
     ) -> None:
-        self.loader = means.loader
-        self.index = means.index
+        self.loader = resources.loader
+        self.index = resources.index
         self.inputs = dict(inputs or {})
         self.is_chinese = is_chinese
         self.chosen = tuple(chosen)
         self._is_begun = not self.chosen
-        self._selector = means.selector
+        self._selector = resources.selector
         self._offered = {skill.key: skill for skill in [*offered, *chosen]}
-        self._working: dict[str, LoadedSkill] = {}
-        self._held: dict[str, ActiveSkill] = {}
+        self._loaded: dict[str, LoadedSkill] = {}
+        self._pending: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
-        self._shown: JsonValue = None
+        self._last_state: JsonValue = None
         self._is_listed = False
 
     @property
@@ -112,11 +112,11 @@ class RunSkills:
     @property
     def active(self) -> tuple[ActiveSkill, ...]:
         """Active skills in the order of loading."""
-        return tuple(loaded.skill for loaded in self._working.values())
+        return tuple(loaded.skill for loaded in self._loaded.values())
 
     def is_active(self, skill_id: str) -> bool:
         """Whether a skill is active."""
-        return skill_id in self._working
+        return skill_id in self._loaded
 
     def is_chosen(self, skill_id: str) -> bool:
         """Whether a person chose a skill."""
@@ -124,7 +124,7 @@ class RunSkills:
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
         """Whether another skill would exceed the limits; pending skills count."""
-        by_id = {other.ref.id: other for other in (*self.active, *self._held.values())}
+        by_id = {other.ref.id: other for other in (*self.active, *self._pending.values())}
         others = [other for other in by_id.values() if other.ref.id != skill.ref.id]
         by_model = sum(not other.chosen for other in others)
         together = skill.tokens + sum(other.tokens for other in others)
@@ -139,12 +139,12 @@ class RunSkills:
     def hold_pending(self, call_id: str, skill: JsonValue) -> None:
         """Apply a skill's tool restrictions while a person is asked for its inputs."""
         pending = load_skill(skill)
-        self._held[call_id] = pending
+        self._pending[call_id] = pending
         self.pin(pending)
 
     def release_pending(self, call_id: str) -> None:
         """End such a restriction."""
-        self._held.pop(call_id, None)
+        self._pending.pop(call_id, None)
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
         """Note that a call loads a skill, effective once its result is stored."""
@@ -165,32 +165,32 @@ class RunSkills:
         if "loaded" in about:
             skill = load_skill(about["loaded"])
             self.pin(skill)
-            self._working[skill.ref.id] = LoadedSkill(skill, call, content)
+            self._loaded[skill.ref.id] = LoadedSkill(skill, call, content)
         if "step" in about:
             step = as_object(about["step"])
-            working, index = self._working.get(str(step["id"])), step["index"]
+            working, index = self._loaded.get(str(step["id"])), step["index"]
             if working is not None and isinstance(index, int):
                 working.done[index] = as_text(step.get("evidence"))
                 working.is_unread = True
 
     def mark_read(self) -> None:
         """Mark results as read: the model reads them before its next calls."""
-        for working in self._working.values():
+        for working in self._loaded.values():
             working.is_unread = False
 
     def is_unread(self, skill_id: str) -> bool:
         """Whether the model has yet to read the skill or its current step."""
-        working = self._working.get(skill_id)
+        working = self._loaded.get(skill_id)
         return working is not None and working.is_unread
 
     def current_step(self, skill_id: str) -> int | None:
         """The first step of an active skill that is not done; None once all are."""
-        working = self._working.get(skill_id)
+        working = self._loaded.get(skill_id)
         return None if working is None else working.current
 
     def done_steps(self, skill_id: str) -> frozenset[int]:
         """The steps of an active skill that are done, from 1."""
-        working = self._working.get(skill_id)
+        working = self._loaded.get(skill_id)
         return frozenset(working.done if working else ())
 
     def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
@@ -214,15 +214,15 @@ class RunSkills:
     @property
     def restricting(self) -> tuple[ActiveSkill, ...]:
         """The skills whose tool restrictions apply; those chosen by a person take precedence."""
-        return (*self._counting(self._in_force), *self._counting(self._held.values()))
+        return (*self._counting(self._in_force), *self._counting(self._pending.values()))
 
     @property
     def _in_force(self) -> tuple[ActiveSkill, ...]:
-        return tuple(loaded.in_force for loaded in self._working.values())
+        return tuple(loaded.in_force for loaded in self._loaded.values())
 
     def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
         """Skills that restrict tools; only those chosen by a person, if any restricts."""
-        every = (*self._in_force, *self._held.values())
+        every = (*self._in_force, *self._pending.values())
         by_person = any(skill.chosen for skill in every if skill.tools is not None)
         return [
             skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)
@@ -233,7 +233,7 @@ class RunSkills:
         is_allowed = not active or any(names_tool(skill.tools or (), tool) for skill in active)
         # What may never be loaded gives nothing that those that are loaded do not.
         return is_allowed and all(
-            names_tool(skill.tools or (), tool) for skill in self._counting(self._held.values())
+            names_tool(skill.tools or (), tool) for skill in self._counting(self._pending.values())
         )
 
     def render_index(self) -> str:
@@ -254,7 +254,7 @@ class RunSkills:
         Skill texts are tool results, never above the system message.
         """
         present = {call.id for message in messages for call in message.tool_calls}
-        missing = [loaded for loaded in self._working.values() if loaded.call.id not in present]
+        missing = [loaded for loaded in self._loaded.values() if loaded.call.id not in present]
         last = max(
             (place for place, message in enumerate(messages) if message.role == "user"),
             default=None,
@@ -273,10 +273,10 @@ class RunSkills:
         Args:
             anew: also if they did not change.
         """
-        state: JsonValue = [to_state(loaded) for loaded in self._working.values()]
-        if not state or (state == self._shown and not anew):
+        state: JsonValue = [to_state(loaded) for loaded in self._loaded.values()]
+        if not state or (state == self._last_state and not anew):
             return None
-        self._shown = state
+        self._last_state = state
         return state
 
 
