@@ -84,7 +84,6 @@ async def delete_account(
         InvalidRequest: both modes, or the heir is no active account.
         LastAdministrator: nobody could administer accounts any more.
         PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
         UserOwnsThings: it owns something and no mode is given.
     """
     session = work.session

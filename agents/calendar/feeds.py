@@ -40,11 +40,7 @@ async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
 
 
 async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
-    """A person's feed.
-
-    Raises:
-        CalendarFeedNotFound: there is none.
-    """
+    """A person's feed."""
     row = await session.get(CalendarFeed, owner_id)
     if row is None:
         raise CalendarFeedNotFound
@@ -52,20 +48,12 @@ async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
 
 
 async def revoke(work: UnitOfWork, owner_id: str) -> None:
-    """Delete a person's feed and so its address.
-
-    Raises:
-        CalendarFeedNotFound: there is none.
-    """
+    """Delete a person's feed and so its address."""
     await work.session.delete(await get(work.session, owner_id))
 
 
 async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
-    """The events of the feed with this token.
-
-    Raises:
-        CalendarFeedNotFound: there is none, or its owner is disabled.
-    """
+    """The events of the feed with this token."""
     query = (
         select(CalendarFeed)
         .join(User, col(User.id) == col(CalendarFeed.owner_id))

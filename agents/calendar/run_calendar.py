@@ -60,7 +60,6 @@ class RunCalendar:
             arguments: as canonical JSON text.
 
         Raises:
-            CalendarEventNotFound: the owner has no event of this id.
             InvalidRequest: a time or title can't be used; nothing was changed.
         """
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()

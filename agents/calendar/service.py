@@ -81,11 +81,7 @@ async def create(
 
 
 async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEvent:
-    """One of a person's events.
-
-    Raises:
-        CalendarEventNotFound: the person has none of this id.
-    """
+    """One of a person's events."""
     query = select(CalendarEvent).where(
         CalendarEvent.id == event_id, CalendarEvent.owner_id == owner_id
     )

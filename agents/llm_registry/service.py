@@ -65,7 +65,6 @@ class ModelRegistry:
 
         Raises:
             InvalidRequest, UrlNotAllowed: a field can't be used.
-            ModelNameTaken: another model has the name.
         """
         await self._check(draft)
         async with unit_of_work(self._database) as work:
@@ -85,9 +84,7 @@ class ModelRegistry:
             api_key: empty removes the key, None keeps it.
 
         Raises:
-            ModelNotFound: there is none.
             InvalidRequest: a field can't be used, or the key would go to another address.
-            UrlNotAllowed, ModelNameTaken: see ``create``.
         """
         async with self._database.reading() as session:
             before = to_draft(await get(session, model_id))
@@ -109,11 +106,7 @@ class ModelRegistry:
         return row
 
     async def delete(self, model_id: str) -> None:
-        """Delete a model.
-
-        Raises:
-            ModelNotFound: there is none.
-        """
+        """Delete a model."""
         async with unit_of_work(self._database) as work:
             row = await get(work.session, model_id, for_update=True)
             _audit(work, AuditAction.MODEL_REMOVED, row)
@@ -163,11 +156,7 @@ async def list_all(session: AsyncSession) -> Sequence[RegisteredModel]:
 
 
 async def get(session: AsyncSession, model_id: str, *, for_update: bool = False) -> RegisteredModel:
-    """A registered model, whoever may use it.
-
-    Raises:
-        ModelNotFound: there is none.
-    """
+    """A registered model, whoever may use it."""
     row = None
     if is_id(model_id):
         row = await session.get(RegisteredModel, model_id, with_for_update=for_update or None)

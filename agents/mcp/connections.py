@@ -148,12 +148,7 @@ class ConnectionWithTools(ConnectionRow):
 
 
 async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
-    """Store a new connection.
-
-    Raises:
-        McpNameTaken: the owner has another connection of this name.
-        McpConnectionsFull: the owner's limit is reached.
-    """
+    """Store a new connection."""
     # Two at once must not both find room for the last one, nor the name free.
     await take_turn(work.session, owner_id)
     await _require_free_name(work.session, owner_id, fields.name)
@@ -183,8 +178,6 @@ async def update(
 
     Raises:
         Conflict: the row was changed since.
-        McpConnectionNotFound: the owner has none of this id.
-        McpNameTaken: the owner has another connection of this name.
     """
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
@@ -211,11 +204,7 @@ def _target(connection_id: str) -> AuditTarget:
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
-    """One of an owner's connections.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """One of an owner's connections."""
     mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
     row = (await session.exec(select(McpConnection).where(*mine))).first()
     if row is None:
@@ -238,11 +227,7 @@ async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> 
 async def list_rows(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
 ) -> list[ConnectionRow]:
-    """An owner's connections of these ids, or all, oldest first.
-
-    Raises:
-        McpConnectionNotFound: the owner lacks one of the ids.
-    """
+    """An owner's connections of these ids, or all, oldest first."""
     query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
     )
@@ -278,11 +263,7 @@ async def list_with_tools(
     owner_id: str,
     ids: Sequence[str] | None = None,
 ) -> list[ConnectionWithTools]:
-    """``list_rows`` with tools.
-
-    Raises:
-        McpConnectionNotFound: the owner lacks one of the ids.
-    """
+    """``list_rows`` with tools."""
     return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
 
 
@@ -298,11 +279,7 @@ def require_use(principal: Principal, connection_id: str) -> None:
 
 
 async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
-    """Delete a connection with its token.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """Delete a connection with its token."""
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound

@@ -187,7 +187,6 @@ class McpService:
         Raises:
             McpSwitchedOff: the connection is disabled.
             McpRefusal: the server answered with a protocol error.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer.
         """
         if not row.enabled:
             raise McpSwitchedOff

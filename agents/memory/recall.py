@@ -130,11 +130,7 @@ class MemorySearcher:
         self._encoder = encoder
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories related to a question, best first.
-
-        Raises:
-            DatabaseUnavailable: the memories can't be read.
-        """
+        """The owner's memories related to a question, best first."""
         async with self._database.reading() as session:
             memories = await store.list_all(session, owner_id)
         return await self.rank(question, memories)

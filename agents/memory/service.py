@@ -58,16 +58,11 @@ class MemoryService:
 
         Raises:
             InvalidRequest: the text is empty or too long.
-            MemoryFull: the owner's limit is reached.
         """
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories related to a question, best first.
-
-        Raises:
-            DatabaseUnavailable: they can't be read.
-        """
+        """The owner's memories related to a question, best first."""
         return await self._searcher.search(owner_id, question)
 
     async def for_run(

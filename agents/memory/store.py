@@ -54,7 +54,6 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
 
     Raises:
         InvalidRequest: the text is empty or too long.
-        MemoryFull: the owner's limit is reached.
     """
     text = clean(draft.text)
     digest = text_digest(text)
@@ -84,11 +83,7 @@ async def count(session: AsyncSession, owner_id: str) -> int:
 
 
 async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
-    """One of an owner's memories.
-
-    Raises:
-        MemoryNotFound: the owner has none of this id.
-    """
+    """One of an owner's memories."""
     query = select(Memory).where(Memory.id == memory_id, Memory.owner_id == owner_id)
     row = (await session.exec(query)).first()
     if row is None:
@@ -118,7 +113,6 @@ async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
     """Replace a memory's text; its source becomes the user.
 
     Raises:
-        MemoryNotFound: the owner has none of this id.
         InvalidRequest: the text is empty or too long.
         Conflict: another memory of the owner is equal.
     """
@@ -138,11 +132,7 @@ async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
 
 
 async def delete(work: UnitOfWork, owner_id: str, memory_id: str) -> None:
-    """Delete a memory.
-
-    Raises:
-        MemoryNotFound: the owner has none of this id.
-    """
+    """Delete a memory."""
     mine = (col(Memory.id) == memory_id, col(Memory.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(Memory).where(*mine))).rowcount == 0:
         raise MemoryNotFound

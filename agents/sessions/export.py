@@ -163,9 +163,6 @@ async def message_batches(
     """The current messages of a session, oldest first; later ones are left out.
 
     No transaction stays open between batches: readers may be slow.
-
-    Raises:
-        SessionNotFound: it was deleted meanwhile.
     """
     async with database.reading() as session:
         newest = select(func.max(ChatMessage.position)).where(ChatMessage.session_id == session_key)

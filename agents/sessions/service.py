@@ -71,11 +71,7 @@ async def create(
 
 
 async def get(session: AsyncSession, principal: Principal, session_id: str) -> ChatSession:
-    """One of the caller's sessions, by its id or thread id.
-
-    Raises:
-        SessionNotFound: the caller has none of this id.
-    """
+    """One of the caller's sessions, by its id or thread id."""
     query = select(ChatSession).where(
         ChatSession.owner_id == principal.user_id,
         or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
@@ -248,9 +244,6 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
 
     Args:
         most: 0 is unlimited.
-
-    Raises:
-        SessionsFull: the owner's limit is reached.
     """
     if not most:
         return

@@ -214,11 +214,7 @@ def pending_skill(skill: ActiveSkill) -> ActiveSkill:
 
 
 def load_skill(note: JsonValue) -> ActiveSkill:
-    """The skill of a note.
-
-    Raises:
-        ValidationError: it is no skill.
-    """
+    """The skill of a note."""
     return _ACTIVE.validate_python(note)
 
 

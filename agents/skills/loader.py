@@ -81,7 +81,6 @@ class SkillLoader(Protocol):
         """A version of a skill.
 
         Raises:
-            SkillNotFound, SkillVersionNotFound: the run's owner may not use it.
             PermissionDenied: the owner may use no skills.
         """
         ...
@@ -90,7 +89,6 @@ class SkillLoader(Protocol):
         """The content of a file that the version lists.
 
         Raises:
-            SkillFileNotFound: the version lists no such file.
             SkillNotFound, SkillVersionNotFound, PermissionDenied: see :meth:`open`.
         """
         ...
