@@ -74,8 +74,8 @@ class ServerRefused(Exception):
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        said = self._said(language)
-        return f"{said}\n{advice}" if advice else said
+        message = self._said(language)
+        return f"{message}\n{advice}" if advice else message
 
     def _said(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")

@@ -61,7 +61,7 @@ class SignIn:
         store: the logins kept on this machine.
         api_key: the environment's.
         bootstrap: the first administrator's, where it may be used.
-        told: called when that one was used because nothing else was there.
+        on_bootstrap: called when that one was used because nothing else was there.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class SignIn:
         *,
         api_key: str | None = None,
         bootstrap: Bootstrap | None = None,
-        told: Callable[[Bootstrap], None] = lambda _: None,
+        on_bootstrap: Callable[[Bootstrap], None] = lambda _: None,
     ) -> None:
         self.url = url
         self.store = store
         self.bootstrap = bootstrap
         self.login: Login | None = None
         self._api_key = api_key
-        self._told = told
+        self._on_bootstrap = on_bootstrap
 
     @property
     def would_bootstrap(self) -> bool:
@@ -187,7 +187,7 @@ class SignIn:
         except (OSError, ServerRefused):
             # The password was changed since: the file is only a first way in.
             raise self._log_in_first() from None
-        self._told(bootstrap)
+        self._on_bootstrap(bootstrap)
         return login
 
     def _log_in_first(self) -> CommandFailed:

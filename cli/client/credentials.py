@@ -124,5 +124,5 @@ class CredentialStore:
             raise
         except OSError as error:
             cause = InvalidRequest("credentials", str(self.path))
-            told = {"path": self.path, "reason": error.strerror or type(error).__name__}
-            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **told) from error
+            details = {"path": self.path, "reason": error.strerror or type(error).__name__}
+            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **details) from error

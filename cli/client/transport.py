@@ -190,6 +190,6 @@ def is_loopback(url: str) -> bool:
 
 
 def _pause(response: httpx.Response, turn: int) -> float:
-    wanted = response.headers.get("Retry-After", "")
-    seconds = float(wanted) if wanted.isdigit() else 0.5 * 2**turn
+    retry_after = response.headers.get("Retry-After", "")
+    seconds = float(retry_after) if retry_after.isdigit() else 0.5 * 2**turn
     return min(seconds, _LONGEST_PAUSE)

@@ -66,6 +66,6 @@ class BatchUploadBody:
             "POST",
             self.path,
             params=self.query,
-            files=[("file", named) for named in self.files],
+            files=[("file", file) for file in self.files],
             headers=dict(headers),
         )

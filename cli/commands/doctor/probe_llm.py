@@ -44,10 +44,10 @@ async def _probe(settings: Settings) -> _LlmProbe:
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return _LlmProbe()
-    found = _LlmProbe(endpoint.provider, endpoint.model)
+    probe = _LlmProbe(endpoint.provider, endpoint.model)
     async with httpx.AsyncClient(follow_redirects=False) as client:
         came = await probe_model(create_model(endpoint, client))
-    return replace(found, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
+    return replace(probe, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
 
 
 def main() -> None:
@@ -55,11 +55,11 @@ def main() -> None:
     try:
         # Standard output is the answer's; what is logged goes elsewhere.
         with redirect_stdout(sys.stderr):
-            found = asyncio.run(_probe(get_settings()))
+            probe = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:
         reason = f"{error.details['setting']}: {error.details['error']}"
-        found = _LlmProbe(fault="unusable_setting", reason=reason, reason_zh=reason)
-    json.dump(asdict(found), sys.stdout)
+        probe = _LlmProbe(fault="unusable_setting", reason=reason, reason_zh=reason)
+    json.dump(asdict(probe), sys.stdout)
 
 
 if __name__ == "__main__":
