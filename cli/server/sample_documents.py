@@ -56,7 +56,7 @@ async def _add_document(
     stored = await document_storage.store_upload(
         store, blocks(), max_bytes=settings.max_upload_bytes
     )
-    found = detect(path.name, content[:_HEAD_BYTES], len(content))
+    detected = detect(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
-    kind = FileType(found.name, found.file_type)
+    kind = FileType(detected.name, detected.file_type)
     await document_upload.add(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -25,12 +25,12 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
         work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)
     )
     for language in LANGUAGES:
-        for one in starters(language):
-            slug = one.key if language == LANGUAGES[0] else f"{one.key}-{language}"
-            wanted = NewSkill(
-                await validate(one.content),
+        for starter in starters(language):
+            slug = starter.key if language == LANGUAGES[0] else f"{starter.key}-{language}"
+            draft = NewSkill(
+                await validate(starter.content),
                 CatalogMetadata(is_public=True),
                 VersionChange(_NOTE),
                 Origin(likes_slug=slug),
             )
-            await skill_service.create(desk, wanted)
+            await skill_service.create(desk, draft)

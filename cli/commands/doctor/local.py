@@ -182,8 +182,10 @@ async def check_model(output: Output, settings: Settings) -> CheckResult:
         is_chinese = output.language is Language.ZH
         reason = report.reason_zh if is_chinese else report.reason
         fact, _, step = reason.partition("：" if is_chinese else ": ")
-        title = " ".join(filter(None, [report.model, report.provider and f"({report.provider})"]))
-        detail = ": ".join(filter(None, [title, fact]))
+        model_label = " ".join(
+            filter(None, [report.model, report.provider and f"({report.provider})"])
+        )
+        detail = ": ".join(filter(None, [model_label, fact]))
         # A busy endpoint is there and knows the key.
         verdict = CheckVerdict.WARNING if report.fault == "busy" else CheckVerdict.FAILED
         return CheckResult("model", title, verdict, detail, step)

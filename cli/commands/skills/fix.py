@@ -13,7 +13,7 @@ from cli.client.downloads import write_whole
 from cli.client.schemas import JsonObject
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.commands.skills.local_files import LocalSkill, find_skills
-from cli.commands.skills.validate import PathsArgument, argument, judge, shown
+from cli.commands.skills.validate import PathsArgument, argument, filtered, judge
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output, printable
@@ -73,7 +73,7 @@ def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
 def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
-    left = len(shown(done.left, with_standard=wish.portable))
+    left = len(filtered(done.left, with_standard=wish.portable))
     # What came from standard input goes to standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:

@@ -85,8 +85,8 @@ class StatusDisplay:
 
     def _write_line(self, status: ServiceStatus, detail: str = "") -> None:
         # A detail that comes after the bare state is news; the bare state after it is not.
-        state, said = self._last.get(status.name, ("", ""))
-        if state == status.state and (not detail or said == detail):
+        state, last_detail = self._last.get(status.name, ("", ""))
+        if state == status.state and (not detail or last_detail == detail):
             return
         self._last[status.name] = (status.state, detail)
         seconds = time.time() - self._began

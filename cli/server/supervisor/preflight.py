@@ -130,9 +130,9 @@ def require_private(folder: Path) -> None:
     Raises:
         PermissionError: it is another's, open to others, or a link.
     """
-    found = folder.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not is_ours or found.st_mode & 0o077:
+    status = folder.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not is_ours or status.st_mode & 0o077:
         raise PermissionError(errno.EPERM, f"{folder} belongs to somebody else")
 
 
@@ -165,13 +165,13 @@ def find_leftovers(state_file: Path) -> list[LeftoverProcess]:
     Call it only with the lock held. A process counts only if it started when the file says, so
     that a number which the system gave to another program since is left alone.
     """
-    found: list[LeftoverProcess] = []
+    leftovers: list[LeftoverProcess] = []
     for name, pid, started in _recorded(state_file):
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)
             if abs(process.create_time() - started) < 1.0:
-                found.append(LeftoverProcess(name, process))
-    return found
+                leftovers.append(LeftoverProcess(name, process))
+    return leftovers
 
 
 def stop_leftovers(leftovers: list[LeftoverProcess], seconds: float) -> None:
