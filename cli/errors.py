@@ -33,7 +33,6 @@ class CommandFailed(Exception):
     Args:
         error: the fact, with the code that ``--json`` shows.
         hint: what the person can do.
-        values: for the hint's placeholders.
     """
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
@@ -57,8 +56,6 @@ class ServerRefused(Exception):
 
     Args:
         code: seed 002 section 1.4; may be one that this version does not know.
-        message: the server's sentence.
-        details: the server's facts.
     """
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:

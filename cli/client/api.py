@@ -1,4 +1,4 @@
-"""The Agentex API as the terminal commands use it, logged in as the person at the terminal."""
+"""The Agentex API as typed methods for the terminal commands."""
 
 import asyncio
 import uuid
@@ -48,7 +48,6 @@ class ApiClient:
     """One server, one person.
 
     Args:
-        transport: to the server.
         sign_in: gives the credentials, and new ones when they have expired.
     """
 
@@ -117,10 +116,8 @@ class ApiClient:
         """Ask about the re-index of a knowledge base, or decide something about it.
 
         Args:
-            shape: of the answer.
             method: ``GET`` only asks.
             path: behind ``/knowledge-bases/``.
-            body: of a decision.
         """
         content = None if method == "GET" else body
         return self._read(
@@ -147,9 +144,6 @@ class ApiClient:
         """Upload a file as a document; doing it twice has one effect.
 
         Args:
-            knowledge_base_id: into which.
-            path: the file.
-            name: of the document.
             told: called with the bytes sent so far.
             on_conflict: what the server does when other bytes have the name.
         """
@@ -174,8 +168,6 @@ class ApiClient:
         """How a file would be cut.
 
         Args:
-            knowledge_base_id: whose settings hold.
-            path: the file.
             query: splitter, sizes and number of passages, where others are wanted.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
@@ -261,7 +253,6 @@ class ApiClient:
         """POST a file as a form; the data of the answer.
 
         Args:
-            path: of the request.
             file: open; the caller closes it.
             name: of the file, as the server sees it.
             fields: further fields of the form.

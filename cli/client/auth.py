@@ -1,4 +1,4 @@
-"""Which credentials a command sends, and how it comes by new ones."""
+"""Credentials of a command: token, API key, refresh and first login."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,6 @@ class Bootstrap:
     """The first administrator of a fresh server on this machine.
 
     Args:
-        username: the administrator's.
         file: holds the password the server made at its first start.
     """
 
@@ -57,9 +56,7 @@ class SignIn:
     login, the first administrator's.
 
     Args:
-        url: the server.
         store: the logins kept on this machine.
-        api_key: the environment's.
         bootstrap: the first administrator's, where it may be used.
         on_bootstrap: called when that one was used because nothing else was there.
     """

@@ -1,4 +1,4 @@
-"""The logins kept on this machine: one per server URL, in a file only its owner can read."""
+"""The logins stored on this machine, one per server URL, readable by their owner only."""
 
 import contextlib
 import fcntl

@@ -1,4 +1,4 @@
-"""Files written so that a broken one never looks like a whole one."""
+"""Atomic downloads: a broken file never looks like a whole one."""
 
 import hashlib
 import os
@@ -33,9 +33,6 @@ async def download(
     """Write an answer beside its place first, and into its place when it is whole.
 
     Args:
-        client: of the server.
-        path: of the request.
-        file: where to write it.
         on_progress: called with the bytes that came so far.
 
     Returns:

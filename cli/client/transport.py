@@ -46,7 +46,6 @@ class Transport:
     """Sends requests to one server.
 
     Args:
-        url: the server's base URL.
         language: in which the server shall word its errors.
         patience: seconds for which a server that can't be reached is tried again.
     """

@@ -14,10 +14,8 @@ class UploadBody:
     """A request that carries a file.
 
     Args:
-        path: of the request.
         file: open; the caller closes it.
         name: of the file, as the server sees it.
-        query: of the request.
         fields: further fields of the form.
         timeout: where the usual one is too short.
     """
@@ -49,9 +47,7 @@ class BatchUploadBody:
     """A request that carries several files.
 
     Args:
-        path: of the request.
         files: names, as the server sees them, and open files; the caller closes them.
-        query: of the request.
     """
 
     path: str

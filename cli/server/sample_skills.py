@@ -19,7 +19,6 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
     Args:
         work: the transaction of the first start.
         settings: say how much one user may keep.
-        admin: whose they are.
     """
     desk = SkillContext(
         work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -28,7 +28,6 @@ class Output:
 
     Args:
         json_only: print JSON and nothing else on standard output.
-        language: of the messages.
     """
 
     def __init__(self, *, json_only: bool, language: Language) -> None:

@@ -19,9 +19,6 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
 
     Args:
         output: shows the bar where somebody watches.
-        client: of the server.
-        path: that is posted to.
-        body: what is posted.
 
     Raises:
         ServerRefused: it was refused, or failed on the way.

@@ -164,9 +164,7 @@ async def key_field(
     """The field of a request that carries the key; none where the key stays as it is.
 
     Args:
-        output: asks for it.
         client: knows which providers need one.
-        keys: where it comes from.
         new: the fields of a model to be, which may need one; None for a model that is there.
 
     Raises:

@@ -109,8 +109,6 @@ class Conversation:
     """Questions and answers on one thread after another.
 
     Args:
-        output: the command's.
-        client: of the server.
         first: thread and agent type of the first question.
     """
 

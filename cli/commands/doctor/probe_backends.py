@@ -35,11 +35,8 @@ class _BackendProbe:
             ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
             of a vector store that does not take the request, ``refused``; of an OpenID Connect
             issuer ``off``, ``issuer`` (it is another one) or ``keys`` (they can't be had).
-        level: The database's migration.
-        newest: This version's.
         skew: By how many seconds the part's clock is before ours.
         workers: That gave a sign of life lately.
-        waiting: Jobs in the queue.
     """
 
     state: str

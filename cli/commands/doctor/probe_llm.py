@@ -22,10 +22,8 @@ class _LlmProbe:
     """What came of the question.
 
     Attributes:
-        provider: Empty in offline mode.
         fault: Stable name of what is wrong; empty if the model answered.
         reason: The fact and the next step, in English.
-        reason_zh: The same in Chinese.
     """
 
     provider: str = ""

@@ -35,8 +35,6 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
     """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
 
     Args:
-        output: words the finding.
-        settings: of this machine.
         database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
     """
     name, title = "secret_key", messages.SECRET_KEY
@@ -108,8 +106,6 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
     """Whether what is sent to the server can be read on its way.
 
     Args:
-        output: words the finding.
-        url: the server's.
         headers: of an answer of it.
     """
     name, title = "transport", messages.TRANSPORT
@@ -155,7 +151,6 @@ def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
     """Whether this machine's clock goes with those of the parts, by whose times tokens end.
 
     Args:
-        output: words the finding.
         skews: by how many seconds each part is before us.
     """
     name, title = "clock", messages.CLOCK

@@ -137,8 +137,6 @@ class IngestReport:
     """What became of the files.
 
     Args:
-        output: the command's.
-        base: where they went.
         items: those that were to be ingested.
         found: also those that were left out.
     """
@@ -252,8 +250,6 @@ async def send_archives(
     """Upload the archives; their members join those that are followed or left out.
 
     Args:
-        client: of the server.
-        knowledge_base_id: where the documents go.
         found: names the archives; what is refused is added to it.
         choices: what becomes of a changed member whose name is taken.
 
@@ -323,7 +319,6 @@ class IngestProgress:
     """Draws on a terminal and nowhere else.
 
     Args:
-        output: the command's.
         total: how many files there are.
     """
 

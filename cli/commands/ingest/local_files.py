@@ -35,7 +35,6 @@ class LocalFile:
     """A file to ingest.
 
     Args:
-        path: where it is.
         name: of its document: the path below the folder that was named, ``a › b.html``.
         asked_for: named by the person, not found in a folder.
     """
@@ -58,7 +57,6 @@ class CountedFile(io.FileIO):
     """A file that tells how far it was read.
 
     Args:
-        path: the file.
         on_progress: called with the position after each read.
     """
 

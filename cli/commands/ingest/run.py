@@ -42,8 +42,6 @@ class OutgoingFile:
     """A file to upload.
 
     Args:
-        path: where it is.
-        name: of its document.
         on_progress: called with the bytes sent so far.
     """
 
@@ -56,7 +54,6 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
     """Items that go together, in their order; a large one goes alone.
 
     Args:
-        items: all of them.
         senders: how many send at a time: with few items, each of them has something to do.
     """
     most = min(_MOST_FILES, max(1, len(items) // senders))
@@ -81,8 +78,6 @@ async def upload_together(
     """Upload files in one request; doing it twice has one effect.
 
     Args:
-        client: of the server.
-        knowledge_base_id: into which.
         files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
 
@@ -175,7 +170,6 @@ class IngestOptions:
     Args:
         wait: whether to wait until each document is processed.
         on_conflict: what becomes of a changed file whose name is taken.
-        language: of reasons.
     """
 
     wait: bool
@@ -187,10 +181,6 @@ class IngestRun:
     """Uploads files into one knowledge base and follows them to their end.
 
     Args:
-        client: of the server.
-        knowledge_base_id: where the documents go.
-        items: the files.
-        choices: how.
         changed: called after each change of an item.
     """
 

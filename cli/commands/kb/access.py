@@ -8,7 +8,7 @@ from cli.arguments import is_id
 from cli.client.api import ApiClient
 from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.commands.kb.share import RoleOption, ShareSubject, UserOption, VersionedList, change
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
@@ -26,7 +26,7 @@ class _DocumentAccess(VersionedList):
 
 
 def access(
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     document: DocumentArgument,
     user: UserOption = None,
     role: RoleOption = None,
@@ -117,10 +117,10 @@ async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> Docu
         return document
     pages = client.document_pages(base.id, {"name": name})
     # A server that does not filter yet gives all.
-    documents = [one async for page in pages for one in page if one.name == name]
+    documents = [candidate async for page in pages for candidate in page if candidate.name == name]
     if not documents:
         raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=name)
     if len(documents) > 1:
-        ids = ", ".join(one.id for one in documents)
+        ids = ", ".join(candidate.id for candidate in documents)
         raise CommandFailed(Conflict(), messages.KB_SEVERAL_DOCUMENTS, wanted=name, ids=ids)
     return documents[0]

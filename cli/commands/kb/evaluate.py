@@ -9,7 +9,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Message
@@ -59,7 +59,7 @@ class _EvaluationComparison(Record):
 
 
 def evaluate(
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     questions: Annotated[
         Path | None,
         typer.Option(

@@ -14,7 +14,9 @@ from cli.ui.i18n.common import Language
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, confirm
 
-WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
+KnowledgeBaseArgument = Annotated[
+    str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")
+]
 
 
 @client_command
@@ -51,8 +53,6 @@ async def create_and_tell(
     """Create a knowledge base and say so, with the server's notices.
 
     Args:
-        output: where to say it.
-        client: of the server.
         wishes: fields of the new one; None leaves one to the server.
         emit: whether its record is this command's JSON.
     """
@@ -87,7 +87,7 @@ def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
 async def show(
     output: Output,
     client: ApiClient,
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
 ) -> ExitCode:
     """Show a knowledge base and the documents in it that failed."""
     base = await client.find_knowledge_base(knowledge_base)
@@ -129,7 +129,7 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
 async def delete(
     output: Output,
     client: ApiClient,
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Message
@@ -78,7 +78,7 @@ V = TypeVar("V", bound=VersionedList)
 
 
 def share(
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     user: UserOption = None,
     role: RoleOption = None,
     write: Annotated[
@@ -120,8 +120,6 @@ async def share_with(
     """Add people and roles to a list of shares, or take them from it.
 
     Args:
-        client: to the server.
-        path: of the list.
         chosen: the fields that name them, and their names; none changes nothing.
         access: what they may; ``None`` takes them from the list.
 
@@ -138,10 +136,7 @@ def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -
     """Print with whom something is shared.
 
     Args:
-        output: to print to.
-        shares: the list.
         nobody: said of an empty one, with ``name``.
-        name: of what is shared.
     """
     output.emit(shares.to_json())
     if not shares.items:
@@ -155,8 +150,6 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
     """Put a change of a list in its place, made anew where somebody was faster.
 
     Args:
-        client: to the server.
-        path: of the list.
         present: the list as it was read.
         changed: what to send for a list as it is; its version is added.
     """

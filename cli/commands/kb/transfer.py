@@ -21,7 +21,7 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import FailureRecord, JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.ingest.local_files import CountedFile, sha256
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Language, Message
@@ -53,7 +53,7 @@ class _TransferRecord(Record):
 
 
 def export(
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as manuals.akb.")],
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
@@ -108,7 +108,7 @@ def import_file(
 
 
 def copy(
-    knowledge_base: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     name: NameOption = None,
     no_wait: NoWaitOption = False,
     url: UrlOption = None,

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.commands.skills.trigger_test import QueriesArgument, read_queries
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
@@ -37,7 +37,7 @@ class _ComparisonRecord(Record):
 async def compare_answers(
     output: Output,
     client: ApiClient,
-    skill: WantedArgument,
+    skill: SkillArgument,
     file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
     against: Annotated[

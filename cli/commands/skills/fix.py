@@ -43,7 +43,7 @@ def fix(
 
     def work() -> ExitCode:
         wish = _FixTarget(_wanted(codes or (), portable=portable), portable, dry_run)
-        items = [_fix_one(output, one, wish) for one in find_skills(paths)]
+        items = [_fix_one(output, skill, wish) for skill in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
 
@@ -62,10 +62,10 @@ class _FixTarget:
 def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     from skills.diagnostics import RULES  # noqa: PLC0415
 
-    named = frozenset(code.upper() for code in codes)
-    for code in sorted(named - RULES.keys()):
+    chosen_codes = frozenset(code.upper() for code in codes)
+    for code in sorted(chosen_codes - RULES.keys()):
         raise CommandFailed(InvalidRequest("code", code), messages.NO_SUCH_CODE, code=code)
-    return named or frozenset(
+    return chosen_codes or frozenset(
         code for code, rule in RULES.items() if portable or not rule.portability
     )
 
@@ -88,19 +88,23 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     else:
         say(messages.FIXED, path=skill.shown, count=len(applied), codes=", ".join(applied))
     if left:
-        named = argument(skill.shown, with_standard=wish.portable)
-        say(messages.LEFT, path=skill.shown, count=left, named=named)
-    told: JsonObject = {
+        path_argument = argument(skill.shown, with_standard=wish.portable)
+        say(messages.LEFT, path=skill.shown, count=left, named=path_argument)
+    result: JsonObject = {
         "path": skill.shown,
         "fixed": [*applied],
         "left": left,
         "written": path is not None,
     }
     # It stands nowhere else.
-    return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
+    return (
+        result
+        if skill.path is not None
+        else result | {"content": mended.decode("utf-8", "replace")}
+    )
 
 
-def _mended(skill: LocalSkill, wanted: Collection[str]) -> "AutofixResult":
+def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
     from skills.lint.autofix import autofix  # noqa: PLC0415
 
@@ -108,7 +112,7 @@ def _mended(skill: LocalSkill, wanted: Collection[str]) -> "AutofixResult":
         return judge(replace(skill, content=content))
 
     def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
-        return [one for one in fixable if one.code in wanted]
+        return [diagnostic for diagnostic in fixable if diagnostic.code in codes]
 
     return autofix(skill.content, report, choose)
 

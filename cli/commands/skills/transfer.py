@@ -19,7 +19,7 @@ from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.ingest.local_files import CountedFile
 from cli.commands.skills.local_files import beside, reading
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import PATH_MISSING, Language
@@ -118,7 +118,7 @@ async def import_skills(
 async def export(
     output: Output,
     client: ApiClient,
-    skill: WantedArgument,
+    skill: SkillArgument,
     file: Annotated[
         Path,
         typer.Argument(help="Where to write it: report.md as stored, report.zip as a package."),

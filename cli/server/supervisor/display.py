@@ -32,7 +32,6 @@ class StatusDisplay:
     """Writes to one console.
 
     Args:
-        console: where to write.
         verbose: whether every log line of the parts is shown, not only warnings and errors.
     """
 

@@ -48,7 +48,6 @@ class LogOutput:
     """Takes a child's output as it comes and passes it on line by line.
 
     Args:
-        file: keeps everything.
         show: called with each whole line, decoded and without control characters.
     """
 

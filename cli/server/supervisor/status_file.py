@@ -87,9 +87,6 @@ class _StatusRecord(BaseModel):
 def read_url(path: Path) -> str | None:
     """Where the API is of the supervisor that runs on a data folder.
 
-    Args:
-        path: its board's file.
-
     Returns:
         None when none runs, or the file is somebody else's.
     """

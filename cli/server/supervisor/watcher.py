@@ -122,11 +122,7 @@ class ServiceWatcher:
     """Watches one part.
 
     Args:
-        part: what to run.
-        board: told about every change.
         screen: told what a person should know.
-        pace: pauses and limits.
-        log: keeps the part's output.
     """
 
     def __init__(
