@@ -1,4 +1,4 @@
-"""Why a client command ends early, and the exit code that says so."""
+"""Failures of client commands and their exit codes."""
 
 from collections.abc import Mapping
 from enum import IntEnum

@@ -10,8 +10,8 @@ from cli.client.credentials import CredentialStore, Login
 from cli.client.schemas import JsonObject, SignOnRecord, TokensRecord
 from cli.client.transport import Transport
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
-from cli.server.supervisor.preflight import STATE_FILE
-from cli.server.supervisor.status_file import read_url
+from cli.supervisor.preflight import STATE_FILE
+from cli.supervisor.status_file import read_url
 from cli.ui.i18n.common import API_KEY_REFUSED, LOGIN_HINT, SSO_OFF
 from cli.ui.i18n.supervisor import INITIAL_PASSWORD_FILE, base_url
 from core.errors.auth import InvalidToken, NotAuthenticated

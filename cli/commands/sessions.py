@@ -1,4 +1,4 @@
-"""``agentex sessions``: list, find, read, export, archive and delete one's own conversations."""
+"""``agentex sessions``: the caller's conversations."""
 
 from datetime import datetime
 from enum import StrEnum

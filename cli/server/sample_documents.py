@@ -1,4 +1,4 @@
-"""Agentex's own documentation, in a knowledge base that everybody may read."""
+"""The public knowledge base with Agentex's own documentation."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The skills that come with Agentex, given to everybody at the first start."""
+"""The skills that every installation starts with."""
 
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork

@@ -1,4 +1,4 @@
-"""What a client command writes: words and tables for people, JSON alone for programs."""
+"""Output of client commands: text and tables for people, JSON for programs."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Work of the server that tells how far it is, shown as a bar."""
+"""A progress bar for a job of the server."""
 
 from pydantic import JsonValue, TypeAdapter
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn

@@ -1,4 +1,4 @@
-"""A last question before something is gone."""
+"""Prompts: confirmations, passwords and secrets."""
 
 import sys
 from dataclasses import dataclass

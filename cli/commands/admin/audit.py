@@ -1,4 +1,4 @@
-"""``agentex admin audit``: who did what that security depends on."""
+"""``agentex admin audit``: the audit log."""
 
 from datetime import datetime
 from pathlib import Path

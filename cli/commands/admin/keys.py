@@ -1,4 +1,4 @@
-"""``agentex admin keys``: one's own API keys, and those of the accounts that one manages."""
+"""``agentex admin keys``: the caller's API keys, and those of accounts they manage."""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``agentex admin models``: the registry of language models, and what is spent on them."""
+"""``agentex admin models``: the registry of language models and their usage."""
 
 from dataclasses import dataclass
 from typing import Annotated

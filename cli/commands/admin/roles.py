@@ -1,4 +1,4 @@
-"""``agentex admin roles``: which roles there are, and roles of one's own."""
+"""``agentex admin roles``: built-in and custom roles."""
 
 from typing import Annotated
 

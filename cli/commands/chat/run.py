@@ -1,4 +1,4 @@
-"""One question to an agent: the run's events shown as they come, and its stop on Ctrl-C."""
+"""One run of ``agentex chat``: events, interrupts and the stop on Ctrl-C."""
 
 import asyncio
 import json

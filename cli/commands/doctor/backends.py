@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of database, Redis, vector store and issuer, without a server too."""
+"""Checks of ``agentex doctor`` for database, Redis, vector store and issuer."""
 
 from pydantic import BaseModel, ValidationError
 

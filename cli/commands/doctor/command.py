@@ -1,4 +1,4 @@
-"""``agentex doctor``: what is well here and at the server, and what to do about the rest."""
+"""``agentex doctor``: checks of this machine and of the server, with next steps."""
 
 import asyncio
 from collections.abc import Callable

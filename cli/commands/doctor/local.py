@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` looks at, one function a check."""
+"""Checks of ``agentex doctor`` for this machine, one function each."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import ReadinessRecord
 from cli.errors import CommandFailed, ServerRefused
 from cli.server.exec import module_command
-from cli.server.supervisor.redis_server import RedisServerMissing, find_program
+from cli.supervisor.redis_server import RedisServerMissing, find_program
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output

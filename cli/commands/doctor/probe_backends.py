@@ -1,4 +1,4 @@
-"""``python -m cli.parts_check``: what Agentex needs beside it, as it is seen from here, as JSON.
+"""Probe of database, Redis, vector store and issuer: a child process that prints JSON.
 
 Database, Redis, vector store, and the OpenID Connect issuer.
 

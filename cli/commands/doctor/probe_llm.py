@@ -1,4 +1,4 @@
-"""``python -m cli.model_check``: whether the configured language model answers, as JSON.
+"""Probe of the configured language model: a child process that prints JSON.
 
 A process of its own: the terminal client does not load what the server is made of.
 """

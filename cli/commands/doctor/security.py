@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of the secret key, of addresses, of TLS and of clocks."""
+"""Checks of ``agentex doctor`` for secret key, addresses, TLS and clocks."""
 
 import asyncio
 import ssl

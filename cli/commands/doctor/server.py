@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of what one has on the server: models, MCP connections, the queue."""
+"""Checks of ``agentex doctor`` for models, MCP connections and the queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The files a person names for ingestion: found, named as documents, hashed, read with a count."""
+"""Local files for ingestion: search, document names, hashes, counted reads."""
 
 import glob
 import hashlib

@@ -1,4 +1,4 @@
-"""One run of ``agentex ingest``: which files are there already, the uploads, the waiting."""
+"""One run of ``agentex ingest``: comparison, uploads, and the wait for the documents."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""``agentex kb access``: who reads a single document of a knowledge base, and changing that."""
+"""``agentex kb access``: the readers of a restricted document."""
 
 from typing import Annotated
 

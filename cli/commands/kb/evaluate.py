@@ -1,4 +1,4 @@
-"""``agentex eval``: ask a knowledge base's saved questions and see how well it finds."""
+"""``agentex eval``: evaluation of a knowledge base by its saved questions."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``agentex search``: see what a search of the knowledge bases finds."""
+"""``agentex search``: results of a search, and reasons for absences."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""``agentex kb share``: with whom a knowledge base is shared, and changing that."""
+"""``agentex kb share``: the shares of a knowledge base."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeVar

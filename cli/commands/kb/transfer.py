@@ -1,4 +1,4 @@
-"""``agentex kb export``, ``import`` and ``copy``: move whole knowledge bases."""
+"""``agentex kb export``, ``import`` and ``copy``: whole knowledge bases."""
 
 import asyncio
 from collections.abc import Callable, Generator

@@ -1,4 +1,4 @@
-"""``agentex skill compare``: whether answers get better with a skill."""
+"""``agentex skill compare``: answers with and without a skill."""
 
 from collections.abc import Iterator
 from typing import Annotated

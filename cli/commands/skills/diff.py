@@ -1,4 +1,4 @@
-"""``agentex skill diff``: two versions of a skill, line by line and in what they mean."""
+"""``agentex skill diff``: two versions of a skill, by line and by meaning."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""``agentex skill fix``: apply the mends that diagnostics carry."""
+"""``agentex skill fix``: autofixes of local SKILL files."""
 
 import difflib
 import sys

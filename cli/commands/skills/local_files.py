@@ -1,4 +1,4 @@
-"""Skills as they lie on this machine: files, folders, and standard input."""
+"""Skills on this machine: files, folders, and standard input."""
 
 import os
 import sys

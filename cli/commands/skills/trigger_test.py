@@ -1,4 +1,4 @@
-"""``agentex skill test``: which requests would choose a skill, and which another one."""
+"""``agentex skill test``: the queries that would choose a skill."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``agentex skill validate``: tell what is wrong with SKILL files and where, without a server."""
+"""``agentex skill validate``: diagnostics of local SKILL files, also as SARIF."""
 
 import base64
 import importlib.metadata

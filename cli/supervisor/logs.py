@@ -1,4 +1,4 @@
-"""A child's output: kept in a file of bounded size, its last lines at hand, readable on screen."""
+"""The output of a child process: a bounded log file and its last lines."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""What a person sees of the supervisor: a live table on a terminal, plain lines elsewhere."""
+"""The supervisor's terminal display: a live table, or plain lines."""
 
 import contextlib
 import functools
@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cli.server.supervisor.logs import LOUD_LEVELS, parse_line
-from cli.server.supervisor.service import Service, ServiceState, ServiceStatus
+from cli.supervisor.logs import LOUD_LEVELS, parse_line
+from cli.supervisor.service import Service, ServiceState, ServiceStatus
 
 _COLOURS = {
     ServiceState.READY: "green",

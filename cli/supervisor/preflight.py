@@ -1,4 +1,4 @@
-"""Before any part starts: the data folder is ours, the port is free, nothing old still runs."""
+"""Checks before a start: data folder, port, leftover processes."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import psutil
 
-from cli.server.supervisor import redis_server
+from cli.supervisor import redis_server
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings, override_settings
 

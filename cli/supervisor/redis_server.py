@@ -1,4 +1,4 @@
-"""The private Redis server: its program, its configuration, and one left over from before."""
+"""The private Redis server: program, configuration, leftovers."""
 
 import importlib.util
 import os
