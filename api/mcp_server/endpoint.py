@@ -14,7 +14,7 @@ from api.http.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
 from core.errors.codes import ErrorCode
-from skills.packages.folder_view import SkillFolders
+from skills.transfer.folders import SkillFolders
 
 
 class McpEndpoint:

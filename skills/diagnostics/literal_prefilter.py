@@ -27,9 +27,9 @@ def find_anchored(
     """
     end = 0
     for place in sorted({place for word in anchors for place in occurrences(word, lower)}):
-        if place >= end and (found := pattern.match(text, place)):
-            end = max(found.end(), place + 1)
-            yield found
+        if place >= end and (match := pattern.match(text, place)):
+            end = max(match.end(), place + 1)
+            yield match
 
 
 def occurrences(word: str, text: str) -> Iterator[int]:

@@ -124,8 +124,8 @@ def package_problem(code: PackageFault, path: str | None = None, limit: int = 0)
         limit: the number that was exceeded, for the faults that have one.
     """
     english, chinese = _MESSAGES[code]
-    shown = None if path is None else _printable(path)
-    return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), shown)
+    printable = None if path is None else _printable(path)
+    return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), printable)
 
 
 def _printable(path: str) -> str:

@@ -145,15 +145,15 @@ class _EventReader:
             self._add(self._collection(done, event))
 
     def _refuse(self, event: yaml.Event) -> None:
-        found = text = ""
+        construct = text = ""
         if isinstance(event, yaml.AliasEvent):
-            found, text = "alias", f"*{event.anchor}"
+            construct, text = "alias", f"*{event.anchor}"
         elif anchor := getattr(event, "anchor", None):
-            found, text = "anchor", f"&{anchor}"
+            construct, text = "anchor", f"&{anchor}"
         elif tag := getattr(event, "tag", None):
-            found, text = "tag", str(tag)
-        if found:
-            facts = {"what": found, "what_zh": _REFUSED_ZH[found], "text": text}
+            construct, text = "tag", str(tag)
+        if construct:
+            facts = {"what": construct, "what_zh": _REFUSED_ZH[construct], "text": text}
             raise YamlRefused(self._finding("SK017", event, facts))
 
     def _finding(

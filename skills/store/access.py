@@ -10,6 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
+from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
 from core.auth.sharing import access_by_id, authorize
@@ -98,10 +99,10 @@ async def get_for_update_with_owner(
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await take_turn(session, owner_id)
-    seen = await get_for_update(session, principal, skill_id, action)
-    if seen.skill.owner_id != owner_id:
-        raise SkillChanged(version=seen.version)
-    return seen
+    view = await get_for_update(session, principal, skill_id, action)
+    if view.skill.owner_id != owner_id:
+        raise SkillChanged(version=view.version)
+    return view
 
 
 async def _view(
@@ -118,32 +119,32 @@ def is_reviewer(principal: Principal, skill: Skill) -> bool:
 
 
 async def get_version(
-    session: AsyncSession, seen: SkillView, number: int | None = None
+    session: AsyncSession, view: SkillView, number: int | None = None
 ) -> SkillVersion:
     """A version of a skill that its caller may read.
 
     Args:
         session: to read from.
-        seen: the skill.
+        view: the skill.
         number: which one; None for theirs.
 
     Raises:
         SkillVersionNotFound: there is none of this number for the caller.
     """
-    wanted = seen.version if number is None else number
-    query = _readable(seen).where(SkillVersion.version == wanted)
+    wanted = view.version if number is None else number
+    query = _readable(view).where(SkillVersion.version == wanted)
     found = (await session.exec(query)).first()
     if found is None:
         raise SkillVersionNotFound(field="version")
     return found
 
 
-def _readable(seen: SkillView) -> SelectOfScalar[SkillVersion]:
+def _readable(view: SkillView) -> SelectOfScalar[SkillVersion]:
     """The versions of a skill that its caller may read."""
-    query = skill_visibility.select_versions().where(SkillVersion.skill_id == seen.skill.id)
-    if seen.sees_all:
+    query = skill_visibility.select_versions().where(SkillVersion.skill_id == view.skill.id)
+    if view.sees_all:
         return query
-    if seen.is_reviewer:
+    if view.is_reviewer:
         waits = col(SkillVersion.review) == ReviewState.PENDING.value
         return query.where(or_(skill_visibility.served_to_readers(), waits))
     return query.where(skill_visibility.served_to_readers())
@@ -158,16 +159,16 @@ class VersionListing:
 
 
 async def list_versions(
-    session: AsyncSession, seen: SkillView, page: PageRequest
+    session: AsyncSession, view: SkillView, page: PageRequest
 ) -> VersionListing:
     """One page of the versions that the caller may read, without what they say.
 
     Args:
         session: to read from.
-        seen: the skill.
+        view: the skill.
         page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
     """
-    readable = _readable(seen)
+    readable = _readable(view)
     count = select(func.count()).select_from(readable.subquery())
     query = paginate(
         readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
@@ -178,11 +179,11 @@ async def list_versions(
     return VersionListing((await session.exec(query)).all(), (await session.exec(count)).one())
 
 
-async def list_version_numbers(session: AsyncSession, seen: SkillView) -> list[int]:
+async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[int]:
     """The numbers of all versions that the caller may read, ascending."""
     # A statement keeps its class when its columns change, which its type does not say.
     numbers = cast(
-        SelectOfScalar[int], _readable(seen).with_only_columns(col(SkillVersion.version))
+        SelectOfScalar[int], _readable(view).with_only_columns(col(SkillVersion.version))
     )
     return sorted((await session.exec(numbers)).all())
 
@@ -230,3 +231,9 @@ def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
         if entry.path == path:
             return entry
     raise SkillFileNotFound(field="path")
+
+
+async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
+    """User names by account id; accounts that are gone are absent."""
+    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
+    return dict((await session.exec(query)).all())

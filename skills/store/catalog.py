@@ -236,11 +236,13 @@ async def _load_one_usable(
     query = select(Skill).where(
         _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)
     )
-    seen = (await session.exec(query)).all()
-    if not seen:
+    candidates = (await session.exec(query)).all()
+    if not candidates:
         raise SkillNotFound
     # Of several of one slug: one's own, then the one that was there first.
-    chosen = min(seen, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
+    chosen = min(
+        candidates, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id)
+    )
     rows = await _load_usable(session, reader, col(Skill.id) == chosen.id, version)
     if not rows:
         raise SkillNotFound if version is None else SkillVersionNotFound(field="version")

@@ -59,7 +59,7 @@ class SkillFilter:
 class ListedSkill:
     """A skill of a list, its owner's name, and what the caller may do with it."""
 
-    seen: SkillView
+    view: SkillView
     owner: str
 
 
@@ -72,10 +72,10 @@ class SkillListing:
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: PageRequest, wanted: SkillFilter
+    session: AsyncSession, principal: Principal, page: PageRequest, skill_filter: SkillFilter
 ) -> SkillListing:
     """One page of what the caller sees; no content is loaded."""
-    conditions = [_visible(principal, wanted), *_filter_conditions(wanted)]
+    conditions = [_visible(principal, skill_filter), *_filter_conditions(skill_filter)]
     query = paginate(
         select(Skill, User.username)
         .join(User, col(User.id) == col(Skill.owner_id))
@@ -101,12 +101,12 @@ async def list_visible(
     return SkillListing(items, total)
 
 
-def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
+def _visible(principal: Principal, skill_filter: SkillFilter) -> ColumnElement[bool]:
     mine = col(Skill.owner_id) == principal.user_id
-    if wanted.pending:
+    if skill_filter.pending:
         return _awaiting_review(principal, mine)
     shared = col(Skill.id).in_(shared_resource_ids(principal.user_id, Skill.SHARE_KIND))
-    open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
+    open_to_all = (col(Skill.is_public).is_(True),) if skill_filter.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
 
 
@@ -125,27 +125,27 @@ def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnE
     return or_(*conditions)
 
 
-def _filter_conditions(wanted: SkillFilter) -> list[ColumnElement[bool]]:
+def _filter_conditions(skill_filter: SkillFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if wanted.category is not None:
-        conditions.append(col(Skill.category_key) == label_key(wanted.category))
-    if wanted.tag is not None:
-        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
+    if skill_filter.category is not None:
+        conditions.append(col(Skill.category_key) == label_key(skill_filter.category))
+    if skill_filter.tag is not None:
+        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(skill_filter.tag))
         conditions.append(col(Skill.id).in_(tagged))
-    if wanted.text is not None:
-        conditions += _matching_text(wanted.text)
+    if skill_filter.text is not None:
+        conditions += _matching_text(skill_filter.text)
     return conditions
 
 
 def _matching_text(text: str) -> list[ColumnElement[bool]]:
     """Every word must be there: as it is or as its stem, a Chinese one in pairs of characters."""
-    asked: list[set[str]] = []
+    alternatives: list[set[str]] = []
     for word, is_cjk in runs(text):
         forms = tokenize(word)
-        asked += [{form} for form in forms] if is_cjk else [{word, *forms}]
+        alternatives += [{form} for form in forms] if is_cjk else [{word, *forms}]
     found: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
-        for forms in asked[:_MOST_QUERY_WORDS]
+        for forms in alternatives[:_MOST_QUERY_WORDS]
     ]
     # Without a word there is nothing that it could be found by.
     return found or [col(Skill.id).is_(None)]
@@ -171,8 +171,8 @@ async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -
     tags = dict.fromkeys(key for tag in skill.tags if (key := label_key(tag)))
     session.add_all(SkillTag(skill_id=skill.id, tag_key=key) for key in tags)
     terms = dict.fromkeys(_terms(skill, triggers))
-    kept = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
-    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept)
+    kept_terms = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
+    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept_terms)
     await session.flush()
 
 

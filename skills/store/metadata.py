@@ -41,17 +41,17 @@ def read_category(parsed: ParsedSkill) -> str:
 
 def read_tags(parsed: ParsedSkill) -> list[str]:
     """The tags that a content names."""
-    named = _tags(_BETWEEN_TAGS.split(parsed.metadata.get("tags", "").strip(_BRACKETS)))
-    return [tag[:LABEL_LENGTH] for tag in named][:MOST_TAGS]
+    tags = _tags(_BETWEEN_TAGS.split(parsed.metadata.get("tags", "").strip(_BRACKETS)))
+    return [tag[:LABEL_LENGTH] for tag in tags][:MOST_TAGS]
 
 
-def catalog_name(said: str, slug: str) -> str:
+def catalog_name(name: str, slug: str) -> str:
     """The catalogue's name for what a content says that its name is."""
-    return _shortened(_collapse_blanks(said)) or slug
+    return _shortened(_collapse_blanks(name)) or slug
 
 
 async def set_fields(
-    work: UnitOfWork, skill: Skill, basis: SkillVersion, entry: CatalogMetadata
+    work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata
 ) -> None:
     """Put what a request says into the catalogue; the rest follows the content.
 
@@ -59,14 +59,14 @@ async def set_fields(
         work: the transaction, in which the skill's row is locked or new.
         skill: the row.
         basis: the version whose words the catalogue shows.
-        entry: what the request says.
+        metadata: what the request says.
 
     Raises:
         InvalidRequest: a name or label that is too long, or too many tags.
     """
     own = set(skill.own_fields)
     for field in FIELDS:
-        value = getattr(entry, field)
+        value = getattr(metadata, field)
         if value is None:
             continue
         chosen = _checked(field, value)
@@ -154,7 +154,7 @@ def _collapse_blanks(text: str) -> str:
 
 
 def _shortened(name: str) -> str:
-    kept = name[:NAME_LENGTH]
-    while len(fold(kept)) > NAME_KEY_LENGTH:
-        kept = kept[:-1]
-    return kept
+    shortened = name[:NAME_LENGTH]
+    while len(fold(shortened)) > NAME_KEY_LENGTH:
+        shortened = shortened[:-1]
+    return shortened

@@ -59,10 +59,10 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
 
 async def catalog_version(session: AsyncSession, skill: Skill) -> SkillVersion:
     """The version whose words the catalogue shows: the one that others are served, if they are."""
-    shown = skill.version
+    number = skill.version
     if skill.served_version is not None and await is_open(session, skill):
-        shown = skill.served_version
-    return await get_version_by_number(session, skill, shown)
+        number = skill.served_version
+    return await get_version_by_number(session, skill, number)
 
 
 async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
@@ -108,9 +108,9 @@ async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -
     """Serve a version, or what was served before while something is held against it."""
     session = work.session
     await _withdraw_pending(session, skill)
-    known = await _last_public(session, skill) if skill.is_public else None
+    last_public = await _last_public(session, skill) if skill.is_public else None
     is_held = newest.review in HELD_BACK
-    if not is_held and known is not None and is_riskier(known, newest):
+    if not is_held and last_public is not None and is_riskier(last_public, newest):
         newest.review, newest.review_note = ReviewState.PENDING.value, ""
         newest.reviewed_by = newest.reviewed_at = None
         session.add(newest)
@@ -118,12 +118,12 @@ async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -
     if not is_held:
         _serve(work, skill, newest)
         return
-    if known is None and skill.served_version is not None:
-        known = await _find_version(session, skill, skill.served_version)
-    if known is None:
+    if last_public is None and skill.served_version is not None:
+        last_public = await _find_version(session, skill, skill.served_version)
+    if last_public is None:
         raise SkillReviewNeeded
     # Not what only some were served meanwhile: nobody has compared that.
-    _serve(work, skill, known)
+    _serve(work, skill, last_public)
 
 
 def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
@@ -182,7 +182,7 @@ class ReviewVerdict:
 
 
 async def review(
-    work: UnitOfWork, principal: Principal, skill_id: str, ruling: ReviewVerdict
+    work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict
 ) -> SkillView:
     """Decide about the version that waits.
 
@@ -199,17 +199,17 @@ async def review(
         SkillChanged: another version waits than the one that was read; the details name it. Or it has
             got another owner meanwhile.
     """
-    approved = ruling.decision is Decision.APPROVE
-    if approved and ruling.version is None:
+    approved = verdict.decision is Decision.APPROVE
+    if approved and verdict.version is None:
         raise InvalidRequest("version", "Name the version that you have read")
     session = work.session
-    seen = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.READ)
-    skill = seen.skill
-    version = await _get_reviewable(session, principal, seen, ruling.version)
+    view = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.READ)
+    skill = view.skill
+    version = await _get_reviewable(session, principal, view, verdict.version)
     is_for_all = skill.is_public and not version.unread
     version.unread = version.unread and not approved
     version.review = (ReviewState.APPROVED if approved else ReviewState.REJECTED).value
-    version.review_note, version.reviewed_at = ruling.remark, utc_now()
+    version.review_note, version.reviewed_at = verdict.remark, utc_now()
     version.reviewed_by = principal.user_id
     skill.trusted = skill.trusted or (approved and version.version == skill.version)
     session.add_all((skill, version))
@@ -219,56 +219,56 @@ async def review(
         else:
             await _serve_or_hold(work, skill, version)
     await skill_metadata.follow_version(work, skill, await catalog_version(session, skill))
-    details = {"version": version.version, "decision": ruling.decision.value}
+    details = {"version": version.version, "decision": verdict.decision.value}
     audit(
         session,
         AuditAction.SKILL_REVIEWED,
         AuditTarget(Skill.SHARE_KIND, skill.id),
         details=details,
     )
-    return seen
+    return view
 
 
 async def _get_reviewable(
-    session: AsyncSession, principal: Principal, seen: SkillView, number: int | None
+    session: AsyncSession, principal: Principal, view: SkillView, number: int | None
 ) -> SkillVersion:
     """The version that is decided about, if it is the caller's to decide."""
-    if not seen.sees_all:
-        if not seen.skill.is_public:
-            check_access(seen.access, Action.MANAGE, SkillNotFound)
+    if not view.sees_all:
+        if not view.skill.is_public:
+            check_access(view.access, Action.MANAGE, SkillNotFound)
         principal.require(Permission.SYSTEM_MANAGE)
-    waiting = await _list_reviewable(session, seen)
+    waiting = await _list_reviewable(session, view)
     if not waiting:
         raise SkillNotPending
-    found = next((one for one in waiting if number in {None, one.version}), None)
-    if found is None:
+    version = next((version for version in waiting if number in {None, version.version}), None)
+    if version is None:
         raise SkillChanged(version=waiting[0].version)
-    if seen.skill.is_public and not found.unread:
+    if view.skill.is_public and not version.unread:
         principal.require(Permission.SYSTEM_MANAGE)
     else:
-        check_access(seen.access, Action.MANAGE, SkillNotFound)
-    return found
+        check_access(view.access, Action.MANAGE, SkillNotFound)
+    return version
 
 
-async def _list_reviewable(session: AsyncSession, seen: SkillView) -> Sequence[SkillVersion]:
+async def _list_reviewable(session: AsyncSession, view: SkillView) -> Sequence[SkillVersion]:
     """The versions that may be decided about and that the caller may know of, the newest first."""
     query = (
         skill_visibility.select_versions()
-        .where(SkillVersion.skill_id == seen.skill.id, skill_visibility.reviewable())
+        .where(SkillVersion.skill_id == view.skill.id, skill_visibility.reviewable())
         .order_by(col(SkillVersion.version).desc())
     )
-    if not seen.sees_all:
-        if not seen.is_reviewer:
+    if not view.sees_all:
+        if not view.is_reviewer:
             return ()
         query = query.where(SkillVersion.review == ReviewState.PENDING.value)
     return (await session.exec(query)).all()
 
 
-async def find_pending_version(session: AsyncSession, seen: SkillView) -> int | None:
+async def find_pending_version(session: AsyncSession, view: SkillView) -> int | None:
     """The newest version that waits for a review, where the caller may know of it."""
-    waiting = await _list_reviewable(session, seen)
+    waiting = await _list_reviewable(session, view)
     rejected = ReviewState.REJECTED.value
-    return next((one.version for one in waiting if one.review != rejected), None)
+    return next((version.version for version in waiting if version.review != rejected), None)
 
 
 async def _find_version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
@@ -284,7 +284,7 @@ async def get_version_by_number(session: AsyncSession, skill: Skill, number: int
     Raises:
         SkillVersionNotFound: there is none.
     """
-    found = await _find_version(session, skill, number)
-    if found is None:
+    version = await _find_version(session, skill, number)
+    if version is None:
         raise SkillVersionNotFound(field="version")
-    return found
+    return version

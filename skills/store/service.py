@@ -15,7 +15,6 @@ from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidRequest
 from kb_service.documents.quota import take_turn
-from skills.lint.validate import ValidatedSkill, validate
 from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
 from skills.slugs import free_slug, is_slug, placeholder_slug, slug_prefix, slugify
@@ -34,6 +33,7 @@ from skills.store import (
 from skills.store.access import SkillView
 from skills.store.metadata import CatalogMetadata
 from skills.store.versions import SkillLimits, VersionBuilder, VersionChange
+from skills.validation import ValidatedSkill, validate
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Origin:
         trusted: whether it has been read, so that its owner's agents may use it at once.
         forked_from: the id of the skill that it is a copy of.
         forked_version: the version of that one.
-        likes_slug: the slug that it gets if it is free, else with a number behind it.
+        preferred_slug: the slug that it gets if it is free, else with a number behind it.
     """
 
     origin: SkillOrigin = SkillOrigin.WRITTEN
     trusted: bool = True
     forked_from: str | None = None
     forked_version: int | None = None
-    likes_slug: str = ""
+    preferred_slug: str = ""
 
 
 _NO_METADATA, _NO_CHANGE, _WRITTEN_HERE = CatalogMetadata(), VersionChange(), Origin()
@@ -78,19 +78,19 @@ class NewSkill:
     """A skill to be made.
 
     Args:
-        judged: its content and files.
-        entry: what the request says for the catalogue.
+        validated: its content and files.
+        metadata: what the request says for the catalogue.
         change: the note of its first version.
-        provenance: where it comes from.
+        origin: where it comes from.
     """
 
-    judged: ValidatedSkill
-    entry: CatalogMetadata = _NO_METADATA
+    validated: ValidatedSkill
+    metadata: CatalogMetadata = _NO_METADATA
     change: VersionChange = _NO_CHANGE
-    provenance: Origin = _WRITTEN_HERE
+    origin: Origin = _WRITTEN_HERE
 
 
-async def create(desk: SkillContext, wanted: NewSkill) -> SkillView:
+async def create(context: SkillContext, wanted: NewSkill) -> SkillView:
     """Add a skill of the caller's.
 
     Raises:
@@ -101,20 +101,20 @@ async def create(desk: SkillContext, wanted: NewSkill) -> SkillView:
         SkillSlugTaken: the caller has one of the slug that was asked for.
         SkillsFull: the caller has as many as are allowed.
     """
-    work, principal, limits = desk.work, desk.principal, desk.limits
+    work, principal, limits = context.work, context.principal, context.limits
     session, owner_id = work.session, principal.user_id
     # Two at once must neither find the last room, nor the same slug free.
     await take_turn(session, owner_id)
     counted = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
     if (await session.exec(counted)).one() >= limits.skills:
         raise SkillsFull(limit=limits.skills)
-    origin = wanted.provenance
+    origin = wanted.origin
     skill = Skill(
         owner_id=owner_id,
         slug="",
         name="",
         name_key="",
-        enabled=wanted.entry.enabled is not False,
+        enabled=wanted.metadata.enabled is not False,
         origin=origin.origin.value,
         trusted=origin.trusted,
         forked_from=origin.forked_from,
@@ -124,35 +124,35 @@ async def create(desk: SkillContext, wanted: NewSkill) -> SkillView:
     session.add(skill)
     await session.flush()
     version = await skill_versions.append_version(
-        work, principal, skill, wanted.judged, wanted.change
+        work, principal, skill, wanted.validated, wanted.change
     )
-    if wanted.entry.is_public:
+    if wanted.metadata.is_public:
         await _set_public(work, skill, is_public=True)
-    await skill_metadata.set_fields(work, skill, version, wanted.entry)
+    await skill_metadata.set_fields(work, skill, version, wanted.metadata)
     await skill_versions.check_quota(session, principal, skill, limits)
     return SkillView(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
 
 
 async def _choose_slug(session: AsyncSession, skill: Skill, wanted: NewSkill) -> str:
     """The slug that was asked for, by the request or the content, else a free one like the name."""
-    parsed = wanted.judged.parsed
-    if wanted.entry.slug is not None:
-        return await _require_free_slug(session, skill, wanted.entry.slug)
+    parsed = wanted.validated.parsed
+    if wanted.metadata.slug is not None:
+        return await _require_free_slug(session, skill, wanted.metadata.slug)
     says_so = parsed.format is not SkillFormat.NATIVE or "slug" in parsed.metadata
-    origin = wanted.provenance
+    origin = wanted.origin
     if parsed.slug and says_so and origin.origin is SkillOrigin.WRITTEN:
         return await _require_free_slug(session, skill, parsed.slug)
     first = (
-        origin.likes_slug
+        origin.preferred_slug
         or parsed.slug
-        or slugify(wanted.entry.name or "")
+        or slugify(wanted.metadata.name or "")
         or placeholder_slug(skill.id)
     )
     # In one look: of very many of one name each would look for all those before it.
-    taken = select(Skill.slug).where(
+    taken_slugs = select(Skill.slug).where(
         Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(slug_prefix(first))
     )
-    return free_slug(first, set((await session.exec(taken)).all()))
+    return free_slug(first, set((await session.exec(taken_slugs)).all()))
 
 
 async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
@@ -178,12 +178,12 @@ class SkillUpdate:
 
     Args:
         revise: makes its next version; None leaves content and files as they are.
-        entry: the catalogue's fields.
+        metadata: the catalogue's fields.
         change: what is told of the new version.
     """
 
     revise: VersionBuilder | None = None
-    entry: CatalogMetadata = _NO_METADATA
+    metadata: CatalogMetadata = _NO_METADATA
     change: VersionChange = _NO_CHANGE
 
 
@@ -193,11 +193,11 @@ class PreparedVersion:
 
     Args:
         version: the newest version, which it was made from.
-        judged: what it is to hold; None where that would be the same.
+        validated: what it is to hold; None where that would be the same.
     """
 
     version: int
-    judged: ValidatedSkill | None
+    validated: ValidatedSkill | None
 
 
 async def prepare(
@@ -211,19 +211,22 @@ async def prepare(
         SkillNotFound: there is none, or not for this caller.
         AgentexError: what the update's revision raises.
     """
-    seen = await skill_access.get(session, principal, skill_id, Action.WRITE)
-    newest = await publishing.get_version_by_number(session, seen.skill, seen.skill.version)
-    skill_versions.check_etag(seen.skill, wanted.change.base)
-    return await _prepare(session, seen, newest, wanted)
+    view = await skill_access.get(session, principal, skill_id, Action.WRITE)
+    newest = await publishing.get_version_by_number(session, view.skill, view.skill.version)
+    skill_versions.check_etag(view.skill, wanted.change.base)
+    return await _prepare(session, view, newest, wanted)
 
 
 async def update(
-    desk: SkillContext, skill_id: str, wanted: SkillUpdate, prepared: PreparedVersion | None = None
+    context: SkillContext,
+    skill_id: str,
+    wanted: SkillUpdate,
+    prepared: PreparedVersion | None = None,
 ) -> tuple[SkillView, ValidatedSkill | None]:
     """Change a skill; the same bytes again make no new version.
 
     Args:
-        desk: where the caller works.
+        context: where the caller works.
         skill_id: which one.
         wanted: what is to become of it.
         prepared: see :func:`draft`; where the skill has a newer version by now, or without it, the
@@ -244,49 +247,51 @@ async def update(
         SkillSlugTaken: the owner has another one of this slug.
         AgentexError: what the update's revision raises.
     """
-    work, principal, limits = desk.work, desk.principal, desk.limits
-    session, entry = work.session, wanted.entry
-    seen = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.WRITE)
-    skill = seen.skill
-    if _is_owners_decision(skill, entry):
-        check_access(seen.access, Action.MANAGE, SkillNotFound)
+    work, principal, limits = context.work, context.principal, context.limits
+    session, metadata = work.session, wanted.metadata
+    view = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.WRITE)
+    skill = view.skill
+    if _is_owners_decision(skill, metadata):
+        check_access(view.access, Action.MANAGE, SkillNotFound)
     skill_versions.check_etag(skill, wanted.change.base)
     newest = await publishing.get_version_by_number(session, skill, skill.version)
     if prepared is None or prepared.version != newest.version:
-        prepared = await _prepare(session, seen, newest, wanted)
-    if (judged := prepared.judged) is not None:
-        newest = await skill_versions.append_version(work, principal, skill, judged, wanted.change)
+        prepared = await _prepare(session, view, newest, wanted)
+    if (validated := prepared.validated) is not None:
+        newest = await skill_versions.append_version(
+            work, principal, skill, validated, wanted.change
+        )
         await publishing.publish_new_version(work, skill, newest)
-    if entry.slug not in {None, skill.slug}:
-        skill.slug = await _require_free_slug(session, skill, entry.slug or "")
-    skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
-    if entry.is_public not in {None, skill.is_public}:
-        await _set_public(work, skill, is_public=bool(entry.is_public))
+    if metadata.slug not in {None, skill.slug}:
+        skill.slug = await _require_free_slug(session, skill, metadata.slug or "")
+    skill.enabled = skill.enabled if metadata.enabled is None else metadata.enabled
+    if metadata.is_public not in {None, skill.is_public}:
+        await _set_public(work, skill, is_public=bool(metadata.is_public))
     # Once, when it is known whose words the catalogue shows.
     await skill_metadata.set_fields(
-        work, skill, await publishing.catalog_version(session, skill), entry
+        work, skill, await publishing.catalog_version(session, skill), metadata
     )
-    if judged is not None:
+    if validated is not None:
         await skill_versions.check_quota(session, principal, skill, limits)
-    return replace(seen, is_reviewer=skill_access.is_reviewer(principal, skill)), judged
+    return replace(view, is_reviewer=skill_access.is_reviewer(principal, skill)), validated
 
 
 async def _prepare(
-    session: AsyncSession, seen: SkillView, newest: SkillVersion, wanted: SkillUpdate
+    session: AsyncSession, view: SkillView, newest: SkillVersion, wanted: SkillUpdate
 ) -> PreparedVersion:
-    judged = None
+    validated = None
     if wanted.revise is not None:
-        judged = await wanted.revise(session, seen, newest)
-    is_other = judged is not None and not skill_versions.is_unchanged(newest, judged)
-    return PreparedVersion(newest.version, judged if is_other else None)
+        validated = await wanted.revise(session, view, newest)
+    is_other = validated is not None and not skill_versions.is_unchanged(newest, validated)
+    return PreparedVersion(newest.version, validated if is_other else None)
 
 
-def _is_owners_decision(skill: Skill, entry: CatalogMetadata) -> bool:
+def _is_owners_decision(skill: Skill, metadata: CatalogMetadata) -> bool:
     """Whether a request decides what only the owner decides."""
     return (
-        entry.is_public not in {None, skill.is_public}
-        or entry.slug not in {None, skill.slug}
-        or entry.enabled not in {None, skill.enabled}
+        metadata.is_public not in {None, skill.is_public}
+        or metadata.slug not in {None, skill.slug}
+        or metadata.enabled not in {None, skill.enabled}
     )
 
 
@@ -306,8 +311,8 @@ async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
         ReadOnly: the caller may only read it.
         SkillNotFound: there is none, or not for this caller.
     """
-    seen = await skill_access.get_for_update(work.session, principal, skill_id, Action.MANAGE)
-    await erase(work, seen.skill)
+    view = await skill_access.get_for_update(work.session, principal, skill_id, Action.MANAGE)
+    await erase(work, view.skill)
 
 
 async def erase(work: UnitOfWork, skill: Skill) -> None:
@@ -323,7 +328,7 @@ async def new_fork(
     principal: Principal,
     skill_id: str,
     number: int | None,
-    entry: CatalogMetadata,
+    metadata: CatalogMetadata,
 ) -> NewSkill:
     """A skill of the caller's own, to be made from one that they may read.
 
@@ -332,24 +337,24 @@ async def new_fork(
         principal: who asks.
         skill_id: of which one.
         number: of which version; None for the caller's.
-        entry: what is to be different in the catalogue.
+        metadata: what is to be different in the catalogue.
 
     Raises:
         SkillNotFound: there is none, or not for this caller.
         SkillVersionNotFound: there is none of this number for the caller.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    version = await skill_access.get_version(session, seen, number)
-    judged = await validate(*await skill_access.read_content_and_files(session, version))
-    source = seen.skill
-    provenance = Origin(
+    view = await skill_access.get(session, principal, skill_id)
+    version = await skill_access.get_version(session, view, number)
+    validated = await validate(*await skill_access.read_content_and_files(session, version))
+    source = view.skill
+    origin = Origin(
         SkillOrigin.FORKED,
         not version.unread,
         forked_from=source.id,
         forked_version=version.version,
-        likes_slug=source.slug,
+        preferred_slug=source.slug,
     )
-    return NewSkill(judged, entry, provenance=provenance)
+    return NewSkill(validated, metadata, origin=origin)
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
@@ -368,14 +373,14 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     await take_turn(session, owner_id)
     # What the heir makes meanwhile must not get the same slug.
     await take_turn(session, heir_id)
-    taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
+    taken_slugs = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
     skills = await _lock_owned(session, owner_id)
     # What is one's own is not shared with one.
     ids = [skill.id for skill in skills]
     await delete_user_shares(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
     for skill in skills:
-        slug = free_slug(skill.slug, taken)
-        taken.add(slug)
+        slug = free_slug(skill.slug, taken_slugs)
+        taken_slugs.add(slug)
         skill.slug, skill.owner_id = slug, heir_id
         # A slug's words are words to find a skill by.
         await skill_metadata.follow_version(

@@ -52,12 +52,12 @@ async def count_uses(
     ids = sorted({skill_id for skill_id, _ in counts})
     # In one order everywhere: two transactions must not wait for each other's rows.
     there = select(Skill.id).where(col(Skill.id).in_(ids)).order_by(col(Skill.id))
-    kept = set(await session.exec(there.with_for_update(read=True, key_share=True)))
+    existing_ids = set(await session.exec(there.with_for_update(read=True, key_share=True)))
     none = dict.fromkeys((kind.value for kind in UsageKind), 0)
     rows = [
         {**none, "skill_id": skill_id, "version": version, use.value: number}
         for (skill_id, version), number in sorted(counts.items())
-        if skill_id in kept
+        if skill_id in existing_ids
     ]
     if not rows:
         return
@@ -83,12 +83,12 @@ async def count_by_version(session: AsyncSession, skill_id: str) -> dict[int, Us
 
 def sum_usages(usages: Iterable[Usage]) -> Usage:
     """How often all of these were used together."""
-    listed = list(usages)
-    moments = [one.last_used_at for one in listed if one.last_used_at is not None]
+    all_usages = list(usages)
+    moments = [usage.last_used_at for usage in all_usages if usage.last_used_at is not None]
     return Usage(
-        sum(one.offered for one in listed),
-        sum(one.loaded for one in listed),
-        sum(one.completed for one in listed),
-        sum(one.denied for one in listed),
+        sum(usage.offered for usage in all_usages),
+        sum(usage.loaded for usage in all_usages),
+        sum(usage.completed for usage in all_usages),
+        sum(usage.denied for usage in all_usages),
         max(moments, default=None),
     )

@@ -11,7 +11,6 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, QuotaExceeded
-from skills.lint.validate import ValidatedSkill, digest, validate
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.parser.parse import PARSER_VERSION
 from skills.schema import Severity, SkillFile
@@ -20,6 +19,7 @@ from skills.store import metadata as skill_metadata
 from skills.store.access import SkillView
 from skills.store.catalog import list_files
 from skills.store.summary import make_card
+from skills.validation import ValidatedSkill, digest, validate
 
 LONGEST_NOTE = 2000
 
@@ -88,7 +88,7 @@ async def append_version(
     work: UnitOfWork,
     principal: Principal,
     skill: Skill,
-    judged: ValidatedSkill,
+    validated: ValidatedSkill,
     change: VersionChange,
 ) -> SkillVersion:
     """Write the next version of a skill, whose row is locked or new.
@@ -99,27 +99,31 @@ async def append_version(
     if len(change.note) > LONGEST_NOTE:
         raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
     session = work.session
-    await _add_blobs(session, skill.id, judged)
-    card, report = make_card(judged.parsed, skill.slug), judged.report
+    await _add_blobs(session, skill.id, validated)
+    card, report = make_card(validated.parsed, skill.slug), validated.report
     is_unread = await _is_unread(session, skill, change)
     skill.version += 1
     skill.loads, skill.trusted = report.valid, not is_unread
     version = SkillVersion(
         skill_id=skill.id,
         version=skill.version,
-        content_sha256=judged.sha256,
-        size=len(judged.content),
-        row_bytes=judged.row_bytes,
-        files=judged.manifest,
+        content_sha256=validated.sha256,
+        size=len(validated.content),
+        row_bytes=validated.row_bytes,
+        files=validated.manifest,
         name=card.name,
         description=card.description,
-        category=skill_metadata.read_category(judged.parsed),
-        tags=skill_metadata.read_tags(judged.parsed),
+        category=skill_metadata.read_category(validated.parsed),
+        tags=skill_metadata.read_tags(validated.parsed),
         triggers=list(card.triggers),
         not_for=list(card.not_for),
-        tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
-        parsed=judged.snapshot,
-        findings=[one.code for one in report.diagnostics if one.severity is not Severity.INFO],
+        tools=None if validated.parsed.tools is None else list(validated.parsed.tools),
+        parsed=validated.snapshot,
+        findings=[
+            diagnostic.code
+            for diagnostic in report.diagnostics
+            if diagnostic.severity is not Severity.INFO
+        ],
         valid=report.valid,
         publishable=report.publishable,
         portable=report.portable,
@@ -145,27 +149,27 @@ async def _is_unread(session: AsyncSession, skill: Skill, change: VersionChange)
     return (await session.get_one(SkillVersion, key)).unread
 
 
-def required_blobs(judged: ValidatedSkill) -> dict[str, bytes]:
+def required_blobs(validated: ValidatedSkill) -> dict[str, bytes]:
     """The bytes that a version needs, by their hashes."""
-    hashes = (str(one["sha256"]) for one in judged.manifest)
-    blobs = dict(zip(hashes, (file.content for file in judged.files), strict=True))
-    return blobs | {judged.sha256: judged.content}
+    hashes = (str(file["sha256"]) for file in validated.manifest)
+    blobs = dict(zip(hashes, (file.content for file in validated.files), strict=True))
+    return blobs | {validated.sha256: validated.content}
 
 
-def is_unchanged(version: SkillVersion, judged: ValidatedSkill) -> bool:
+def is_unchanged(version: SkillVersion, validated: ValidatedSkill) -> bool:
     """Whether a version holds just these bytes already."""
-    return version.content_sha256 == judged.sha256 and version.files == judged.manifest
+    return version.content_sha256 == validated.sha256 and version.files == validated.manifest
 
 
-async def _add_blobs(session: AsyncSession, skill_id: str, judged: ValidatedSkill) -> None:
-    wanted = required_blobs(judged)
+async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedSkill) -> None:
+    blobs = required_blobs(validated)
     there = select(SkillBlob.sha256).where(
-        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(wanted)
+        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(blobs)
     )
     present = set((await session.exec(there)).all())
     session.add_all(
         SkillBlob(skill_id=skill_id, sha256=sha256, size=len(content), content=content)
-        for sha256, content in wanted.items()
+        for sha256, content in blobs.items()
         if sha256 not in present
     )
 
@@ -239,11 +243,11 @@ def with_content(content: bytes) -> VersionBuilder:
     return revise
 
 
-def with_validated(judged: ValidatedSkill) -> VersionBuilder:
+def with_validated(validated: ValidatedSkill) -> VersionBuilder:
     """What was judged already, content and files."""
 
     async def revise(_: AsyncSession, __: SkillView, ___: SkillVersion) -> ValidatedSkill:
-        return judged
+        return validated
 
     return revise
 
@@ -262,9 +266,9 @@ def with_file(edit: FileEdit) -> VersionBuilder:
         if edit.before not in {None, present.get(edit.path)}:
             raise SkillChanged(version=newest.version)
         content, files = await skill_access.read_content_and_files(session, newest)
-        kept = [file for file in files if file.path != edit.path]
+        others = [file for file in files if file.path != edit.path]
         put = [] if edit.content is None else [SkillFile(edit.path, edit.content)]
-        return await validate(content, [*kept, *put])
+        return await validate(content, [*others, *put])
 
     return revise
 
@@ -272,8 +276,8 @@ def with_file(edit: FileEdit) -> VersionBuilder:
 def from_version(number: int) -> VersionBuilder:
     """An older version again; one that the caller may not read raises ``SkillVersionNotFound``."""
 
-    async def revise(session: AsyncSession, seen: SkillView, _: SkillVersion) -> ValidatedSkill:
-        old = await skill_access.get_version(session, seen, number)
+    async def revise(session: AsyncSession, view: SkillView, _: SkillVersion) -> ValidatedSkill:
+        old = await skill_access.get_version(session, view, number)
         return await validate(*await skill_access.read_content_and_files(session, old))
 
     return revise

@@ -25,9 +25,9 @@ def served_to_readers() -> ColumnElement[bool]:
 
 def newest_reviewed() -> ColumnElement[int]:
     """The newest version of a skill that is no unread import; NULL where there is none."""
-    one = aliased(SkillVersion)
-    query = select(func.max(col(one.version))).where(
-        col(one.skill_id) == col(Skill.id), col(one.unread).is_(False)
+    other = aliased(SkillVersion)
+    query = select(func.max(col(other.version))).where(
+        col(other.skill_id) == col(Skill.id), col(other.unread).is_(False)
     )
     # Nearly always it is the newest of all, which needs no look at the versions.
     return case(

@@ -25,15 +25,15 @@ from skills.store.catalog import list_files
 
 
 async def read_source(
-    session: AsyncSession, seen: SkillView, version: SkillVersion
+    session: AsyncSession, view: SkillView, version: SkillVersion
 ) -> ExportSource:
     """What an export of a version needs: its bytes, and what the catalogue says."""
-    skill = seen.skill
+    skill = view.skill
     owner = await session.get(User, skill.owner_id)
-    known = catalog_fields(skill, version.version, owner.username if owner else "")
+    fields = catalog_fields(skill, version.version, owner.username if owner else "")
     content = await skill_access.read_content(session, version)
     files = tuple(await skill_access.read_files(session, version))
-    return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
+    return ExportSource(content, skill.slug, files, fields, is_offered=skill.enabled)
 
 
 def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
@@ -54,10 +54,10 @@ async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPa
         SkillNotExportable: it has errors, or its files are not taken in.
     """
     # Packing takes longer than an event loop may stand still.
-    made = await asyncio.to_thread(export_package, source, profile)
-    if isinstance(made, PackageProblem):
-        raise SkillNotExportable(problems=[_problem_details(made)])
-    return made
+    package = await asyncio.to_thread(export_package, source, profile)
+    if isinstance(package, PackageProblem):
+        raise SkillNotExportable(problems=[_problem_details(package)])
+    return package
 
 
 def check_size(versions: Mapping[str, SkillVersion]) -> None:
@@ -93,15 +93,15 @@ async def export_many(
     Raises:
         SkillNotExportable: of one of them no folder can be made; then there is no archive.
     """
-    made = await asyncio.to_thread(export_packages, sources, profile)
+    package = await asyncio.to_thread(export_packages, sources, profile)
     problems = [
         _problem_details(outcome) | {"skill_id": skill_id}
-        for skill_id, outcome in zip(ids, made.outcomes, strict=True)
+        for skill_id, outcome in zip(ids, package.outcomes, strict=True)
         if isinstance(outcome, PackageProblem)
     ]
     if problems:
         raise SkillNotExportable(problems=problems)
-    return made.content
+    return package.content
 
 
 def _problem_details(problem: PackageProblem) -> dict[str, object]:

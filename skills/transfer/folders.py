@@ -22,7 +22,6 @@ from core.text.confusables import name_key
 from kb_service.visibility import Reader
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.packages.errors import PackageProblem
-from skills.packages.export_service import catalog_fields
 from skills.packages.file_rules import SKILL_FILE
 from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
@@ -30,6 +29,7 @@ from skills.slugs import is_slug
 from skills.store import catalog
 from skills.store.catalog import CatalogCard, FileEntry, list_files, read_blob
 from skills.store.usage import UsageKind, count_uses
+from skills.transfer.export_service import catalog_fields
 
 MOST_FILES = 512
 MOST_BYTES = 16 * 2**20
@@ -255,8 +255,8 @@ class SkillFolders:
             made = await asyncio.to_thread(
                 lambda: [_export_head(source.export) for source in fresh]
             )
-            for source, one in zip(fresh, made, strict=True):
-                self._heads[source.key] = one[0] if one else None
+            for source, head_and_content in zip(fresh, made, strict=True):
+                self._heads[source.key] = head_and_content[0] if head_and_content else None
         heads = {source.key: self._heads[source.key] for source in fresh}
         while len(self._heads) > _KEPT:
             self._heads.popitem(last=False)
@@ -273,15 +273,15 @@ class SkillFolders:
 
 async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict[str, bytes]:
     hashed = tuple_(col(SkillBlob.skill_id), col(SkillBlob.sha256))
-    wanted = [(card.id, card.sha) for card in cards]
-    query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(wanted))
+    keys = [(card.id, card.sha) for card in cards]
+    query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(keys))
     return dict((await session.exec(query)).all()) if cards else {}
 
 
 def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
     """The same as for a download; files need not be at hand, only SKILL.md is made anew."""
-    known = catalog_fields(skill, card.version, card.owner)
-    return ExportSource(content, skill.slug, (), known, is_offered=skill.enabled)
+    fields = catalog_fields(skill, card.version, card.owner)
+    return ExportSource(content, skill.slug, (), fields, is_offered=skill.enabled)
 
 
 def _export_head(source: ExportSource | None) -> tuple[_ExportedHead, bytes] | None:

@@ -18,7 +18,6 @@ from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents.quota import take_turn
-from skills.lint.validate import ValidatedSkill, validate
 from skills.models import Skill, SkillBlob, SkillOrigin
 from skills.packages.reader import PackagedSkill
 from skills.schema import Diagnostic
@@ -30,6 +29,7 @@ from skills.store import service as skill_service
 from skills.store import versions as skill_versions
 from skills.store.service import NewSkill, Origin, SkillContext, SkillUpdate
 from skills.store.versions import SkillLimits, VersionChange, with_validated
+from skills.validation import ValidatedSkill, validate
 
 _AT_ONCE = 20
 """Skills that are taken in in one transaction; between two of them others write."""
@@ -64,20 +64,20 @@ class IncomingSkill:
     Args:
         file: name of the uploaded file.
         packaged: what stands in it.
-        judged: the verdict; None where it is refused.
+        validated: the verdict; None where it is refused.
         error: why it is refused.
     """
 
     file: str
     packaged: PackagedSkill
-    judged: ValidatedSkill | None = None
+    validated: ValidatedSkill | None = None
     error: AgentexError | None = None
 
     @property
     def slug(self) -> str:
         """The slug that it likes; empty where neither content nor folder give one."""
-        said = "" if self.judged is None else self.judged.parsed.slug
-        return said or slugify(self.packaged.folder_name or "")
+        slug = "" if self.validated is None else self.validated.parsed.slug
+        return slug or slugify(self.packaged.folder_name or "")
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ class ImportResult:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What was noticed in its content."""
-        judged = self.incoming.judged
-        return () if judged is None else judged.report.diagnostics
+        validated = self.incoming.validated
+        return () if validated is None else validated.report.diagnostics
 
 
 async def prepare(file: str, packaged: PackagedSkill) -> IncomingSkill:
@@ -153,61 +153,61 @@ async def import_all(
     for start in range(0, len(incoming), _AT_ONCE):
         try:
             async with unit_of_work(database) as work:
-                desk = SkillContext(work, principal, limits)
-                taken = await _import_batch(desk, incoming[start : start + _AT_ONCE], policy)
+                context = SkillContext(work, principal, limits)
+                imported = await _import_batch(context, incoming[start : start + _AT_ONCE], policy)
         except DatabaseUnavailable as error:
             if not results:
                 raise
             return results + [
-                ImportResult(one, SkillImportOutcome.REFUSED, error=error)
-                for one in incoming[start:]
+                ImportResult(skill, SkillImportOutcome.REFUSED, error=error)
+                for skill in incoming[start:]
             ]
-        results += taken
+        results += imported
     return results
 
 
 async def _import_batch(
-    desk: SkillContext, incoming: Sequence[IncomingSkill], policy: ConflictPolicy
+    context: SkillContext, incoming: Sequence[IncomingSkill], policy: ConflictPolicy
 ) -> list[ImportResult]:
     # Before slugs are looked up: of two imports at once the second finds what the first has made.
-    await take_turn(desk.work.session, desk.principal.user_id)
+    await take_turn(context.work.session, context.principal.user_id)
     results: list[ImportResult] = []
-    for one in incoming:
+    for skill in incoming:
         try:
-            async with desk.work.session.begin_nested():
-                results.append(await _import_one(desk, one, policy))
+            async with context.work.session.begin_nested():
+                results.append(await _import_one(context, skill, policy))
         except AgentexError as error:
-            results.append(ImportResult(one, SkillImportOutcome.REFUSED, error=error))
-    taken = sum(
-        one.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION}
-        for one in results
+            results.append(ImportResult(skill, SkillImportOutcome.REFUSED, error=error))
+    imported = sum(
+        result.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION}
+        for result in results
     )
-    if taken:
-        details = {"skills": taken, "policy": policy.value}
-        audit(desk.work.session, AuditAction.SKILLS_IMPORTED, details=details)
+    if imported:
+        details = {"skills": imported, "policy": policy.value}
+        audit(context.work.session, AuditAction.SKILLS_IMPORTED, details=details)
     return results
 
 
 async def _import_one(
-    desk: SkillContext, one: IncomingSkill, policy: ConflictPolicy
+    context: SkillContext, incoming: IncomingSkill, policy: ConflictPolicy
 ) -> ImportResult:
-    if one.judged is None:
-        return ImportResult(one, SkillImportOutcome.REFUSED, error=one.error)
-    slug = one.slug
-    session, principal = desk.work.session, desk.principal
+    if incoming.validated is None:
+        return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
+    slug = incoming.slug
+    session, principal = context.work.session, context.principal
     present = await skill_service.find_by_slug(session, principal.user_id, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
         origin = Origin(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
-        made = await skill_service.create(desk, NewSkill(one.judged, provenance=origin))
-        return ImportResult(one, SkillImportOutcome.CREATED, ImportedSkill.of(made.skill))
+        made = await skill_service.create(context, NewSkill(incoming.validated, origin=origin))
+        return ImportResult(incoming, SkillImportOutcome.CREATED, ImportedSkill.of(made.skill))
     if policy is ConflictPolicy.SKIP:
-        there = await skill_access.get(session, principal, present)
-        return ImportResult(one, SkillImportOutcome.SKIPPED, ImportedSkill.of(there.skill))
+        view = await skill_access.get(session, principal, present)
+        return ImportResult(incoming, SkillImportOutcome.SKIPPED, ImportedSkill.of(view.skill))
     change = VersionChange(is_unread=True)
-    update = SkillUpdate(with_validated(one.judged), change=change)
-    seen, is_new = await skill_service.update(desk, present, update)
+    update = SkillUpdate(with_validated(incoming.validated), change=change)
+    view, is_new = await skill_service.update(context, present, update)
     outcome = SkillImportOutcome.NEW_VERSION if is_new else SkillImportOutcome.UNCHANGED
-    return ImportResult(one, outcome, ImportedSkill.of(seen.skill))
+    return ImportResult(incoming, outcome, ImportedSkill.of(view.skill))
 
 
 @dataclass
@@ -257,11 +257,11 @@ async def plan_import(
     used = await skill_versions.used_bytes(session, principal.user_id)
     planning = _ImportPlan(session, principal, limits, slugs, used)
     results: list[ImportResult] = []
-    for one in incoming:
+    for skill in incoming:
         try:
-            results.append(await planning.take(one, policy))
+            results.append(await planning.take(skill, policy))
         except AgentexError as error:
-            results.append(ImportResult(one, SkillImportOutcome.REFUSED, error=error))
+            results.append(ImportResult(skill, SkillImportOutcome.REFUSED, error=error))
     return results
 
 
@@ -281,7 +281,7 @@ class _ImportPlan:
         self._used = used
         self._kept: dict[str, _PlannedSkill] = {}
 
-    async def take(self, one: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
+    async def take(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
         """What would become of the next skill.
 
         Raises:
@@ -289,49 +289,54 @@ class _ImportPlan:
             QuotaExceeded: there would be no room for its bytes.
             SkillsFull: the caller would have as many as are allowed.
         """
-        if one.judged is None:
-            return ImportResult(one, SkillImportOutcome.REFUSED, error=one.error)
-        if one.slug not in self._slugs or policy is ConflictPolicy.NEW:
-            return ImportResult(one, SkillImportOutcome.CREATED, self._create(one, one.judged))
-        kept = await self._present(self._slugs[one.slug])
+        if incoming.validated is None:
+            return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
+        if incoming.slug not in self._slugs or policy is ConflictPolicy.NEW:
+            return ImportResult(
+                incoming, SkillImportOutcome.CREATED, self._create(incoming, incoming.validated)
+            )
+        planned = await self._present(self._slugs[incoming.slug])
         if policy is ConflictPolicy.SKIP:
-            return ImportResult(one, SkillImportOutcome.SKIPPED, kept.told())
-        if (kept.sha256, kept.manifest) == (one.judged.sha256, one.judged.manifest):
-            return ImportResult(one, SkillImportOutcome.UNCHANGED, kept.told())
-        self._keep(kept, one.judged)
-        if not await publishing.is_open(self._session, kept.skill):
-            kept.skill.name = _planned_name(kept.skill, one.judged)
-        return ImportResult(one, SkillImportOutcome.NEW_VERSION, kept.told())
+            return ImportResult(incoming, SkillImportOutcome.SKIPPED, planned.told())
+        if (planned.sha256, planned.manifest) == (
+            incoming.validated.sha256,
+            incoming.validated.manifest,
+        ):
+            return ImportResult(incoming, SkillImportOutcome.UNCHANGED, planned.told())
+        self._keep(planned, incoming.validated)
+        if not await publishing.is_open(self._session, planned.skill):
+            planned.skill.name = _planned_name(planned.skill, incoming.validated)
+        return ImportResult(incoming, SkillImportOutcome.NEW_VERSION, planned.told())
 
-    def _create(self, one: IncomingSkill, judged: ValidatedSkill) -> ImportedSkill:
+    def _create(self, incoming: IncomingSkill, validated: ValidatedSkill) -> ImportedSkill:
         if len(self._slugs) >= self._limits.skills:
             raise SkillsFull(limit=self._limits.skills)
         skill = Skill(owner_id=self._principal.user_id, slug="", name="", name_key="")
-        kept = _PlannedSkill(skill, False, "", [], set())
-        self._keep(kept, judged)
-        skill.slug = free_slug(one.slug or placeholder_slug(skill.id), self._slugs)
-        skill.name = _planned_name(skill, judged)
-        self._slugs[skill.slug], self._kept[skill.id] = skill.id, kept
-        return kept.told()
+        planned = _PlannedSkill(skill, False, "", [], set())
+        self._keep(planned, validated)
+        skill.slug = free_slug(incoming.slug or placeholder_slug(skill.id), self._slugs)
+        skill.name = _planned_name(skill, validated)
+        self._slugs[skill.slug], self._kept[skill.id] = skill.id, planned
+        return planned.told()
 
-    def _keep(self, kept: _PlannedSkill, judged: ValidatedSkill) -> None:
-        blobs = skill_versions.required_blobs(judged)
-        new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - kept.blobs)
-        used = self._used + new + judged.row_bytes
+    def _keep(self, planned: _PlannedSkill, validated: ValidatedSkill) -> None:
+        blobs = skill_versions.required_blobs(validated)
+        new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - planned.blobs)
+        used = self._used + new + validated.row_bytes
         if used > self._limits.bytes:
             raise QuotaExceeded(used_bytes=used, limit_bytes=self._limits.bytes)
         self._used = used
-        kept.skill.version += 1
-        kept.sha256, kept.manifest = judged.sha256, judged.manifest
-        kept.blobs |= blobs.keys()
+        planned.skill.version += 1
+        planned.sha256, planned.manifest = validated.sha256, validated.manifest
+        planned.blobs |= blobs.keys()
 
     async def _present(self, skill_id: str) -> _PlannedSkill:
         if skill_id not in self._kept:
             session = self._session
-            found = await session.get(Skill, skill_id)
-            if found is None:
+            skill_row = await session.get(Skill, skill_id)
+            if skill_row is None:
                 raise SkillNotFound
-            skill = Skill(**found.model_dump())
+            skill = Skill(**skill_row.model_dump())
             newest = await publishing.get_version_by_number(session, skill, skill.version)
             hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
             blobs = set((await session.exec(hashes)).all())
@@ -341,9 +346,9 @@ class _ImportPlan:
         return self._kept[skill_id]
 
 
-def _planned_name(skill: Skill, judged: ValidatedSkill) -> str:
+def _planned_name(skill: Skill, validated: ValidatedSkill) -> str:
     return (
         skill.name
         if "name" in skill.own_fields
-        else skill_metadata.catalog_name(judged.parsed.name, skill.slug)
+        else skill_metadata.catalog_name(validated.parsed.name, skill.slug)
     )
