@@ -23,8 +23,6 @@ async def check_config(
     deletion, is told by the run that finds it.
 
     Args:
-        session: to read from.
-        principal: whose session it is.
         config: of seed 002, section 5.2; what is left out is not checked.
 
     Raises:

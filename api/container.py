@@ -53,7 +53,7 @@ from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -87,7 +87,7 @@ class Services:
     open_streams: OpenStreams
     store: ObjectStore
     engine: EngineClient
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     searcher: Searcher
     runs: RunService
     memories: MemoryService
@@ -152,7 +152,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
             asyncio.create_task(_sweep("accounts", partial(purge, services.database))),
             asyncio.create_task(services.distiller.run()),
-            asyncio.create_task(services.skills.offers.run()),
+            asyncio.create_task(services.skills.impressions.run()),
             asyncio.create_task(services.open_streams.watch()),
             asyncio.create_task(
                 _follow_signing_keys(services.database, keys, services.authenticator)
@@ -258,7 +258,7 @@ async def _follow_signing_keys(
             async with database.reading() as session:
                 authenticator.issuer = await keys.issuer(session)
         except AgentexError as error:
-            log.warning("signing_keys.not_read", code=int(error.code))
+            log.warning("signing_keys.not_read", code=error.code)
         except Exception:
             # Whatever it is, the next round must come; the known keys stay.
             log.exception("signing_keys.look_crashed")
@@ -275,7 +275,7 @@ async def _take_up_lost_runs(runs: RunService) -> None:
         try:
             await runs.recover_lost()
         except AgentexError as error:
-            log.warning("runs.not_swept", code=int(error.code))
+            log.warning("runs.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come: nobody else takes up lost runs.
             log.exception("runs.sweep_crashed")
@@ -300,7 +300,7 @@ async def _forget_old_audit(services: Services) -> None:
             days = (await services.live.now()).audit_retention_days
             await delete_older(services.database, days=days)
         except AgentexError as error:
-            log.warning("audit.not_swept", code=int(error.code))
+            log.warning("audit.not_swept", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("audit.sweep_crashed")
@@ -311,4 +311,4 @@ async def _warm_up(searcher: Searcher) -> None:
     try:
         await searcher.warm_up()
     except AgentexError as error:
-        log.info("search.not_warmed_up", code=int(error.code))
+        log.info("search.not_warmed_up", code=error.code)

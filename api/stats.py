@@ -22,7 +22,7 @@ from core.errors.base import AgentexError
 from core.redis.heartbeats import active_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases.stats import count_documents, count_knowledge_bases
 
 # A scraper asks every 15 seconds or so, a page of the console whenever somebody looks.
@@ -74,7 +74,7 @@ class SystemStatsCache:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, redis: Redis, spaces: Spaces
+        self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces
     ) -> None:
         self._settings = settings
         self._database = database

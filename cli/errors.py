@@ -8,10 +8,10 @@ from pydantic import JsonValue, ValidationError
 from cli.client.schemas import FailureRecord
 from cli.ui.i18n.common import Language, Message
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.server import ServerUnreachable, ShuttingDown
 
 # A server that drains or does not answer: try again later, nothing is wrong with the request.
-_UNREACHABLE = {ErrorCode.SERVER_UNREACHABLE, ErrorCode.SHUTTING_DOWN}
+_UNREACHABLE = {ServerUnreachable.code, ShuttingDown.code}
 _FAMILIES = {400: 2, 422: 2, 401: 4, 404: 5}
 
 
@@ -37,8 +37,8 @@ class CommandFailed(Exception):
     """
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
-        super().__init__(error.code.message)
-        self.code = int(error.code)
+        super().__init__(error.message)
+        self.code = error.code
         self.details: dict[str, JsonValue] = {key: str(value) for key, value in values.items()}
         self._hint, self._values = hint, values
 

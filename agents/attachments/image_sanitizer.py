@@ -32,7 +32,6 @@ class SanitizedImage:
         mime_type: one of ``MIME_TYPES``, by its bytes.
         width: in pixels.
         height: in pixels.
-        content: its bytes.
     """
 
     mime_type: str
@@ -60,11 +59,10 @@ class ImageSanitizer:
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def draw(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
+    async def sanitize(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
         """Draw an image anew: upright, first picture only, pixels and nothing else.
 
         Args:
-            content: what was sent.
             for_models: as a JPEG of a size that models take.
 
         Raises:

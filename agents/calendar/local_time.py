@@ -33,7 +33,6 @@ def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
 
     Args:
         text: ``2026-03-17T09:00``, with seconds or not, with ``Z`` or an offset or not.
-        zone: where it is meant.
         instants: whether an offset that the zone does not have then is taken as it is; otherwise
             it is a fault, as models put ``Z`` behind local times.
 
@@ -72,10 +71,6 @@ def read_date(text: str) -> date:
 
 def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
     """The moment at which clocks in a zone show this; the earlier one where two do.
-
-    Args:
-        local: without a zone.
-        zone: where.
 
     Raises:
         BadTime: clocks there skip it.

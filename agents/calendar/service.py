@@ -58,10 +58,6 @@ async def create(
     """Make an event.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        details: with a title.
-        said: its times.
         run_key: ``AgentRun.id`` of the run that makes it.
 
     Raises:

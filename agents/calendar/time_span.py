@@ -38,7 +38,6 @@ class TimeInput:
     Attributes:
         start: Local time, or the first day.
         end: Local time, or the day after the last one.
-        zone: Where they are meant.
         instants: Whether offsets that the zone does not have are taken as they are.
     """
 

@@ -24,7 +24,6 @@ class HttpChatModel(ABC):
     """A ``ChatModel`` behind an endpoint; a protocol adds how to ask and how to read.
 
     Args:
-        endpoint: Where the model is.
         client: The caller's, so that connections are shared; it follows no redirects, so that the
             key goes nowhere else.
     """
@@ -40,7 +39,7 @@ class HttpChatModel(ABC):
         self._client = client
         self._refuses_tools = False
 
-    def hasty(self, seconds: float) -> Self:
+    def with_deadline(self, seconds: float) -> Self:
         """The same for one call: asked once, and for so long at most."""
         endpoint = replace(
             self.endpoint,

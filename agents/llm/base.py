@@ -134,7 +134,6 @@ class ChatModel(Protocol):
         provider: Provider name for usage records.
         is_extractive: Only retrieves and quotes: prompts that ask it to judge or to rewrite
             make no sense.
-        sees_images: May be shown pictures.
         context_window: Tokens that it reads at once.
     """
 

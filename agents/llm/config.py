@@ -24,7 +24,6 @@ class Traits:
         vision: The model may be shown pictures.
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
         max_tokens: Longest answer; None sends no limit.
-        max_tokens_field: Name of that parameter.
         temperature: How freely tokens are drawn; None leaves it to the endpoint.
         system_role: Role of the system message; ``user`` puts it in front of the first question.
         context_window: Tokens the model reads at once.
@@ -53,7 +52,6 @@ class ModelEndpoint:
     Attributes:
         base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
         api_key: None or empty sends no key.
-        provider: Name for usage records.
         read_timeout_seconds: Longest silence before and within the stream.
         call_seconds: Longest model call in all, retries and pauses included.
         attempts: Requests in all, before the first byte.

@@ -26,7 +26,6 @@ class PayloadReader(ABC):
 
     Attributes:
         finish_reason: Set once the endpoint said how the turn ended.
-        is_done: Nothing more will come.
         usage: As the endpoint counted it, if it did.
         has_calls: Whether there was a tool call.
         failure: Why reading stopped before the end.

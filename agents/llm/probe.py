@@ -20,7 +20,6 @@ class ModelProbe:
         milliseconds: Until the first word, or until it failed.
         fault: Stable name of what is wrong; empty if the model answered.
         reason: The fact and the next step, in English.
-        reason_zh: The same in Chinese.
     """
 
     milliseconds: int
@@ -31,7 +30,7 @@ class ModelProbe:
 
 async def probe_model(model: ChatModel) -> ModelProbe:
     """Ask a model for its first word, once, for at most half a minute."""
-    asked = model.hasty(_SECONDS) if isinstance(model, HttpChatModel) else model
+    asked = model.with_deadline(_SECONDS) if isinstance(model, HttpChatModel) else model
     told: dict[str, str] = {}
     began = perf_counter()
     try:

@@ -14,9 +14,7 @@ class ModelProvider:
     """What is known of a provider before anyone set anything; every value can be overridden.
 
     Attributes:
-        base_url: Where its models are.
         key_variable: Variable that its key is usually kept in; None where it needs no key.
-        protocol: What it speaks.
     """
 
     base_url: str

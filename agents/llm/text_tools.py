@@ -181,7 +181,6 @@ class TextCallParser:
     """Tells calls from text while both stream; holds back only what may be the opening of a call.
 
     Attributes:
-        calls: The calls so far.
         fault: Why a call can't be read, in words for the model; empty if all can.
     """
 

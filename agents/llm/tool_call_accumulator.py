@@ -51,7 +51,6 @@ class _OpenCall:
     """One call so far.
 
     Attributes:
-        nesting: Of the arguments.
         held: Arguments that are not passed on yet: those before the name, and an empty object,
             which some gateways send in front of the real arguments.
         is_announced: Whether its opening was passed on; that needs its name.

@@ -42,10 +42,6 @@ class ModelClientCache:
 
     What an adapter has learnt of its endpoint (that it takes no tools) stays with it, and all of
     them share the connections of one client.
-
-    Args:
-        keys: unseals the models' keys.
-        client: the caller's, guarded.
     """
 
     def __init__(self, keys: Vault, client: httpx.AsyncClient) -> None:

@@ -30,7 +30,6 @@ class ModelRef:
 
     Args:
         id: by which it was listed; empty for a run of the time when there was one model only.
-        name: at its endpoint.
     """
 
     id: str
@@ -55,7 +54,6 @@ class UsableModels:
     """What somebody may use.
 
     Args:
-        built_in: the installation's own models.
         registered: those of the registry, by name.
         default_id: of the one that answers where none is named.
     """
@@ -70,11 +68,10 @@ class ModelSelector:
 
     Args:
         configured: the settings' model, or the offline one.
-        adapters: open the registered ones.
     """
 
     def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
-        self.adapters = adapters
+        self.clients = adapters
         offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
         self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
@@ -84,14 +81,12 @@ class ModelSelector:
         """The installation's own model of an id or a name at its endpoint, if there is one."""
         return next((one for one in self.built_in if asked in (one.id, one.model.name)), None)
 
-    async def choose(
+    async def select(
         self, session: AsyncSession, principal: Principal, asked: str | None
     ) -> SelectedModel:
         """The model that somebody names, else their default.
 
         Args:
-            session: a reading session.
-            principal: who asks.
             asked: an id, the name of the settings' model, ``default``, or nothing.
 
         Raises:
@@ -106,12 +101,10 @@ class ModelSelector:
             return own
         return self._opened(await find_usable(session, principal, asked))
 
-    async def again(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
+    async def reopen(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
         """The model of a run that began before, if its owner may still use it.
 
         Args:
-            session: a reading session.
-            owner_id: whose run it is.
             before: the model that answered then.
 
         Returns:
@@ -125,11 +118,11 @@ class ModelSelector:
         own = self.find_built_in(before.id) or self._own
         owner = await principal_for_user(session, owner_id)
         try:
-            return await self.choose(session, owner, own.id if is_own else before.id)
+            return await self.select(session, owner, own.id if is_own else before.id)
         except ModelNotFound:
             return SelectedModel(before.id, UnavailableModel(before.name))
 
-    async def usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
+    async def list_usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
         """All that the caller may use."""
         query = (
             select(RegisteredModel)
@@ -146,8 +139,8 @@ class ModelSelector:
 
     async def _default(self, session: AsyncSession, principal: Principal) -> SelectedModel:
         if not may_use_built_in(principal, self._own.id):
-            usable = await self.usable(session, principal)
-            return await self.choose(session, principal, usable.default_id)
+            usable = await self.list_usable(session, principal)
+            return await self.select(session, principal, usable.default_id)
         query = select(RegisteredModel).where(
             col(RegisteredModel.is_default).is_(True), col(RegisteredModel.enabled).is_(True)
         )
@@ -157,7 +150,7 @@ class ModelSelector:
         return self._opened(row)
 
     def _opened(self, row: RegisteredModel) -> SelectedModel:
-        return SelectedModel(row.id, self.adapters.open(row))
+        return SelectedModel(row.id, self.clients.open(row))
 
 
 async def find_usable(

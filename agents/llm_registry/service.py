@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from pydantic import JsonValue
-from sqlalchemy import update
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -56,8 +56,6 @@ class ModelRegistry:
     """Writes the registry.
 
     Args:
-        database: where it is.
-        adapters: seal keys.
         guard: says which addresses may be called.
     """
 
@@ -84,13 +82,12 @@ class ModelRegistry:
             _note(work, AuditAction.MODEL_REGISTERED, row)
         return row
 
-    async def change(
+    async def update(
         self, model_id: str, changes: dict[str, object], api_key: str | None
     ) -> RegisteredModel:
         """Change a model; the next run on it acts on the change.
 
         Args:
-            model_id: ``RegisteredModel.id``.
             changes: the new values by the names of ``ModelDraft``.
             api_key: the new one; empty for none any more, None to keep what there is.
 
@@ -118,7 +115,7 @@ class ModelRegistry:
             _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
         return row
 
-    async def remove(self, model_id: str) -> None:
+    async def delete(self, model_id: str) -> None:
         """Remove a model; who asks for the default is answered by the installation's own then.
 
         Raises:
@@ -151,7 +148,7 @@ class ModelRegistry:
         await _require_free_name(work.session, draft.name, row.id)
         await _check_access(work.session, draft, row)
         if draft.is_default:
-            others = update(RegisteredModel).where(
+            others = update_rows(RegisteredModel).where(
                 col(RegisteredModel.is_default).is_(True), col(RegisteredModel.id) != row.id
             )
             # Its revision stays: nothing that an adapter is made of changes.

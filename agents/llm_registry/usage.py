@@ -34,7 +34,6 @@ class UsageSource(Protocol):
     """Who spends, on which model: a run, or a trial.
 
     Attributes:
-        owner_id: the account.
         model_id: in the registry, or of the installation's own; empty for none.
         model: its name at the endpoint.
     """
@@ -58,8 +57,6 @@ class UsageFilter:
     """Which usage is wanted.
 
     Args:
-        since: the first day.
-        until: the last day.
         user_id: whose; None for everybody's.
     """
 
@@ -73,7 +70,6 @@ class UsageRow:
     """One day of one person and one model.
 
     Args:
-        usage: what was spent.
         username: None for an account that is gone.
         name: the model's in the registry; None for one that is not or no more in it.
     """

@@ -28,7 +28,6 @@ class RemoteTool:
     Attributes:
         name: under which models call it.
         parameters: JSON Schema of the arguments, as the server gave it.
-        policy: where nobody says otherwise.
         invoke: calls it with checked arguments and gives its result as text.
     """
 
@@ -80,7 +79,7 @@ async def load_tool_policies(
 ) -> ServerPolicies:
     """The server's policies with those of the tools of all of a person's connections."""
     return add_tool_policies(
-        server, await connections.list_with_tools(session, service.parsed, owner_id)
+        server, await connections.list_with_tools(session, service.tool_lists, owner_id)
     )
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from pydantic import JsonValue
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func, update
+from sqlalchemy import func
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -93,15 +94,12 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
     return row
 
 
-async def change(
+async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
     """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        connection_id: which.
         fields: all of them, as the change leaves them.
         version: of the connection that they were made of.
 
@@ -165,8 +163,6 @@ async def list_rows(
     """An owner's connections, oldest first.
 
     Args:
-        session: to read with.
-        owner_id: whose.
         ids: which; None for all.
 
     Raises:
@@ -260,7 +256,7 @@ async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) ->
 
 async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
     place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
-    statement = update(McpConnection).where(*place).values(**values, checked_at=utc_now())
+    statement = update_rows(McpConnection).where(*place).values(**values, checked_at=utc_now())
     statement = statement.execution_options(synchronize_session=False)
     return (await work.session.exec(statement)).rowcount > 0
 

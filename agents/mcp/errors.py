@@ -71,11 +71,7 @@ def report_fault(fault: McpFault) -> None:
 
 
 class McpRefusal(Exception):
-    """The server answered a request with an error of its own (JSON-RPC), which is data.
-
-    Args:
-        text: its words, cut.
-    """
+    """The server answered a request with an error of its own (JSON-RPC), which is data."""
 
     def __init__(self, text: str) -> None:
         super().__init__("the server answered with an error")

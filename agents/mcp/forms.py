@@ -53,7 +53,7 @@ async def create(
     async with unit_of_work(database) as work:
         row = await connections.create(work, owner_id, fields)
     if row.enabled:
-        service.look_soon(row)
+        service.refresh_soon(row)
     return row
 
 
@@ -63,8 +63,6 @@ async def update(
     """Change a connection, and look at its server beside.
 
     Args:
-        database: where it is kept.
-        service: talks to its server.
         which: the owner's id and the connection's.
         said: what is to be another.
 
@@ -83,15 +81,15 @@ async def update(
         fields = await _fields(service, present, said)
         try:
             async with unit_of_work(database) as work:
-                row = await connections.change(work, *which, fields, present.version)
+                row = await connections.update(work, *which, fields, present.version)
             break
         except Conflict:
             attempts += 1
             if attempts == _ATTEMPTS:
                 raise
-    await service.forget(row.id)
+    await service.discard(row.id)
     if row.enabled:
-        service.look_soon(row)
+        service.refresh_soon(row)
     return row
 
 

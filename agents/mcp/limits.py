@@ -10,14 +10,12 @@ class McpLimits:
     Attributes:
         connect_seconds: to connect and agree on a protocol version.
         list_seconds: for the whole list of tools.
-        call_seconds: for one call.
         idle_seconds: after which a session that nobody uses is closed.
         fresh_seconds: how long a list of tools is not asked for again by runs.
         message_bytes: of one message; small enough that reading it holds up nobody.
         answer_bytes: of all that comes in answer to one request.
         unasked_messages: in a row, over a WebSocket.
         tools: of one server; the rest are left out.
-        pages: of its list.
         schema_characters: of one tool's schema as JSON; a tool with a larger one is left out.
         description_characters: of one tool's description; a longer one is cut.
         owner_tools: of all servers of one person; the rest are left out.

@@ -24,7 +24,6 @@ class _PoolEntry:
 
     Attributes:
         turn: whoever opens a session has it, so that many who wait share one attempt.
-        failures: in a row.
         open_again: when a server that failed too often is tried again (loop time).
         used: when it was last asked for (loop time).
     """
@@ -52,12 +51,7 @@ class PooledSession:
 
 
 class McpPool:
-    """Opens sessions, keeps them while they are used, and closes them.
-
-    Args:
-        guard: judges each connection.
-        limits: of all sessions.
-    """
+    """Opens sessions, keeps them while they are used, and closes them."""
 
     def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
         self._guard = guard
@@ -91,10 +85,10 @@ class McpPool:
             try:
                 return await self._open(place, target)
             except AgentexError:
-                self.failed(target)
+                self.record_failure(target)
                 raise
 
-    async def tried(self, target: McpTarget) -> tuple[McpTool, ...]:
+    async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
         """The tools of a server, asked in a session of their own, beside the one that is in use.
 
         Raises:
@@ -104,12 +98,12 @@ class McpPool:
             raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)
         session.retire()
-        self.worked(target)
+        self.record_success(target)
         return tools
 
     async def _open(self, place: _PoolEntry, target: McpTarget) -> PooledSession:
         place.session, place.tools = await self._begin(target)
-        self.worked(target)
+        self.record_success(target)
         return PooledSession(place.session, place.tools, is_new=True)
 
     async def _begin(self, target: McpTarget) -> "tuple[McpSession, tuple[McpTool, ...]]":
@@ -117,19 +111,19 @@ class McpPool:
         sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
         session: McpSession = sessions.McpSession(target, self._guard, self._limits)
         try:
-            await session.opened()
+            await session.wait_opened()
             return session, tuple(await session.list_tools())
         except BaseException:
             session.retire()
             raise
 
-    def worked(self, target: McpTarget) -> None:
+    def record_success(self, target: McpTarget) -> None:
         """Forget the failures of a server that has answered."""
         place = self._places.get(target.connection_id)
         if place is not None:
             place.failures, place.open_again = 0, 0
 
-    def failed(self, target: McpTarget) -> None:
+    def record_failure(self, target: McpTarget) -> None:
         """Count a failure; after some in a row the server is left alone, ever longer."""
         place = self._places.get(target.connection_id)
         if place is None:
@@ -140,7 +134,7 @@ class McpPool:
             pause = target.pause_seconds * 2 ** min(beyond, 20)
             place.open_again = _now() + min(pause, self._limits.most_pause_seconds)
 
-    async def forget(self, connection_id: str) -> None:
+    async def discard(self, connection_id: str) -> None:
         """Close the session of a connection that was changed or deleted."""
         place = self._places.pop(connection_id, None)
         if place is not None and place.session is not None:
@@ -150,9 +144,9 @@ class McpPool:
         """Close sessions that nobody uses, round after round, until cancelled."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            self.forget_unused()
+            self.close_idle()
 
-    def forget_unused(self) -> None:
+    def close_idle(self) -> None:
         """Close sessions that nobody uses, and forget connections but for those left alone."""
         now = _now()
         for connection_id, place in list(self._places.items()):

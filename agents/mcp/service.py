@@ -92,14 +92,7 @@ class ProbeResult:
 
 
 class McpService:
-    """Talks to the servers of people's connections.
-
-    Args:
-        database: where the connections are.
-        vault: reads their tokens.
-        guard: judges where they lead.
-        limits: of time and size.
-    """
+    """Talks to the servers of people's connections."""
 
     def __init__(
         self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
@@ -109,7 +102,7 @@ class McpService:
         self._pool = McpPool(guard, limits)
         self._looking: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
-        self.parsed = ToolListCache()
+        self.tool_lists = ToolListCache()
         """The tool lists that this process has parsed."""
         self.vault = vault
         self.guard = guard
@@ -120,22 +113,21 @@ class McpService:
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
-    async def look(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
+    async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
         """Connect if need be, ask for the tools, and keep what comes of it.
 
         Args:
-            row: the connection.
             insists: a person asks: a server that failed just now is tried again.
         """
         return await self._noted(row, await self._look(row, insists=insists))
 
-    async def test(self, row: McpConnection) -> ProbeResult:
+    async def probe(self, row: McpConnection) -> ProbeResult:
         """Connect anew and ask for the tools, and keep what comes of it.
 
         Calls that are under way go on: the session that they use stays as it is.
         """
         try:
-            contact = ProbeResult(await self._pool.tried(self._target(row)))
+            contact = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
             contact = ProbeResult((), failure)
         return await self._noted(row, contact)
@@ -149,14 +141,14 @@ class McpService:
             tools = tuple(await opened.session.list_tools())
         except AgentexError as failure:
             return ProbeResult((), failure)
-        self._pool.worked(target)
+        self._pool.record_success(target)
         return ProbeResult(tools)
 
-    def look_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
+    def refresh_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
         """Begin to look, beside whoever asks; one look at a time for each connection."""
         key = (row.id, row.version)
         if key not in self._looking:
-            task = asyncio.create_task(self.look(row, insists=False))
+            task = asyncio.create_task(self.refresh(row, insists=False))
             self._looking[key] = task
             task.add_done_callback(lambda done: self._looked(key, done))
         return self._looking[key]
@@ -167,7 +159,7 @@ class McpService:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def look_beside(self, present: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
+    def refresh_stale(self, present: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
         """Before a run: begin to look at servers that nobody has looked at for a while.
 
         A server that is down holds nothing up: it was seen to be, and its last list is used.
@@ -181,7 +173,7 @@ class McpService:
         enabled = [one for one in present if one.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
         stale = [one for one in enabled if one.listed_at is None or one.listed_at < before]
-        looks = {one.row.id: self.look_soon(one.row) for one in stale}
+        looks = {one.row.id: self.refresh_soon(one.row) for one in stale}
         return {looks[one.row.id] for one in stale if one.row.status == McpStatus.UNKNOWN.value}
 
     async def call(
@@ -190,9 +182,7 @@ class McpService:
         """Call a tool, once: a call that failed may have taken effect and is not repeated.
 
         Args:
-            row: an enabled connection.
             tool: the server's name of it.
-            arguments: checked against its schema.
 
         Raises:
             McpSwitchedOff: the connection is not enabled.
@@ -212,18 +202,18 @@ class McpService:
         try:
             result = await opened.session.call(tool, arguments)
         except McpRefusal:
-            self._pool.worked(target)
+            self._pool.record_success(target)
             raise
         except AgentexError as failure:
-            self._pool.failed(target)
+            self._pool.record_failure(target)
             await self._noted(row, ProbeResult((), failure))
             raise
-        self._pool.worked(target)
+        self._pool.record_success(target)
         return await asyncio.to_thread(read_result, result)
 
-    async def forget(self, connection_id: str) -> None:
+    async def discard(self, connection_id: str) -> None:
         """Close what is open to a connection that was changed or deleted."""
-        await self._pool.forget(connection_id)
+        await self._pool.discard(connection_id)
 
     async def close(self) -> None:
         """Close everything."""

@@ -36,11 +36,6 @@ class McpSession:
 
     Only its own task enters and leaves the library's contexts, whose cancel scopes belong to the
     task that entered them; requests come from any task, and side by side.
-
-    Args:
-        target: where.
-        guard: judges each connection.
-        limits: of time and size.
     """
 
     def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
@@ -62,7 +57,7 @@ class McpSession:
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
 
-    async def opened(self) -> None:
+    async def wait_opened(self) -> None:
         """Wait for the handshake.
 
         Raises:

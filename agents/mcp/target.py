@@ -19,8 +19,6 @@ class McpTarget:
     """All that a session depends on: another one of any of it is another session.
 
     Attributes:
-        connection_id: ``McpConnection.id``.
-        type: the transport.
         token: sent as a bearer token; empty for none.
         heartbeat_seconds: between pings of a WebSocket; None for none.
         pause_seconds: before a server that failed is tried again; doubled each time.

@@ -59,7 +59,6 @@ async def read_lists(
     """The tools of lists, by the ids of their connections.
 
     Args:
-        session: to read with.
         parsed: those that this process has parsed already; it gets the others.
         listed_at: when their servers gave them, by the same ids.
     """
@@ -80,9 +79,7 @@ async def fit_quota(
 
     Args:
         session: a writing one that has the owner's turn.
-        row: the connection.
         tools: its server's, the first of which are kept.
-        limits: of one owner.
     """
     query = (
         select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))

@@ -54,7 +54,6 @@ class Distiller:
 
     Args:
         database: runs, and the list of those to do.
-        memories: where the facts go.
         models: find them, for each run the one that answered in it.
     """
 
@@ -69,7 +68,7 @@ class Distiller:
             try:
                 is_busy = await self.work_once()
             except AgentexError as error:
-                log.warning("memory.not_distilled", code=int(error.code))
+                log.warning("memory.not_distilled", code=error.code)
                 is_busy = False
             except Exception:
                 # Whatever it is, the next round must come: nobody else does this work.
@@ -116,7 +115,7 @@ class Distiller:
             if said is None or not said.messages:
                 return said, []
             known = [row.text for row in await store.list_all(session, said.owner_id)]
-            chosen = await self._models.again(session, said.owner_id, said.model)
+            chosen = await self._models.reopen(session, said.owner_id, said.model)
         return said, await distill_facts(chosen.model, said.messages, known, spend=spent.append)
 
     async def _keep(
@@ -159,7 +158,6 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
     They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
 
     Args:
-        work: the transaction.
         run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
         spent: one for each call, on the run's model.
     """
@@ -237,7 +235,6 @@ async def distill_facts(
     model names counts only as far as the person said it.
 
     Args:
-        model: the product's.
         messages: the person's own, oldest first; those of nobody else.
         known: what is remembered already, the newest first.
         spend: is told the tokens of each call.

@@ -25,7 +25,6 @@ class DistillJob:
     """A run to look through, held until the lease ends.
 
     Args:
-        run_key: ``AgentRun.id``.
         holder: who holds it: this very claim, so that one that was slow is told from the next.
         attempts: how often it was taken, this time included.
     """
@@ -40,9 +39,7 @@ class UserUtterances:
     """What the owner of a run said in it.
 
     Args:
-        owner_id: whose run it was.
         run_id: the client's id of it.
-        messages: the owner's, oldest first.
         model: that which answered in it.
     """
 
@@ -73,7 +70,6 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob 
     """Take the next run that nobody holds.
 
     Args:
-        work: the transaction.
         holder: a name that nobody else has.
         seconds: how long it is held.
 

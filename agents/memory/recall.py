@@ -23,7 +23,7 @@ from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
-from kb_service.text.term_hashes import terms_of
+from kb_service.text.term_hashes import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
@@ -88,7 +88,6 @@ def rank(
 
     Args:
         question: in Chinese, English or both.
-        memories: of one person.
         dense: None where there is no encoder to be had.
     """
     weight = dense_weight(question, dense.languages) if dense is not None else 0.0
@@ -98,7 +97,7 @@ def rank(
         related = _HitList.of(pair for pair in pairs if pair[1] >= _RELATED)
     fusion = fuse(related, _lexical(question, memories), weight=weight, depth=len(memories) + 1)
     texts = {memory.id: memory for memory in memories}
-    features = {id_: terms_of(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
+    features = {id_: compute_terms(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
     ranked = rerank(question, fusion, features)
     return [RankedMemory(texts[hit.id], hit.score) for hit in ranked]
 
@@ -137,7 +136,6 @@ class MemorySearcher:
     """Searches memories by their terms and by an encoder's vectors.
 
     Args:
-        database: where memories are.
         encoder: makes vectors; those of another model are made anew.
     """
 

@@ -50,8 +50,6 @@ class MemoryService:
     """The memories of everybody, each for their owner only.
 
     Args:
-        database: where they are.
-        encoder: makes their vectors.
         most: memories kept for one owner.
     """
 
@@ -91,7 +89,6 @@ class MemoryService:
         Never fails: a run is better without memories than not at all.
 
         Args:
-            owner_id: whose run it is.
             run_id: the client's id of it.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.
@@ -129,7 +126,7 @@ class MemoryService:
         told = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
         return (ContextItem(_ABOUT, "\n".join(told)),)
 
-    async def keep(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
+    async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
         """Remember something in a transaction of its own; raises as ``save`` does."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
@@ -159,7 +156,7 @@ class _RunOwnerMemory:
         if mentions_secret(text):
             raise SecretInMemory
         draft = MemoryDraft(text, MemorySource.AGENT, self._run_id)
-        saved = await self._memories.keep(self._owner_id, draft)
+        saved = await self._memories.remember(self._owner_id, draft)
         return SaveResult(saved.row.id, saved.is_new)
 
 

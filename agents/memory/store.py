@@ -26,8 +26,6 @@ class MemoryDraft:
     """A memory to be.
 
     Args:
-        text: as it came.
-        source: who wrote it.
         run_id: the client's id of the run that it comes from.
     """
 
@@ -56,9 +54,6 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     """Remember something; what the owner has already stays as it is.
 
     Args:
-        work: the transaction.
-        owner_id: whose memory it is.
-        draft: what to remember.
         most: memories kept for one owner.
 
     Raises:

@@ -32,7 +32,6 @@ def clean(text: str, *, field: str = "text") -> str:
     else than what a model reads.
 
     Args:
-        text: as it came.
         field: what to call it in an error.
 
     Raises:
@@ -69,7 +68,6 @@ def is_stated_in(text: str, said: Sequence[str]) -> bool:
     in one language and noted in another does not pass either.
 
     Args:
-        text: the fact.
         said: the messages of the person it is about.
     """
     words = set(tokenize(_PERSON.sub(" ", text)))

@@ -77,7 +77,6 @@ class MarkdownExporter:
     image is loaded, no link runs a script (``agents.safe_markdown``).
 
     Args:
-        row: the session.
         now: the moment that is written as that of the export.
     """
 
@@ -170,7 +169,6 @@ async def message_batches(
     No transaction stays open between two batches: their reader may be slow.
 
     Args:
-        database: where they are.
         session_key: ``ChatSession.id`` of one that the caller may see.
 
     Raises:

@@ -24,7 +24,6 @@ class MessageMatch:
 
     Attributes:
         message_id: its id on the wire.
-        role: who said it.
         excerpt: the words with what stands around them, in one line.
     """
 
@@ -58,9 +57,7 @@ async def search_sessions(
     read are the messages of the one owner, once.
 
     Args:
-        session: to read from.
         conditions: whose sessions, and which of them.
-        words: at least one sign.
         arranged: gives a query of sessions its order and its limits.
     """
     said = (
@@ -106,7 +103,6 @@ def excerpt(text: str, words: str) -> str:
 
     Args:
         text: that has them, in whatever case.
-        words: looked for.
     """
     # Lower case may be longer than the text itself (İ): the place is one of the text then, too.
     lowered = text.lower()

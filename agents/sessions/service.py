@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import ColumnElement, func, or_
 from sqlalchemy import delete as delete_rows
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -96,8 +97,6 @@ async def list_sessions(
     """One page of the caller's sessions.
 
     Args:
-        session: to read from.
-        principal: whose sessions.
         page: the part that is wanted.
         is_archived: only those in the archive, or only those outside it; None for both.
         search: words that the title or a message has; empty for all sessions.
@@ -136,7 +135,7 @@ def _paged(query: QueryT, page: PageRequest) -> QueryT:
     return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
-async def change(
+async def update(
     work: UnitOfWork,
     row: ChatSession,
     *,
@@ -169,7 +168,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
     )
     images = (
-        update(Attachment)
+        update_rows(Attachment)
         .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
         .values(deleted_at=utc_now())
     )
@@ -206,15 +205,13 @@ async def add_messages(
     """Put messages at the end of a session, in the caller's transaction.
 
     Args:
-        session: a writing session.
-        session_key: ``ChatSession.id``.
         messages: in order; they get their positions here.
     """
     if not messages:
         return
     now = utc_now()
     counted = (
-        update(ChatSession)
+        update_rows(ChatSession)
         .where(col(ChatSession.id) == session_key)
         .values(
             message_count=ChatSession.message_count + len(messages),
@@ -256,7 +253,6 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
 
     Args:
         session: a writing session, which adds the session.
-        owner_id: whose it will be.
         most: 0 for any number.
 
     Raises:

@@ -136,7 +136,7 @@ class TriggerTrials:
     async def _try(self, place: int, query: TriggerQuery) -> None:
         candidates, model = self._candidates, self._chosen.model
         spent: list[TokenUsage] = []
-        skills = await self._factory.trial_shelf(
+        skills = await self._factory.build_trial(
             candidates.reader_id,
             [*candidates.siblings, candidates.tested],
             query.query,

@@ -14,8 +14,6 @@ class SkillVersionRef:
     """A version of a skill.
 
     Args:
-        id: of the skill.
-        version: its number.
         sha: SHA-256 of its content, hexadecimal.
     """
 
@@ -47,7 +45,6 @@ class ActiveSkill:
 
     Attributes:
         tools: As declared; None where the skill restricts none.
-        steps: Their titles.
         tokens: An estimate of its text.
         chosen: By a person, not by the model.
         stages: The steps themselves where the skill is strict, else none.

@@ -12,7 +12,7 @@ from core.db.database import Database
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog
@@ -27,7 +27,6 @@ class RunSkillsFactory:
     """Gives runs their skills.
 
     Args:
-        database: where they are.
         encoder: gives closeness of meaning between a question and skills; None for words alone.
 
     Attributes:
@@ -35,12 +34,12 @@ class RunSkillsFactory:
     """
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
-        self.offers = ImpressionCounter(database)
+        self.impressions = ImpressionCounter(database)
         self._database = database
         self._encoder = encoder
         self._selectors: dict[tuple[tuple[str, str], ...], SkillSelector] = {}
 
-    async def shelf(
+    async def build(
         self,
         task: RunTask,
         request: RunRequest,
@@ -64,7 +63,7 @@ class RunSkillsFactory:
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
-        offers = None if cards is None else self.offers
+        offers = None if cards is None else self.impressions
         if cards is None:
             cards = await self._readable(owner_id, request)
         # What the run began with or did has to be gone through again, whoever may use it now.
@@ -81,7 +80,7 @@ class RunSkillsFactory:
             is_chinese=is_cjk_dominant(request.question),
         )
 
-    async def trial_shelf(
+    async def build_trial(
         self,
         owner_id: str,
         cards: Sequence[catalog.CatalogCard],
@@ -92,7 +91,6 @@ class RunSkillsFactory:
         """The skills of a run that is only tried out: nothing of it is counted.
 
         Args:
-            owner_id: who tries.
             cards: all that may be loaded.
             question: what the run would be asked.
             context_window: tokens that the model reads at once.
@@ -106,7 +104,7 @@ class RunSkillsFactory:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.list_readable(session, Person(owner_id))
+            return await catalog.list_readable(session, UserViewer(owner_id))
 
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
@@ -146,7 +144,6 @@ def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str
 
     Args:
         cards: of all that the reader's agents may use.
-        owner_id: the reader's.
     """
     offered: dict[str, OfferedSkill] = {}
     for card in sorted(cards, key=lambda one: (one.owner_id != owner_id, one.slug, one.owner)):

@@ -20,9 +20,6 @@ class ImpressionCounter:
     """Keeps beginning runs from waiting for counters that all of them add to.
 
     What a killed process had not written down is lost: these are statistics.
-
-    Args:
-        database: where the counters are.
     """
 
     def __init__(self, database: Database) -> None:
@@ -54,7 +51,7 @@ class ImpressionCounter:
             self._counts.update(counts)
             if isinstance(error, asyncio.CancelledError):
                 raise
-            log.warning("skill_offers.not_written", code=int(error.code))
+            log.warning("skill_offers.not_written", code=error.code)
         except Exception:
             # Whatever it is, the next round must come.
             log.exception("skill_offers.crashed")

@@ -19,7 +19,7 @@ from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
 from skills.store.usage import UsageKind, count_uses
@@ -50,19 +50,19 @@ class SkillLoader(Protocol):
         """
         ...
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         """Count that these stand in the run's index."""
         ...
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         """Write down that the run works by a version; counted once however often it is told."""
         ...
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         """Count that the last step was reported done."""
         ...
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         """Count and audit that a tool was refused because these do not allow it."""
         ...
 
@@ -71,8 +71,6 @@ class OwnerSkillLoader:
     """The library of a run's owner in the database.
 
     Args:
-        database: where skills are.
-        task: the run's.
         offers: counts what stands in the index; None where that is not to be counted.
     """
 
@@ -88,13 +86,13 @@ class OwnerSkillLoader:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open_skill(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            reader = Person(self._owner_id)
+            reader = UserViewer(self._owner_id)
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
@@ -102,12 +100,12 @@ class OwnerSkillLoader:
         owner.require(Permission.SKILL_VIEW)
         return owner
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         """Count that these stand in the run's index."""
         if self._offers is not None:
             self._offers.add(skills)
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         """Write down that the run works by a version; counted once however often it is told."""
         try:
             async with unit_of_work(self._database) as work:
@@ -133,11 +131,11 @@ class OwnerSkillLoader:
         added = await work.session.exec(row.on_conflict_do_nothing())
         return added.rowcount > 0
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         """Count that the last step was reported done."""
         await self._count(UsageKind.COMPLETED, [skill])
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         """Count and audit that a tool was refused because these do not allow it."""
         await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:

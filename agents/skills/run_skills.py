@@ -43,11 +43,10 @@ class SkillResources:
     """What a run's skills are found and opened with.
 
     Attributes:
-        selector: Ranks the offered ones.
         index: The text for the system prompt.
     """
 
-    library: SkillLoader
+    loader: SkillLoader
     selector: SkillSelector
     index: IndexBlock
 
@@ -72,7 +71,7 @@ class RunSkills:
         *,
         is_chinese: bool = False,
     ) -> None:
-        self.library = means.library
+        self.loader = means.loader
         self.index = means.index
         self.inputs = dict(inputs or {})
         self.is_chinese = is_chinese
@@ -91,7 +90,7 @@ class RunSkills:
         """All that may be loaded, in a stable order."""
         return tuple(sorted(self._offered))
 
-    def begin(self) -> bool:
+    def start_loading_chosen(self) -> bool:
         """Whether the chosen skills are still to be loaded; asked once."""
         begun, self._is_begun = self._is_begun, True
         return not begun
@@ -101,12 +100,12 @@ class RunSkills:
         by_id = next((one for one in self._offered.values() if one.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
-    def forget(self, skill: OfferedSkill) -> None:
+    def withdraw(self, skill: OfferedSkill) -> None:
         """Offer a skill no more that is gone; one that is loaded keeps its name."""
         if not self.is_active(skill.ref.id):
             self._offered.pop(skill.key, None)
 
-    def alike(self, name: str) -> list[str]:
+    def similar_keys(self, name: str) -> list[str]:
         """Keys that may have been meant."""
         return close_names(name.lower(), self.keys)
 
@@ -143,13 +142,13 @@ class RunSkills:
         card = known.card if known else SkillCard(skill.key, skill.name, "")
         self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
 
-    def hold(self, call_id: str, skill: JsonValue) -> None:
+    def hold_pending(self, call_id: str, skill: JsonValue) -> None:
         """Keep tools to a skill already while a person is asked for what it needs."""
         held = load_skill(skill)
         self._held[call_id] = held
         self.pin(held)
 
-    def release(self, call_id: str) -> None:
+    def release_pending(self, call_id: str) -> None:
         """The person has answered."""
         self._held.pop(call_id, None)
 
@@ -162,7 +161,7 @@ class RunSkills:
         step: dict[str, JsonValue] = {"id": skill_id, "index": index, "evidence": evidence}
         self._notes[call_id] = {"step": step}
 
-    def take_note(self, call_id: str) -> dict[str, JsonValue] | None:
+    def pop_note(self, call_id: str) -> dict[str, JsonValue] | None:
         """What a call did to the skills, to be written down with its result."""
         return self._notes.pop(call_id, None)
 
@@ -180,7 +179,7 @@ class RunSkills:
                 working.done[index] = as_text(step.get("evidence"))
                 working.is_unread = True
 
-    def end_round(self) -> None:
+    def mark_read(self) -> None:
         """The calls of a turn are made: the model reads what they gave before it calls again."""
         for working in self._working.values():
             working.is_unread = False
@@ -204,7 +203,6 @@ class RunSkills:
         """Why the active skills keep the run from a tool, for the model; None if they do not.
 
         Args:
-            tool: its name.
             among: the names of the run's tools.
         """
         if self._allows(tool):
@@ -242,19 +240,19 @@ class RunSkills:
             names_tool(one.tools or (), tool) for one in self._counting(self._held.values())
         )
 
-    def told_index(self) -> str:
+    def render_index(self) -> str:
         """The index for the model; that its skills were offered is counted once."""
         if not self._is_listed:
             self._is_listed = True
             listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
-            self.library.offered([one.ref for one in listed])
+            self.loader.record_impressions([one.ref for one in listed])
         return self.index.text
 
-    async def denied(self, tool: str) -> None:
+    async def record_denial(self, tool: str) -> None:
         """Count and audit that a tool was refused."""
-        await self.library.denied([one.ref for one in self.restricting], tool)
+        await self.loader.record_denial([one.ref for one in self.restricting], tool)
 
-    def exchange_for(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with every active skill in them, behind the last question where it is absent.
 
         A skill's text stands on the level of a tool's result, never above the system's message.
@@ -273,7 +271,7 @@ class RunSkills:
             added.append(ModelMessage("tool", one.told, tool_call_id=one.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
-    def news(self, *, anew: bool = False) -> JsonValue:
+    def state_update(self, *, anew: bool = False) -> JsonValue:
         """The active skills as shared state, where they changed since the last time; else None.
 
         Args:

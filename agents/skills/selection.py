@@ -48,12 +48,6 @@ async def select_skills(
     A message that begins with a slash and names no skill of the caller's is just a message. A slug
     names the same skill as in the run's index.
 
-    Args:
-        session: to read from.
-        principal: who asks.
-        request: what is asked.
-        configured: the session's ``skill_ids``.
-
     Raises:
         InvalidRunInput: one of the ids names nothing that the caller's agents may use, or they are
             too many or too long together.

@@ -19,7 +19,6 @@ class StrictStep:
     """A step of a strict skill.
 
     Attributes:
-        title: In one line.
         text: What to do, markdown as written.
         tools: Those of the skill's that it names; None where it names none.
     """
@@ -74,7 +73,6 @@ def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
     """A step for the model.
 
     Args:
-        stages: all of the skill's.
         index: which, from 1.
     """
     stage = stages[index - 1]

@@ -28,8 +28,6 @@ class PolicyView:
     """A tool's policy as its user sees it.
 
     Args:
-        tool: its name.
-        policy: what is in force.
         default: what is in force where nobody says otherwise.
         own: what the user chose, if they did.
         bound: what the operator fixed: the user may be stricter, not freer.
@@ -93,12 +91,6 @@ async def set_policies(
     wanted: Mapping[str, ToolPolicy | None],
 ) -> None:
     """Set one's own policies; None forgets one, and tools that are not named stay as they are.
-
-    Args:
-        work: the transaction.
-        owner_id: whose they are.
-        server: what may be chosen.
-        wanted: by tool name.
 
     Raises:
         InvalidRequest: there is no such tool.

@@ -70,7 +70,7 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     before = skills.done_steps(skill.ref.id)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
-        await skills.library.completed(skill.ref)
+        await skills.loader.record_completion(skill.ref)
     evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]

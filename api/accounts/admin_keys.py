@@ -12,7 +12,8 @@ from api.http.routing import Router
 from core.auth import api_keys, user_admin
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, PermissionDenied, UserNotFound
+from core.errors.requests import InvalidPagination
 
 router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
@@ -21,7 +22,7 @@ Manage = Depends(requires(Permission.USERS_MANAGE))
 @router.get(
     "",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.USER_NOT_FOUND),
+    responses=error_responses(InvalidPagination, UserNotFound),
 )
 async def list_api_keys_of_user(
     user_id: Text,
@@ -36,9 +37,7 @@ async def list_api_keys_of_user(
 @router.delete(
     "/{key_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.PERMISSION_DENIED, ErrorCode.USER_NOT_FOUND, ErrorCode.API_KEY_NOT_FOUND
-    ),
+    responses=error_responses(PermissionDenied, UserNotFound, ApiKeyNotFound),
 )
 async def revoke_api_key_of_user(
     user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing

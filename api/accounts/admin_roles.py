@@ -13,7 +13,9 @@ from core.auth import roles
 from core.auth.models import Role
 from core.auth.permissions import Permission
 from core.auth.roles import RoleDraft
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, RoleNotFound
+from core.errors.conflicts import RoleBuiltIn, RoleInUse, RoleNameTaken
+from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
@@ -72,9 +74,7 @@ async def list_roles(principal: CurrentPrincipal, session: Reading) -> Envelope[
 @router.post(
     "/roles",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.ROLE_NAME_TAKEN
-    ),
+    responses=error_responses(InvalidRequest, PermissionDenied, RoleNameTaken),
 )
 async def create_role(
     body: NewRoleBody, principal: CurrentPrincipal, work: Writing
@@ -83,9 +83,7 @@ async def create_role(
     return Envelope(data=_answer(await roles.create_role(work.session, principal, body.draft())))
 
 
-@router.get(
-    "/roles/{role_id}", dependencies=[Manage], responses=error_responses(ErrorCode.ROLE_NOT_FOUND)
-)
+@router.get("/roles/{role_id}", dependencies=[Manage], responses=error_responses(RoleNotFound))
 async def read_role(
     role_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeRoleAnswer]:
@@ -97,11 +95,11 @@ async def read_role(
     "/roles/{role_id}",
     dependencies=[Manage],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.ROLE_NOT_FOUND,
-        ErrorCode.ROLE_BUILT_IN,
-        ErrorCode.ROLE_NAME_TAKEN,
+        InvalidRequest,
+        PermissionDenied,
+        RoleNotFound,
+        RoleBuiltIn,
+        RoleNameTaken,
     ),
 )
 async def change_role(
@@ -116,10 +114,10 @@ async def change_role(
     "/roles/{role_id}",
     dependencies=[Manage],
     responses=error_responses(
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.ROLE_NOT_FOUND,
-        ErrorCode.ROLE_BUILT_IN,
-        ErrorCode.ROLE_IN_USE,
+        PermissionDenied,
+        RoleNotFound,
+        RoleBuiltIn,
+        RoleInUse,
     ),
 )
 async def delete_role(role_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:

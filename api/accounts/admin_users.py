@@ -37,7 +37,9 @@ from core.auth.user_admin import AccessLimit, UserChange, UserFilter
 from core.auth.users import draft_user
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, UserNotFound
+from core.errors.conflicts import EmailTaken, LastAdministrator, UsernameTaken, UserOwnsThings
+from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
 from core.security.passwords import check_strength, hash_password
 
 router = Router(prefix="/api/v1/admin/users", tags=["administration"])
@@ -47,9 +49,9 @@ _Id = Annotated[Text, Field(min_length=1, max_length=200)]
 _Ids = Annotated[list[_Id], Field(max_length=_MOST_IDS)]
 # What every change of an account that is there may be answered with.
 _CHANGE_REFUSALS = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.PERMISSION_DENIED,
-    ErrorCode.USER_NOT_FOUND,
+    InvalidRequest,
+    PermissionDenied,
+    UserNotFound,
 )
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
@@ -232,7 +234,7 @@ async def _fate(
 @router.get(
     "",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    responses=error_responses(InvalidRequest, InvalidPagination),
 )
 async def list_users(
     principal: CurrentPrincipal,
@@ -250,11 +252,11 @@ async def list_users(
     "",
     dependencies=[Manage],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
+        InvalidRequest,
+        WeakPassword,
+        PermissionDenied,
+        UsernameTaken,
+        EmailTaken,
     ),
 )
 async def create_user(
@@ -267,9 +269,7 @@ async def create_user(
     return _whole(*found)
 
 
-@router.get(
-    "/{user_id}", dependencies=[Manage], responses=error_responses(ErrorCode.USER_NOT_FOUND)
-)
+@router.get("/{user_id}", dependencies=[Manage], responses=error_responses(UserNotFound))
 async def read_user(
     user_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeUserAnswer]:
@@ -280,7 +280,7 @@ async def read_user(
 @router.put(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator),
 )
 async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
@@ -293,9 +293,7 @@ async def change_user(
 @router.delete(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        *_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR, ErrorCode.USER_OWNS_THINGS
-    ),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings),
 )
 async def delete_user(
     user_id: Text,
@@ -314,7 +312,7 @@ async def delete_user(
 @router.put(
     "/{user_id}/password",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.WEAK_PASSWORD),
+    responses=error_responses(*_CHANGE_REFUSALS, WeakPassword),
 )
 async def reset_password(
     user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, services: CurrentServices

@@ -24,7 +24,7 @@ from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.text.csv_escape import escape_cell
 from core.types.datetimes import Moment
 
@@ -85,7 +85,7 @@ async def _filter(
 Filter = Annotated[AuditFilter, Depends(_filter)]
 
 
-@router.get("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION))
+@router.get("", responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_audit(
     session: Reading, wanted: Filter, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
 ) -> Envelope[Items[AuditAnswer]]:
@@ -100,7 +100,7 @@ async def list_audit(
     response_class=ExportResponse,
     responses={
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-        **error_responses(ErrorCode.INVALID_REQUEST),
+        **error_responses(InvalidRequest),
     },
 )
 async def export_audit(services: CurrentServices, wanted: Filter) -> ExportResponse:

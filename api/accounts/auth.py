@@ -23,8 +23,17 @@ from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import AccountDisabled, InvalidCredentials, RegistrationDisabled, TokenReused
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidCredentials,
+    InvalidToken,
+    NotAuthenticated,
+    RegistrationDisabled,
+    TokenExpired,
+    TokenReused,
+)
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.requests import InvalidRequest, TooManyLogins, TooManyRequests, WeakPassword
 
 router = Router(prefix="/api/v1/auth", tags=["auth"])
 
@@ -88,11 +97,11 @@ class LoginAnswer(TokenPair):
 @router.post(
     "/register",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.REGISTRATION_DISABLED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
+        InvalidRequest,
+        WeakPassword,
+        RegistrationDisabled,
+        UsernameTaken,
+        EmailTaken,
     ),
 )
 async def register(
@@ -121,11 +130,11 @@ async def register(
 @router.post(
     "/login",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
+        InvalidRequest,
+        InvalidCredentials,
+        AccountDisabled,
+        TooManyRequests,
+        TooManyLogins,
     ),
 )
 async def login(
@@ -166,10 +175,10 @@ def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
 @router.post(
     "/refresh",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_TOKEN,
-        ErrorCode.TOKEN_EXPIRED,
-        ErrorCode.TOKEN_REUSED,
+        InvalidRequest,
+        InvalidToken,
+        TokenExpired,
+        TokenReused,
     ),
 )
 async def refresh(body: RefreshBody, services: CurrentServices) -> Envelope[TokenPair]:
@@ -189,7 +198,7 @@ def _pair(tokens: IssuedTokens) -> TokenPair:
     )
 
 
-@router.post("/logout", responses=error_responses(ErrorCode.NOT_AUTHENTICATED))
+@router.post("/logout", responses=error_responses(NotAuthenticated))
 async def logout(principal: CurrentPrincipal, work: Writing) -> Empty:
     """End this login; its tokens stop working at once. An API key has nothing to end."""
     if principal.family_id is not None:

@@ -31,10 +31,21 @@ from core.auth.sso_login import (
 )
 from core.auth.users import get_role
 from core.db.unit_of_work import unit_of_work
+from core.errors.auth import AccountDisabled, RegistrationDisabled
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.oidc import OidcEmailTaken, OidcOff, OidcUnavailable
-from core.errors.requests import InvalidRequest
+from core.errors.oidc import (
+    OidcCodeInvalid,
+    OidcEmailRefused,
+    OidcEmailTaken,
+    OidcExpired,
+    OidcOff,
+    OidcRefused,
+    OidcStateInvalid,
+    OidcTokenInvalid,
+    OidcUnavailable,
+)
+from core.errors.requests import InvalidRequest, TooManyLogins
+from core.errors.server import UnusableSetting
 from core.oidc.auth_request import AuthResponse
 from core.oidc.claims import Identity
 from core.settings import Settings
@@ -84,10 +95,10 @@ async def single_sign_on(services: CurrentServices) -> Envelope[SignOn]:
     response_class=RedirectResponse,
     responses=_REDIRECT
     | error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_OFF,
-        ErrorCode.TOO_MANY_LOGINS,
-        ErrorCode.OIDC_UNAVAILABLE,
+        InvalidRequest,
+        OidcOff,
+        TooManyLogins,
+        OidcUnavailable,
     ),
 )
 async def begin_single_sign_on(
@@ -136,18 +147,18 @@ async def begin_single_sign_on(
     response_class=RedirectResponse,
     responses=_REDIRECT
     | error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_STATE_INVALID,
-        ErrorCode.OIDC_EXPIRED,
-        ErrorCode.OIDC_REFUSED,
-        ErrorCode.OIDC_TOKEN_INVALID,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.REGISTRATION_DISABLED,
-        ErrorCode.OIDC_EMAIL_REFUSED,
-        ErrorCode.OIDC_EMAIL_TAKEN,
-        ErrorCode.OIDC_OFF,
-        ErrorCode.UNUSABLE_SETTING,
-        ErrorCode.OIDC_UNAVAILABLE,
+        InvalidRequest,
+        OidcStateInvalid,
+        OidcExpired,
+        OidcRefused,
+        OidcTokenInvalid,
+        AccountDisabled,
+        RegistrationDisabled,
+        OidcEmailRefused,
+        OidcEmailTaken,
+        OidcOff,
+        UnusableSetting,
+        OidcUnavailable,
     ),
 )
 async def finish_single_sign_on(
@@ -167,7 +178,7 @@ async def finish_single_sign_on(
         if arrival.destination is not None:
             await audit_refused_sso_login(services.database, refusal)
             if arrival.destination.port is not None:
-                told = urlencode({"sso_error": int(refusal.code)})
+                told = urlencode({"sso_error": refusal.code})
                 return RedirectResponse(_program(arrival.destination.port, told), 302)
         if wants_page(request):
             return sign_in_page(refusal)
@@ -177,10 +188,10 @@ async def finish_single_sign_on(
 @router.post(
     "/token",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.OIDC_CODE_INVALID,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.OIDC_OFF,
+        InvalidRequest,
+        OidcCodeInvalid,
+        AccountDisabled,
+        OidcOff,
     ),
 )
 async def exchange_sign_on_code(

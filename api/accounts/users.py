@@ -20,8 +20,15 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import InvalidCredentials
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, InvalidCredentials, PermissionDenied
+from core.errors.conflicts import ApiKeysFull, UsernameTaken
+from core.errors.requests import (
+    InvalidPagination,
+    InvalidRequest,
+    TooManyLogins,
+    TooManyRequests,
+    WeakPassword,
+)
 from core.security.passwords import check_strength, hash_password, verify_password
 from core.types.datetimes import Moment
 
@@ -133,7 +140,7 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
     return Envelope(data=await _account(session, principal))
 
 
-@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.USERNAME_TAKEN))
+@router.put("", responses=error_responses(InvalidRequest, UsernameTaken))
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
@@ -157,10 +164,10 @@ async def change_me(
 @router.put(
     "/password",
     responses=error_responses(
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
+        InvalidCredentials,
+        WeakPassword,
+        TooManyRequests,
+        TooManyLogins,
     ),
 )
 async def change_my_password(
@@ -191,7 +198,7 @@ async def change_my_password(
     return Empty()
 
 
-@router.get("/api-keys", responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("/api-keys", responses=error_responses(InvalidPagination))
 async def list_my_api_keys(
     principal: CurrentPrincipal,
     session: Reading,
@@ -203,9 +210,7 @@ async def list_my_api_keys(
 
 @router.post(
     "/api-keys",
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.API_KEYS_FULL
-    ),
+    responses=error_responses(InvalidRequest, PermissionDenied, ApiKeysFull),
 )
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
@@ -231,7 +236,7 @@ async def create_my_api_key(
 
 @router.delete(
     "/api-keys/{key_id}",
-    responses=error_responses(ErrorCode.API_KEY_NOT_FOUND, ErrorCode.PERMISSION_DENIED),
+    responses=error_responses(ApiKeyNotFound, PermissionDenied),
 )
 async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke an API key; it stops working at once, and its open streams end within seconds."""

@@ -17,8 +17,10 @@ from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, c
 from api.streaming.response import EventStream
 from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidCursor
+from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
+from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, UnknownAgentType
+from core.errors.server import ShuttingDown
 
 router = Router(prefix="/api/v1/agent", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -59,16 +61,16 @@ class Stopped(ResponseModel):
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(
-            ErrorCode.MALFORMED_JSON,
-            ErrorCode.UNKNOWN_AGENT_TYPE,
-            ErrorCode.INVALID_RUN_INPUT,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SESSION_NOT_FOUND,
-            ErrorCode.THREAD_BUSY,
-            ErrorCode.SESSION_ARCHIVED,
-            ErrorCode.RUN_ID_TAKEN,
-            ErrorCode.INTERRUPTS_OPEN,
-            ErrorCode.SHUTTING_DOWN,
+            MalformedJson,
+            UnknownAgentType,
+            InvalidRunInput,
+            KnowledgeBaseNotFound,
+            SessionNotFound,
+            ThreadBusy,
+            SessionArchived,
+            RunIdTaken,
+            InterruptsOpen,
+            ShuttingDown,
         ),
     },
 )
@@ -96,7 +98,7 @@ async def run_agent(
     response_class=EventStream,
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
-        **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
+        **error_responses(RunNotFound, InvalidCursor),
     },
 )
 async def follow_run(
@@ -128,7 +130,7 @@ def _place(cursor: str, run_id: str) -> int:
     # A run id is the caller's own string, which may hold a slash.
     "/run/{run_id:path}/stop",
     dependencies=[Run],
-    responses=error_responses(ErrorCode.RUN_NOT_FOUND),
+    responses=error_responses(RunNotFound),
 )
 async def stop_run(
     run_id: Text, principal: CurrentPrincipal, services: CurrentServices

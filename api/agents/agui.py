@@ -19,7 +19,22 @@ from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, c
 from api.streaming.response import EventStream
 from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, SessionNotFound
+from core.errors.conflicts import (
+    InterruptAnswered,
+    InterruptNotOpen,
+    InterruptsOpen,
+    RunIdTaken,
+    SessionArchived,
+    ThreadBusy,
+)
+from core.errors.requests import (
+    InterruptAnswerInvalid,
+    InvalidRunInput,
+    MalformedJson,
+    UnknownAgentType,
+)
+from core.errors.server import ShuttingDown
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -32,10 +47,10 @@ _NAMES = {
     "RUN_TIMED_OUT": "TIMEOUT",
     **dict.fromkeys(
         (
-            ErrorCode.INTERRUPTS_OPEN.name,
-            ErrorCode.INTERRUPT_NOT_OPEN.name,
-            ErrorCode.INTERRUPT_ANSWERED.name,
-            ErrorCode.INTERRUPT_ANSWER_INVALID.name,
+            InterruptsOpen.wire_name,
+            InterruptNotOpen.wire_name,
+            InterruptAnswered.wire_name,
+            InterruptAnswerInvalid.wire_name,
         ),
         "INVALID_REQUEST",
     ),
@@ -161,19 +176,17 @@ async def get_capabilities(
 
 
 _RUN_ERRORS = error_responses(
-    ErrorCode.MALFORMED_JSON,
-    ErrorCode.UNKNOWN_AGENT_TYPE,
-    ErrorCode.INVALID_RUN_INPUT,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.SESSION_NOT_FOUND,
-    ErrorCode.THREAD_BUSY,
-    ErrorCode.SESSION_ARCHIVED,
-    ErrorCode.RUN_ID_TAKEN,
-    ErrorCode.SHUTTING_DOWN,
+    MalformedJson,
+    UnknownAgentType,
+    InvalidRunInput,
+    KnowledgeBaseNotFound,
+    SessionNotFound,
+    ThreadBusy,
+    SessionArchived,
+    RunIdTaken,
+    ShuttingDown,
 )
-_JOIN_ERRORS = error_responses(
-    ErrorCode.MALFORMED_JSON, ErrorCode.INVALID_RUN_INPUT, ErrorCode.SESSION_NOT_FOUND
-)
+_JOIN_ERRORS = error_responses(MalformedJson, InvalidRunInput, SessionNotFound)
 # The document's own path, and the same under the product's prefix.
 for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
     router.add_api_route(

@@ -30,8 +30,16 @@ from api.streaming.framing import stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.auth import InvalidLink, LinkExpired
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    InvalidLink,
+    KnowledgeBaseNotFound,
+    LinkExpired,
+    RunNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, RejectedRunInput
+from core.errors.server import ShuttingDown
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -120,17 +128,15 @@ _STREAM_EXAMPLE = (
 
 def _rejections() -> dict[int | str, dict[str, object]]:
     """The OpenAPI entry of the validation table, with each message as an example."""
-    described = error_responses(ErrorCode.REJECTED_RUN_INPUT)
-    code = int(ErrorCode.REJECTED_RUN_INPUT)
+    described = error_responses(RejectedRunInput)
+    code = RejectedRunInput.code
     examples = {
         rule.name.lower(): {
             "value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}
         }
         for rule in InputRule
     }
-    described[ErrorCode.REJECTED_RUN_INPUT.status]["content"] = {
-        "application/json": {"examples": examples}
-    }
+    described[RejectedRunInput.status]["content"] = {"application/json": {"examples": examples}}
     return described
 
 
@@ -163,7 +169,7 @@ async def _resolved(
     try:
         row = await services.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:
-        raise InputRule.URL.broken("messages.0.content", error=error.code.message) from error
+        raise InputRule.URL.broken("messages.0.content", error=error.message) from error
     return ImageRef(row.id, row.mime_type)
 
 
@@ -174,16 +180,16 @@ async def _resolved(
     openapi_extra=_RUN_BODY,
     responses={
         **error_responses(
-            ErrorCode.MALFORMED_JSON,
-            ErrorCode.INVALID_RUN_INPUT,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SESSION_NOT_FOUND,
-            ErrorCode.THREAD_BUSY,
-            ErrorCode.SESSION_ARCHIVED,
-            ErrorCode.RUN_ID_TAKEN,
-            ErrorCode.INTERRUPTS_OPEN,
-            ErrorCode.INVALID_LINK,
-            ErrorCode.SHUTTING_DOWN,
+            MalformedJson,
+            InvalidRunInput,
+            KnowledgeBaseNotFound,
+            SessionNotFound,
+            ThreadBusy,
+            SessionArchived,
+            RunIdTaken,
+            InterruptsOpen,
+            InvalidLink,
+            ShuttingDown,
         ),
         **_rejections(),
     },
@@ -235,9 +241,7 @@ async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[byte
             "description": "Events of seed 004; `id:` is the place to go on from",
         },
         204: {"description": "Everything behind the given place was read already"},
-        **error_responses(
-            ErrorCode.INVALID_CURSOR, ErrorCode.SESSION_NOT_FOUND, ErrorCode.RUN_NOT_FOUND
-        ),
+        **error_responses(InvalidCursor, SessionNotFound, RunNotFound),
     },
 )
 async def stream_thread(

@@ -48,8 +48,8 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import get_user
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.time_zones import LONGEST_NAME
 
 router = Router(prefix="/api/v1/calendar", tags=["calendar"])
@@ -193,7 +193,7 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 @router.get(
     "/events",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    responses=error_responses(InvalidRequest, InvalidPagination),
 )
 async def list_events(
     principal: CurrentPrincipal,
@@ -206,7 +206,7 @@ async def list_events(
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post("/events", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post("/events", dependencies=[Write], responses=error_responses(InvalidRequest))
 async def create_event(
     body: EventBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
@@ -221,7 +221,7 @@ async def create_event(
 @router.get(
     "/events/{event_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    responses=error_responses(CalendarEventNotFound),
 )
 async def read_event(
     event_id: Text, principal: CurrentPrincipal, session: Reading
@@ -233,7 +233,7 @@ async def read_event(
 @router.patch(
     "/events/{event_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    responses=error_responses(InvalidRequest, CalendarEventNotFound),
 )
 async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
@@ -251,7 +251,7 @@ async def change_event(
 @router.delete(
     "/events/{event_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    responses=error_responses(CalendarEventNotFound),
 )
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
@@ -264,7 +264,7 @@ async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writin
 @router.get(
     "/feed",
     dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+    responses=error_responses(CalendarFeedNotFound),
 )
 async def read_feed(principal: CurrentPrincipal, session: Reading) -> Envelope[FeedAnswer]:
     """Whether one's calendar has a feed, and since when."""
@@ -283,7 +283,7 @@ async def create_feed(principal: CurrentPrincipal, work: Writing) -> Envelope[Ne
 @router.delete(
     "/feed",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+    responses=error_responses(CalendarFeedNotFound),
 )
 async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke the feed's address."""
@@ -296,7 +296,7 @@ async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     response_class=Response,
     responses={
         200: {"description": "The calendar (RFC 5545)", "content": {"text/calendar": {}}},
-        **error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+        **error_responses(CalendarFeedNotFound),
     },
 )
 async def download_feed(

@@ -17,7 +17,7 @@ from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.users import get_user
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
 from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
@@ -100,7 +100,7 @@ def _day(text: str | None) -> date | None:
     "/history",
     dependencies=[View],
     response_model_exclude_unset=True,
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(SessionNotFound),
 )
 async def read_history(
     principal: CurrentPrincipal,

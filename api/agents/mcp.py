@@ -34,10 +34,15 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import McpToolNotFound, ToolPolicyFixed
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
-from core.errors.server import McpRefused
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
+from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 
@@ -45,7 +50,7 @@ router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
-_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
@@ -177,7 +182,7 @@ def _tools(
     return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
@@ -191,9 +196,7 @@ async def list_mcp_connections(
 @router.post(
     "",
     dependencies=[Create],
-    responses=error_responses(
-        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
-    ),
+    responses=error_responses(UrlNotAllowed, McpNameTaken, McpConnectionsFull),
     description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
 )
 async def create_mcp_connection(
@@ -219,7 +222,7 @@ async def read_mcp_connection(
 @router.put(
     "/{connection_id}",
     dependencies=[Create],
-    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
 )
 async def change_mcp_connection(
     connection_id: Text,
@@ -241,7 +244,7 @@ async def delete_mcp_connection(
     """Delete a connection with its token."""
     async with unit_of_work(services.database) as work:
         await connections.delete(work, principal.user_id, connection_id)
-    await services.mcp.forget(connection_id)
+    await services.mcp.discard(connection_id)
     return Empty()
 
 
@@ -252,7 +255,7 @@ async def test_mcp_connection(
     """Connect anew and list the tools, whether the connection is enabled or not."""
     row = (await _known(services, principal, connection_id)).row
     start = time.monotonic()
-    contact = await services.mcp.test(row)
+    contact = await services.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
@@ -265,7 +268,7 @@ async def test_mcp_connection(
 @router.get(
     "/{connection_id}/tools",
     dependencies=[View],
-    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
 )
 async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
@@ -274,7 +277,7 @@ async def list_mcp_tools(
     known = await _known(services, principal, connection_id)
     if not known.row.enabled:
         return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await services.mcp.look(known.row)
+    contact = await services.mcp.refresh(known.row)
     if contact.failure is None:
         now = await _known(services, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
@@ -288,13 +291,13 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.TOOL_POLICY_FIXED,
-        ErrorCode.MCP_TOOL_NOT_FOUND,
-        ErrorCode.MCP_SWITCHED_OFF,
-        ErrorCode.MCP_UNAVAILABLE,
-        ErrorCode.MCP_RESULT_TOO_LARGE,
-        ErrorCode.MCP_REFUSED,
+        PermissionDenied,
+        ToolPolicyFixed,
+        McpToolNotFound,
+        McpSwitchedOff,
+        McpUnavailable,
+        McpResultTooLarge,
+        McpRefused,
     ),
 )
 async def call_mcp_tool(
@@ -308,7 +311,7 @@ async def call_mcp_tool(
     known = await _known(services, principal, connection_id)
     tools = known.tools
     if known.listed_at is None and known.row.enabled:
-        contact = await services.mcp.look(known.row)
+        contact = await services.mcp.refresh(known.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
@@ -335,7 +338,7 @@ async def _known(
     """A connection that the caller may use."""
     async with services.database.reading() as session:
         (found,) = await connections.list_with_tools(
-            session, services.mcp.parsed, principal.user_id, [connection_id]
+            session, services.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
     return found

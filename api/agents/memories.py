@@ -23,7 +23,9 @@ from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseMod
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict, MemoryFull
+from core.errors.requests import InvalidPagination, InvalidRequest
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))
@@ -62,7 +64,7 @@ def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
     return MemoryAnswer(**fields, score=score)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_memories(
     principal: CurrentPrincipal,
     services: CurrentServices,
@@ -85,7 +87,7 @@ async def list_memories(
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_FULL),
+    responses=error_responses(InvalidRequest, MemoryFull),
 )
 async def create_memory(
     body: MemoryBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
@@ -95,9 +97,7 @@ async def create_memory(
     return Envelope(data=_answer(saved.row))
 
 
-@router.get(
-    "/{memory_id}", dependencies=[View], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.get("/{memory_id}", dependencies=[View], responses=error_responses(MemoryNotFound))
 async def read_memory(
     memory_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[MemoryAnswer]:
@@ -108,9 +108,7 @@ async def read_memory(
 @router.patch(
     "/{memory_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_NOT_FOUND, ErrorCode.CONFLICT
-    ),
+    responses=error_responses(InvalidRequest, MemoryNotFound, Conflict),
 )
 async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
@@ -120,9 +118,7 @@ async def change_memory(
     return Envelope(data=_answer(row))
 
 
-@router.delete(
-    "/{memory_id}", dependencies=[Write], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.delete("/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound))
 async def delete_memory(memory_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget one memory."""
     await store.delete(work, principal.user_id, memory_id)

@@ -17,11 +17,11 @@ from api.knowledge_bases.search_schemas import (
     search_answer,
 )
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import RetrievalNotFound
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import Warned
+from kb_service.retrieval.results import SearchWarning
 from kb_service.retrieval.retrieval_log import RecordedPassage, Replay
 
 router = Router(prefix="/api/v1/retrievals", tags=["search"])
@@ -83,7 +83,7 @@ class ReplayAnswer(ResponseModel):
 @router.get(
     "/{retrieval_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.RETRIEVAL_NOT_FOUND),
+    responses=error_responses(RetrievalNotFound),
 )
 async def read_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, session: Reading
@@ -96,7 +96,7 @@ async def read_retrieval(
     "/{retrieval_id}/replay",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.RETRIEVAL_NOT_FOUND,
+        RetrievalNotFound,
         *EMBEDDING_FAILURES,
     ),
 )
@@ -109,7 +109,7 @@ async def replay_retrieval(
     replay = await retrieval_log.replay(services.database, services.searcher, principal, record)
     now = search_answer(replay.result, explain=True)
     if replay.missing:
-        now.warnings += reason_answers([Warned.KNOWLEDGE_BASE_MISSING])
+        now.warnings += reason_answers([SearchWarning.KNOWLEDGE_BASE_MISSING])
     answer = ReplayAnswer(
         retrieval=_recorded(record),
         same=replay.is_same,
@@ -121,12 +121,12 @@ async def replay_retrieval(
 
 
 def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
-    passages = enumerate(retrieval_log.passages_of(record), start=1)
+    passages = enumerate(retrieval_log.recorded_passages(record), start=1)
     return RetrievalAnswer(
         id=record.id,
         created_at=record.created_at,
-        request=retrieval_log.request_of(record),
-        generations=retrieval_log.generations_of(record),
+        request=retrieval_log.recorded_request(record),
+        generations=retrieval_log.recorded_generations(record),
         results=[RecordedAnswer(place=place, **vars(passage)) for place, passage in passages],
     )
 

@@ -19,7 +19,8 @@ from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.db.types import utc_now
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
+from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -34,7 +35,7 @@ _FORMAT = '"format":"agentex-session","version":1'
     dependencies=[View],
     response_class=ExportResponse,
     responses={
-        **error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+        **error_responses(InvalidRequest, SessionNotFound),
         200: {
             "description": "The file, as an attachment",
             "content": {

@@ -36,7 +36,14 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    McpConnectionNotFound,
+    ModelNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -84,14 +91,14 @@ async def _config(
     given = config.model_dump(exclude_none=True)
     await session_config.check_config(session, principal, given)
     if config.model_id:
-        await services.models.choose(session, principal, config.model_id)
+        await services.models.select(session, principal, config.model_id)
     return given
 
 
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    responses=error_responses(InvalidRequest, InvalidPagination),
 )
 async def list_sessions(
     principal: CurrentPrincipal,
@@ -115,12 +122,12 @@ async def list_sessions(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
-        ErrorCode.SESSIONS_FULL,
+        InvalidRequest,
+        UnknownAgentType,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
+        SessionsFull,
     ),
 )
 async def create_session(
@@ -137,9 +144,7 @@ async def create_session(
     return Envelope(data=session_answer(row))
 
 
-@router.get(
-    "/{session_id}", dependencies=[View], responses=error_responses(ErrorCode.SESSION_NOT_FOUND)
-)
+@router.get("/{session_id}", dependencies=[View], responses=error_responses(SessionNotFound))
 async def read_session(
     session_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[SessionAnswer]:
@@ -151,12 +156,12 @@ async def read_session(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.SESSION_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        InvalidRequest,
+        UnknownAgentType,
+        SessionNotFound,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
     ),
 )
 async def change_session(
@@ -171,14 +176,14 @@ async def change_session(
     config = None
     if body.config is not None:
         config = await _config(services, work.session, principal, body.config)
-    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+    await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 
 @router.delete(
     "/{session_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
+    responses=error_responses(SessionNotFound, ThreadBusy),
 )
 async def delete_session(
     session_id: Text, principal: CurrentPrincipal, services: CurrentServices
@@ -191,7 +196,7 @@ async def delete_session(
 @router.get(
     "/{session_id}/messages",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(InvalidRequest, SessionNotFound),
 )
 async def list_messages(
     session_id: Text,

@@ -23,9 +23,26 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import find_user_by_login
 from core.db.database import Database
-from core.errors.auth import AccountDisabled, InvalidToken, PermissionDenied, UserNotFound
-from core.errors.codes import ErrorCode
-from core.errors.conflicts import InterruptNotOpen
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    RunNotFound,
+    SessionNotFound,
+    UserNotFound,
+)
+from core.errors.conflicts import (
+    InterruptAnswered,
+    InterruptNotOpen,
+    InterruptsOpen,
+    MemoryFull,
+    RunIdTaken,
+    SessionArchived,
+    ThreadBusy,
+)
+from core.errors.requests import InterruptAnswerInvalid
+from core.errors.server import ShuttingDown
 
 router = Router(tags=["agent tasks"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -319,25 +336,25 @@ async def delete_task(
 
 
 _TASK = "/session/{user_id}/{session_id}"
-_OF_USER = (ErrorCode.USER_NOT_FOUND,)
-_OF_SESSION = (*_OF_USER, ErrorCode.SESSION_NOT_FOUND)
-_OF_TASK = (*_OF_SESSION, ErrorCode.RUN_NOT_FOUND)
+_OF_USER = (UserNotFound,)
+_OF_SESSION = (*_OF_USER, SessionNotFound)
+_OF_TASK = (*_OF_SESSION, RunNotFound)
 _BEGIN = (
     *_OF_SESSION,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.THREAD_BUSY,
-    ErrorCode.SESSION_ARCHIVED,
-    ErrorCode.SHUTTING_DOWN,
+    KnowledgeBaseNotFound,
+    ThreadBusy,
+    SessionArchived,
+    ShuttingDown,
 )
-_INVOKE = (*_BEGIN, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
+_INVOKE = (*_BEGIN, RunIdTaken, InterruptsOpen)
 _RESUME = (
     *_BEGIN,
-    ErrorCode.RUN_NOT_FOUND,
-    ErrorCode.INTERRUPT_NOT_OPEN,
-    ErrorCode.INTERRUPT_ANSWERED,
-    ErrorCode.INTERRUPT_ANSWER_INVALID,
+    RunNotFound,
+    InterruptNotOpen,
+    InterruptAnswered,
+    InterruptAnswerInvalid,
 )
-_SAVE = (ErrorCode.MEMORY_FULL, ErrorCode.USER_NOT_FOUND)
+_SAVE = (MemoryFull, UserNotFound)
 # Method, path below `/agent`, what answers, which permission, which errors: the document's table.
 _ROUTES = (
     ("POST", "/agent/invoke", invoke, Run, _INVOKE),
@@ -348,13 +365,13 @@ _ROUTES = (
     ("GET", "/agent/tasks/{user_id}/{session_id}", task_ids, View, _OF_SESSION),
     ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _OF_USER),
     ("POST", "/agent/write/longterm", write_longterm, Remember, _SAVE),
-    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ErrorCode.THREAD_BUSY)),
+    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ThreadBusy)),
     (
         "DELETE",
         f"/agent{_TASK}/{{task_id}}",
         delete_task,
         Write,
-        (*_OF_TASK, ErrorCode.THREAD_BUSY),
+        (*_OF_TASK, ThreadBusy),
     ),
 )
 for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):

@@ -13,7 +13,8 @@ from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, ToolPolicyFixed
+from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
@@ -65,9 +66,7 @@ async def list_my_tool_policies(
 
 @router.put(
     "",
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.TOOL_POLICY_FIXED
-    ),
+    responses=error_responses(InvalidRequest, PermissionDenied, ToolPolicyFixed),
 )
 async def choose_my_tool_policies(
     body: ToolPoliciesBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
@@ -80,7 +79,7 @@ async def choose_my_tool_policies(
     return await _list(work.session, principal, services)
 
 
-@router.delete("", responses=error_responses(ErrorCode.PERMISSION_DENIED))
+@router.delete("", responses=error_responses(PermissionDenied))
 async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget all of one's own choices."""
     principal.require_whole()

@@ -24,7 +24,7 @@ from core.auth.principal import Principal
 from core.db.types import new_id
 from core.errors.auth import NotAuthenticated
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.requests import RequestTooLarge
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 
@@ -107,7 +107,7 @@ class RequestContextMiddleware:
             except Exception:
                 log.exception("request.crashed", method=scope["method"], path=scope["path"])
                 if answer.status == 0:
-                    await error_response(ErrorCode.INTERNAL)(scope, receive, answer.send)
+                    await error_response(AgentexError)(scope, receive, answer.send)
             finally:
                 took = round((time.perf_counter() - started) * 1000, 1)
                 write = log.debug if scope["path"] in _PROBES else log.info
@@ -179,7 +179,7 @@ class AuthenticationMiddleware:
             principal = await self._admitted(scope, headers)
         except AgentexError as error:
             language = headers.get("accept-language", "")
-            answer = error_response(error.code, error.details, language=language)
+            answer = error_response(type(error), error.details, language=language)
             await answer(scope, receive, send)
             return
         if principal is None:
@@ -261,7 +261,7 @@ class BodyLimitMiddleware:
         may_stream = is_multipart or scope["path"] in LIMITS_ITSELF
         if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
             details: dict[str, object] = {"max_bytes": self._max_bytes}
-            await error_response(ErrorCode.REQUEST_TOO_LARGE, details)(scope, receive, send)
+            await error_response(RequestTooLarge, details)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         size = 0
@@ -273,7 +273,7 @@ class BodyLimitMiddleware:
             # Only the route knows: a multipart body sent to any other would fill the memory.
             if size > self._max_bytes and not state.get(STREAMS_BODY):
                 # FastAPI lets only this kind through while it reads a body.
-                raise HTTPException(ErrorCode.REQUEST_TOO_LARGE.status)
+                raise HTTPException(RequestTooLarge.status)
             return message
 
         await self._app(scope, counted, send)

@@ -12,7 +12,8 @@ from starlette.routing import BaseRoute
 from api.http.dependencies import Requires
 from api.http.errors import error_line
 from api.http.middleware import is_open
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
+from core.errors.requests import MalformedJson
 
 _SCHEMES = {
     "bearer": {
@@ -45,7 +46,7 @@ _PUBLISHED_NAMES = {
 _REFERENCE = "#/components/schemas/"
 
 
-def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
+def install_openapi(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> None:
     """Make ``app.openapi`` give the completed document.
 
     Args:
@@ -61,7 +62,7 @@ def install_openapi(app: FastAPI, everywhere: Sequence[ErrorCode]) -> None:
     app.openapi = openapi
 
 
-def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
+def _complete(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
@@ -85,7 +86,7 @@ def _complete(app: FastAPI, everywhere: Sequence[ErrorCode]) -> dict[str, Any]:
                 continue
             operation["x-permissions"] = permissions[method.upper(), path]
             has_json = "application/json" in operation.get("requestBody", {}).get("content", {})
-            more = (ErrorCode.MALFORMED_JSON,) if has_json else ()
+            more = (MalformedJson,) if has_json else ()
             _add_errors(operation["responses"], (*everywhere, *more))
     components["schemas"] = _published(components.get("schemas", {}))
     _repoint(document)
@@ -132,12 +133,12 @@ def _required(dependant: Dependant) -> Iterator[Requires]:
         yield from _required(inner)
 
 
-def _add_errors(described: dict[str, Any], codes: Sequence[ErrorCode]) -> None:
+def _add_errors(described: dict[str, Any], errors: Sequence[type[AgentexError]]) -> None:
     """Name errors beside those of the route's own, which stand in their place otherwise."""
-    for code in codes:
-        response = described[str(code.status)]
-        if f"`{int(code)}`" not in response["description"]:
-            response["description"] += f"; {error_line(code)}"
+    for error in errors:
+        response = described[str(error.status)]
+        if f"`{error.code}`" not in response["description"]:
+            response["description"] += f"; {error_line(error)}"
 
 
 def _is_framework_answer(response: dict[str, Any]) -> bool:

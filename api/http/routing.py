@@ -9,19 +9,28 @@ from fastapi.routing import APIRoute
 from starlette.routing import compile_path, get_name
 
 from api.http.errors import error_responses
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    NotAuthenticated,
+    PermissionDenied,
+    TokenExpired,
+)
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest, RequestTooLarge, TooManyRequests
+from core.errors.server import DatabaseUnavailable
 
 EVERYWHERE = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.NOT_AUTHENTICATED,
-    ErrorCode.INVALID_TOKEN,
-    ErrorCode.TOKEN_EXPIRED,
-    ErrorCode.ACCOUNT_DISABLED,
-    ErrorCode.PERMISSION_DENIED,
-    ErrorCode.REQUEST_TOO_LARGE,
-    ErrorCode.TOO_MANY_REQUESTS,
-    ErrorCode.INTERNAL,
-    ErrorCode.DATABASE_UNAVAILABLE,
+    InvalidRequest,
+    NotAuthenticated,
+    InvalidToken,
+    TokenExpired,
+    AccountDisabled,
+    PermissionDenied,
+    RequestTooLarge,
+    TooManyRequests,
+    AgentexError,
+    DatabaseUnavailable,
 )
 """The errors that any closed route may answer with."""
 

@@ -7,16 +7,27 @@ from fastapi import Depends, Request
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file
+from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from ingestion.parsers.limits import Limits
-from ingestion.zip_upload import Archive, Member, open_archive
+from core.errors.requests import (
+    ArchiveLimits,
+    CorruptArchive,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
+from ingestion.parsers.limits import ParseLimits
+from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
@@ -66,17 +77,17 @@ class ArchiveAnswer(ResponseModel):
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.CORRUPT_ARCHIVE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        ArchiveLimits,
+        CorruptArchive,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        FileTooLarge,
+        StorageFull,
     ),
 )
 async def upload_archive(
@@ -93,12 +104,12 @@ async def upload_archive(
     are zip files inside, are refused: they are documents themselves.
     """
     intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
         name = document_names.clean_name(form.file.filename or "")
-        archive = await open_archive(form.file.file, name, Limits())
+        archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
             members = _Members(services, intake, archive, attributes)
             items = [await members.take(member) for member in archive.members]
@@ -115,7 +126,7 @@ class _Members:
         self,
         services: Services,
         intake: Intake,
-        archive: Archive,
+        archive: ZipUpload,
         attributes: Attributes | None,
     ) -> None:
         self._services = services
@@ -123,7 +134,7 @@ class _Members:
         self._archive = archive
         self._attributes = attributes
 
-    async def take(self, member: Member) -> MemberAnswer:
+    async def take(self, member: ZipMember) -> MemberAnswer:
         """Make a member a document.
 
         Raises:
@@ -133,7 +144,7 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = document_names.clean_name(member.name)
-            stored = await document_storage.store_upload(
+            stored = await document_storage.store_stream(
                 self._services.store,
                 self._archive.read(member),
                 max_bytes=self._intake.max_bytes,
@@ -144,7 +155,7 @@ class _Members:
             answer.document = await self._intake.write_down(upload)
             answer.name = answer.document.name
         except AgentexError as error:
-            if error.code.status not in _ABOUT_THE_MEMBER:
+            if error.status not in _ABOUT_THE_MEMBER:
                 raise
             code = error.code
             answer.error = MemberRefusal(

@@ -13,8 +13,10 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
-from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest
+from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -23,12 +25,12 @@ from kb_service.models import Chunk, Document
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)
+_MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
 _CHANGES = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.READ_ONLY,
+    InvalidRequest,
+    ReadOnly,
     *_MISSING,
-    ErrorCode.CONFLICT,
+    Conflict,
     *EMBEDDING_FAILURES,
 )
 
@@ -61,7 +63,7 @@ class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
-    content: Text | None = Field(default=None, min_length=1, max_length=MOST_CHARACTERS)
+    content: Text | None = Field(default=None, min_length=1, max_length=MAX_CHARACTERS)
     enabled: bool | None = None
 
 
@@ -80,9 +82,9 @@ async def _document(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.INVALID_PAGINATION,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
+        InvalidPagination,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
     ),
 )
 async def list_chunks(
@@ -121,7 +123,7 @@ async def change_chunk(
     The document's file stays as it is: its next revision and a re-index make all passages anew,
     without the edits.
     """
-    edit = Edit(body.version, body.content, body.enabled)
+    edit = ChunkEdit(body.version, body.content, body.enabled)
     return Envelope(data=await _change(services, principal, (kb_id, chunk_id), edit))
 
 
@@ -130,12 +132,12 @@ async def delete_chunk(
     kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, services: CurrentServices
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
-    await _change(services, principal, (kb_id, chunk_id), Edit(None, enabled=False))
+    await _change(services, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
     return Empty()
 
 
 async def _change(
-    services: Services, principal: Principal, ids: tuple[str, str], edit: Edit
+    services: Services, principal: Principal, ids: tuple[str, str], edit: ChunkEdit
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
     async with services.database.reading() as session:

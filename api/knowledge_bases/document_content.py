@@ -15,8 +15,7 @@ from api.http.responses import Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.auth import DocumentNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document
@@ -59,7 +58,7 @@ class StoredFileResponse(RangeFileResponse):
     responses={
         # The media type is that of the document.
         **file_responses("The file", "*/*"),
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound, DocumentNotFound),
     },
 )
 async def download_document(

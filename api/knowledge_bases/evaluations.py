@@ -29,17 +29,18 @@ from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import EvaluationNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import NoQuestions
+from core.errors.requests import InvalidPagination
 from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
-    Ask,
+    AskQuestion,
     QuestionResult,
     SavedQuestion,
     ask_all,
-    asking,
-    saved,
+    bind_search,
+    questions_from_rows,
     summarise,
 )
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -51,7 +52,7 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 _PROGRESS_SECONDS = 0.25
-_READ_ERRORS = error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND)
+_READ_ERRORS = error_responses(KnowledgeBaseNotFound, EvaluationNotFound)
 
 
 class EvaluationBody(RequestModel):
@@ -153,9 +154,9 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
     response_model=Envelope[WholeEvaluationAnswer],
     responses={
         **error_responses(
-            ErrorCode.READ_ONLY,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.NO_QUESTIONS,
+            ReadOnly,
+            KnowledgeBaseNotFound,
+            NoQuestions,
             *EMBEDDING_FAILURES,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
@@ -179,7 +180,7 @@ async def evaluate_knowledge_base(
     """
     async with services.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = saved(await questions.list_all(session, principal, row))
+        asked = questions_from_rows(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
@@ -205,10 +206,10 @@ class _Task:
     options: RetrievalOptions
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> AskQuestion:
         """The search that is measured."""
         services, base = self.services, self.knowledge_base
-        return asking(services.searcher, self.principal, base, self.options)
+        return bind_search(services.searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
@@ -217,9 +218,11 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
         row = await knowledge_bases.get(
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
-        retrieval = {**row.retrieval, **task.options.given()}
+        retrieval = {**row.retrieval, **task.options.choices()}
         kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await evaluation_store.before(work.session, task.principal, row, kept)
+        earlier = await evaluation_store.previous_evaluation(
+            work.session, task.principal, row, kept
+        )
         return _whole(kept, earlier)
 
 
@@ -242,7 +245,7 @@ async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator
 @router.get(
     "",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
 )
 async def list_evaluations(
     kb_id: Text,
@@ -265,7 +268,9 @@ async def read_evaluation(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     found = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
-        data=_whole(found, await evaluation_store.before(session, principal, row, found))
+        data=_whole(
+            found, await evaluation_store.previous_evaluation(session, principal, row, found)
+        )
     )
 
 
@@ -299,9 +304,7 @@ async def compare_evaluations(
 @router.delete(
     "/{evaluation_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, EvaluationNotFound),
 )
 async def delete_evaluation(
     kb_id: Text, evaluation_id: Text, principal: CurrentPrincipal, work: Writing

@@ -17,18 +17,18 @@ from api.http.errors import error_responses
 from api.http.middleware import authenticate
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, answer
+from api.knowledge_bases.schemas import DocumentAnswer, document_answer
 from api.streaming.framing import EVENT_STREAM, stream_response
 from api.streaming.progress_feed import ProgressSubscriber, ProgressUpdate, ProgressView
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
-from kb_service.documents.progress import Progress
+from kb_service.documents.progress import KnowledgeBaseProgress
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 
@@ -75,7 +75,7 @@ class Snapshot(ResponseModel):
     more: bool
 
 
-def _answer(progress: Progress) -> ProgressAnswer:
+def _answer(progress: KnowledgeBaseProgress) -> ProgressAnswer:
     return ProgressAnswer(
         total=sum(progress.counts.values()),
         counts=dict(progress.counts),
@@ -91,7 +91,7 @@ def _answer(progress: Progress) -> ProgressAnswer:
     dependencies=[View],
     response_model=Envelope[ProgressAnswer],
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -107,7 +107,9 @@ async def read_progress(
         return await stream_progress(kb_id, request, principal, services, until_quiet)
     async with services.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        return Envelope(data=_answer(await document_progress.summarise(session, principal, base)))
+        return Envelope(
+            data=_answer(await document_progress.get_progress(session, principal, base))
+        )
 
 
 @router.get(
@@ -115,7 +117,7 @@ async def read_progress(
     dependencies=[View],
     response_class=EventStream,
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
     },
 )
@@ -212,15 +214,15 @@ async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) 
     async with looking.services.database.reading() as session:
         rows = await document_queries.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
         ahead = await document_progress.count_ahead(session, reader, base.id, rows)
-    shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
+    shown = [document_answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
     return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
 
 
-def _news(news: ProgressUpdate, progress: Progress) -> bytes:
+def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:
     """What happened as frames; nothing when nothing did."""
     if news.base is None:
         return b""
-    changed = [_frame("document", answer(row, news.base)) for row in news.changed]
+    changed = [_frame("document", document_answer(row, news.base)) for row in news.changed]
     removed = [_event("removed", json.dumps({"id": id_})) for id_ in news.removed]
     return b"".join([*changed, *removed, _frame("progress", _answer(progress))])
 

@@ -10,7 +10,8 @@ from api.http.routing import Router
 from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
@@ -18,10 +19,10 @@ from kb_service.retrieval.request import RetrievalOptions
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.EMPTY_QUERY,
-    ErrorCode.QUERY_TOO_LONG,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
+    InvalidRequest,
+    EmptyQuery,
+    QueryTooLong,
+    KnowledgeBaseNotFound,
     *EMBEDDING_FAILURES,
 )
 

@@ -13,15 +13,24 @@ from starlette.datastructures import UploadFile
 from api.container import Services
 from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file, read_blocks, read_head
+from api.http.multipart import read_blocks, read_head, single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.codes import ErrorCode
-from core.errors.requests import UnreadableFile
-from core.errors.server import StorageFull
-from ingestion.parsers.file_type import detect
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    PreviewBusy,
+    UnreadableFile,
+    UnsupportedFileType,
+)
+from core.errors.server import EmbeddingModelNotServed, StorageFull
+from ingestion.parsers.file_type import detect_type
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -114,19 +123,19 @@ async def _wishes(
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.UNREADABLE_FILE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.PREVIEW_BUSY,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        UnreadableFile,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        FileTooLarge,
+        PreviewBusy,
+        EmbeddingModelNotServed,
+        StorageFull,
     ),
 )
 async def preview_split(
@@ -150,7 +159,7 @@ async def preview_split(
         chunk_size=wishes.chunk_size,
         chunk_overlap=wishes.chunk_overlap,
     )
-    splitting = knowledge_bases.splitting_of(row, draft)
+    splitting = knowledge_bases.resolve_splitting(row, draft)
     counter = services.spaces.of(row.embedding_model).counter
     source = _stored(services, document) if document else _sent(services, request)
     async with source as (path, media_type):
@@ -178,9 +187,9 @@ async def _stored(services: Services, document: Document) -> AsyncGenerator[tupl
 @asynccontextmanager
 async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
     settings = await services.live.now()
-    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+    async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        found = detect(name, await read_head(form.file), form.file.size or 0)
+        found = detect_type(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

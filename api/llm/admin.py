@@ -16,14 +16,16 @@ from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Sec
 from api.http.routing import Router
 from api.llm.schemas import ModelConfigAnswer, config_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound
+from core.errors.conflicts import ModelNameTaken
+from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.outbound.guard import LONGEST_URL
 from core.settings.llm import LlmOptions
 from core.text.sanitize import refuse_half_characters, refuse_nul
 
 router = Router(prefix="/api/v1/admin", tags=["models"])
 Manage = Depends(requires(Permission.MODELS_MANAGE))
-_REFUSALS = (ErrorCode.INVALID_REQUEST, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MODEL_NAME_TAKEN)
+_REFUSALS = (InvalidRequest, UrlNotAllowed, ModelNameTaken)
 _MOST_TOKENS = 10_000_000
 _MOST_OPTIONS = 10_000
 
@@ -142,7 +144,7 @@ async def register_model(body: ModelBody, services: CurrentServices) -> Envelope
 @router.get(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
 async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
@@ -152,7 +154,7 @@ async def read_registered_model(model_id: Text, session: Reading) -> Envelope[Mo
 @router.put(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(*_REFUSALS, ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(*_REFUSALS, ModelNotFound),
 )
 async def change_model(
     model_id: Text, body: ModelChangeBody, services: CurrentServices
@@ -165,18 +167,18 @@ async def change_model(
     named = set(body.model_fields_set)
     given = _given(body, named - {n for n in _ALWAYS if getattr(body, n) is None})
     key = (body.api_key or "") if "api_key" in named else None
-    row = await services.model_registry.change(model_id, given, key)
+    row = await services.model_registry.update(model_id, given, key)
     return Envelope(data=config_answer(row))
 
 
 @router.delete(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
 async def remove_model(model_id: Text, services: CurrentServices) -> Empty:
     """Remove a model; a run that is under way on it goes on to its end."""
-    await services.model_registry.remove(model_id)
+    await services.model_registry.delete(model_id)
     return Empty()
 
 

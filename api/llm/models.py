@@ -22,10 +22,9 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.types import utc_now
-from core.errors.auth import ModelNotFound
+from core.errors.auth import ModelNotFound, PermissionDenied
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.types.datetimes import Day
 from kb_service.embedding_spaces import EmbeddingSpace
 
@@ -108,7 +107,7 @@ async def list_models(
         served = [space.model for space in services.spaces.values()]
         items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
         return Envelope(data=ModelList(items=items))
-    usable = await services.models.usable(session, principal)
+    usable = await services.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
@@ -134,9 +133,7 @@ async def _usage_wanted(
 @router.get(
     "/usage",
     dependencies=[View],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION, ErrorCode.PERMISSION_DENIED
-    ),
+    responses=error_responses(InvalidRequest, InvalidPagination, PermissionDenied),
 )
 async def read_model_usage(
     session: Reading,
@@ -156,9 +153,7 @@ def _usage(row: UsageRow) -> UsageAnswer:
     return UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
 
 
-@router.post(
-    "/{model_id}/test", dependencies=[View], responses=error_responses(ErrorCode.MODEL_NOT_FOUND)
-)
+@router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))
 async def test_model(
     model_id: Text, principal: CurrentPrincipal, services: CurrentServices
 ) -> Envelope[TestAnswer]:
@@ -188,22 +183,22 @@ async def _find(services: Services, principal: Principal, model_id: str) -> Chat
     is_own = models.find_built_in(model_id) is not None
     async with services.database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
-            return models.adapters.open(await llm_registry.get(session, model_id))
+            return models.clients.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:
             raise ModelNotFound
-        return (await models.choose(session, principal, model_id)).model
+        return (await models.select(session, principal, model_id)).model
 
 
 async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:
-    began, code = perf_counter(), None
+    began, failure = perf_counter(), None
     try:
         await space.encoder.embed_queries([_WORD])
     except AgentexError as error:
-        code = error.code
+        failure = error
     return TestAnswer(
-        success=code is None,
+        success=failure is None,
         latency=round((perf_counter() - began) * 1000),
-        message=code.message if code else _SUCCESS,
-        message_zh=code.message_zh if code else _SUCCESS_ZH,
-        fault=code.name.lower() if code else None,
+        message=failure.message if failure else _SUCCESS,
+        message_zh=failure.message_zh if failure else _SUCCESS_ZH,
+        fault=failure.wire_name.lower() if failure else None,
     )

@@ -13,7 +13,8 @@ from starlette.types import Message, Receive, Scope, Send
 from api.http.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest, MalformedJson
 from skills.transfer.folders import SkillFolders
 
 
@@ -73,20 +74,24 @@ class _ProtocolResponse(Response):
         await self._transport.handle_request(scope, replayed, send)
 
 
-def _fault_of(body: bytes) -> tuple[int, ErrorCode] | None:
+def _fault_of(body: bytes) -> tuple[int, type[AgentexError]] | None:
     """Why a body is no message of JSON-RPC; None if it is one."""
     try:
         jsonrpc_message_adapter.validate_python(from_json(body), by_name=False)
     except ValidationError:
-        return INVALID_REQUEST, ErrorCode.INVALID_REQUEST
+        return INVALID_REQUEST, InvalidRequest
     except ValueError:
-        return PARSE_ERROR, ErrorCode.MALFORMED_JSON
+        return PARSE_ERROR, MalformedJson
     return None
 
 
-def _refusal(fault: tuple[int, ErrorCode], language: str) -> Response:
-    number, code = fault
-    message = error_body(code, language=language).message
+def _refusal(fault: tuple[int, type[AgentexError]], language: str) -> Response:
+    number, error_class = fault
+    message = error_body(error_class, language=language).message
     nothing: dict[str, JsonValue] = {}
-    error = {"code": number, "message": message, "data": {"code": int(code), "details": nothing}}
+    error = {
+        "code": number,
+        "message": message,
+        "data": {"code": error_class.code, "details": nothing},
+    }
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)

@@ -34,7 +34,6 @@ from api.mcp_server.uris import TEMPLATE, decode_cursor, encode_cursor, skill_ur
 from core.auth.principal import Principal
 from core.errors.auth import NotAuthenticated, SkillFileNotFound, SkillNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidPagination
 from core.logging import get_logger
 from skills.packages.file_rules import SKILL_FILE
@@ -84,11 +83,11 @@ def _as_handler(
         try:
             return await method(_caller(scope), params)
         except AgentexError as error:
-            raise _protocol_error(error.code, error.details, language) from None
+            raise _protocol_error(type(error), error.details, language) from None
         except Exception:
             # The edge: the library would tell the caller the exception's text.
             log.exception("mcp_server.crashed", method=context.method)
-            raise _protocol_error(ErrorCode.INTERNAL, {}, language) from None
+            raise _protocol_error(AgentexError, {}, language) from None
 
     return answer
 
@@ -101,9 +100,9 @@ def _caller(scope: Scope) -> Principal:
     return principal
 
 
-def _protocol_error(code: ErrorCode, details: dict[str, Any], language: str) -> MCPError:
-    is_theirs = code.status < ErrorCode.INTERNAL.status
-    body = error_body(code, details, language=language).model_dump()
+def _protocol_error(error: type[AgentexError], details: dict[str, Any], language: str) -> MCPError:
+    is_theirs = error.status < AgentexError.status
+    body = error_body(error, details, language=language).model_dump()
     message = body.pop("message")
     return MCPError(INVALID_PARAMS if is_theirs else INTERNAL_ERROR, message, data=body)
 

@@ -16,7 +16,9 @@ from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import SkillChanged, SkillNotPending
+from core.errors.requests import InvalidRequest
 from core.text.sanitize import refuse_half_characters
 from skills.store import publishing
 from skills.store.autofix import FixTarget, SkillFixes
@@ -71,7 +73,7 @@ class ReviewBody(RequestModel):
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
 
-@router.post("/validate", dependencies=[View], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post("/validate", dependencies=[View], responses=error_responses(InvalidRequest))
 async def validate_skill(
     body: ValidateBody, linter: CurrentLinter, services: CurrentServices
 ) -> Envelope[ReportAnswer]:
@@ -112,12 +114,12 @@ async def apply_fixes(
     "/{skill_id}/review",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.OWNER_ONLY,
-        ErrorCode.SKILL_NOT_FOUND,
-        ErrorCode.SKILL_NOT_PENDING,
-        ErrorCode.SKILL_CHANGED,
+        InvalidRequest,
+        ReadOnly,
+        OwnerOnly,
+        SkillNotFound,
+        SkillNotPending,
+        SkillChanged,
     ),
 )
 async def review_skill(

@@ -20,8 +20,9 @@ from api.streaming.response import EventStream
 from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.requests import InvalidRequest
+from core.errors.server import ModelFailed
 from skills import schema
 from skills.store import access as skill_access
 from skills.store.access import SkillView
@@ -71,11 +72,11 @@ class ComparisonBody(RequestModel):
     response_model=Envelope[ComparisonReport],
     responses={
         **error_responses(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.SKILL_NOT_FOUND,
-            ErrorCode.SKILL_VERSION_NOT_FOUND,
-            ErrorCode.MODEL_NOT_FOUND,
-            ErrorCode.MODEL_FAILED,
+            InvalidRequest,
+            SkillNotFound,
+            SkillVersionNotFound,
+            ModelNotFound,
+            ModelFailed,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -141,7 +142,7 @@ async def _model(
     model_id: str | None,
     field: str,
 ) -> SelectedModel:
-    chosen = await services.models.choose(session, principal, model_id)
+    chosen = await services.models.select(session, principal, model_id)
     if chosen.model.is_extractive:
         raise InvalidRequest(field, "no language model is set up: an administrator adds one")
     return chosen

@@ -14,7 +14,7 @@ from api.skills.form_schemas import ParsedForm, SkillForm
 from api.skills.lint import CurrentLinter
 from api.skills.schemas import WrittenSkill
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest, SkillNotEditable, UnreadableSkill
 from skills.editor.fields import edit_fields
 from skills.editor.render import render
 from skills.lint.linter import Linter
@@ -22,9 +22,7 @@ from skills.schema import ParsedSkill
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
-_REFUSALS = error_responses(
-    ErrorCode.INVALID_REQUEST, ErrorCode.UNREADABLE_SKILL, ErrorCode.SKILL_NOT_EDITABLE
-)
+_REFUSALS = error_responses(InvalidRequest, UnreadableSkill, SkillNotEditable)
 
 
 class RenderBody(RequestModel):

@@ -12,7 +12,8 @@ from api.http.errors import error_responses
 from api.http.responses import RequestModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import SkillNotExportable
 from skills.packages.writer import ExportProfile
 from skills.store import access as skill_access
 from skills.transfer import export_service
@@ -52,9 +53,9 @@ class ExportBody(RequestModel):
     dependencies=[View],
     response_class=Response,
     responses=error_responses(
-        ErrorCode.SKILL_NOT_FOUND,
-        ErrorCode.SKILL_VERSION_NOT_FOUND,
-        ErrorCode.SKILL_NOT_EXPORTABLE,
+        SkillNotFound,
+        SkillVersionNotFound,
+        SkillNotExportable,
     )
     | _DOWNLOAD,
 )
@@ -94,7 +95,7 @@ async def export_skill(
     "/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_NOT_EXPORTABLE) | _ARCHIVE,
+    responses=error_responses(SkillNotFound, SkillNotExportable) | _ARCHIVE,
 )
 async def export_skills(
     body: ExportBody, principal: CurrentPrincipal, session: Reading

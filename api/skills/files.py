@@ -14,7 +14,8 @@ from api.skills.etag import FileIfMatch
 from api.skills.schemas import SavedSkill
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.requests import SkillFilesRefused
 from skills.store import access as skill_access
 from skills.store.catalog import FileEntry, list_files, read_blob
 from skills.store.service import SkillUpdate
@@ -27,7 +28,7 @@ FilePath = Annotated[Text, Path(max_length=1000, description="As the skill lists
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Of an older version")]
 Note = Annotated[Text, Query(max_length=LONGEST_NOTE, description="What was changed")]
 BaseVersion = Annotated[int | None, Query(description="The version that was read")]
-_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_MISSING = (SkillNotFound, SkillVersionNotFound)
 _BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}}
 # Of the type that its name says.
@@ -59,7 +60,7 @@ async def list_skill_files(
     "/{file_path:path}",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(*_MISSING, ErrorCode.SKILL_FILE_NOT_FOUND) | _DOWNLOAD,
+    responses=error_responses(*_MISSING, SkillFileNotFound) | _DOWNLOAD,
 )
 async def read_skill_file(
     skill_id: Text,
@@ -84,7 +85,7 @@ async def read_skill_file(
     "/{file_path:path}",
     dependencies=[Write],
     openapi_extra=_BODY,
-    responses=error_responses(*CHANGING, ErrorCode.SKILL_FILES_REFUSED),
+    responses=error_responses(*CHANGING, SkillFilesRefused),
 )
 async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     skill_id: Text,
@@ -114,7 +115,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
 @router.delete(
     "/{file_path:path}",
     dependencies=[Write],
-    responses=error_responses(*CHANGING, ErrorCode.SKILL_FILE_NOT_FOUND),
+    responses=error_responses(*CHANGING, SkillFileNotFound),
 )
 async def delete_skill_file(
     skill_id: Text,

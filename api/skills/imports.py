@@ -8,15 +8,15 @@ from fastapi import Depends, Query, Request
 
 from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, each_file, no_file
+from api.http.multipart import FormFile, missing_file, read_files
 from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
 from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import SkillsFull
-from core.errors.requests import FileTooLarge
+from core.errors.requests import FileTooLarge, InvalidRequest
+from core.errors.server import StorageFull
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
 from skills.packages.reader import PackagedSkill, read_package
@@ -85,7 +85,7 @@ class _UploadedSkills:
         self._sent_bytes = 0
         self._held_bytes = 0
 
-    async def take(self, sent: SentFile) -> None:
+    async def take(self, sent: FormFile) -> None:
         """Read one file; what is wrong with it is told in the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
@@ -130,7 +130,7 @@ class _UploadedSkills:
     "/import",
     dependencies=[Write],
     openapi_extra=_BODY,
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
+    responses=error_responses(InvalidRequest, StorageFull),
 )
 async def import_skills(
     request: Request,
@@ -150,9 +150,9 @@ async def import_skills(
     """
     limits = skill_limits(settings)
     received = _UploadedSkills(limits.skills)
-    await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
+    await read_files(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     language = request.headers.get("accept-language", "")
     incoming, database = received.incoming, services.database
     if dry_run:
@@ -181,5 +181,5 @@ def _item(result: ImportResult, language: str) -> ImportItem:
         portable=report is not None and report.portable,
         diagnostics=list(result.diagnostics),
         problems=list(result.incoming.packaged.problems),
-        error=None if error is None else error_body(error.code, error.details, language=language),
+        error=None if error is None else error_body(type(error), error.details, language=language),
     )

@@ -12,7 +12,6 @@ from api.http.responses import ErrorBody, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import NotFound, OriginNotAllowed
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
@@ -47,9 +46,7 @@ class RpcFailure(ResponseModel):
 
 def _response_descriptions() -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {
-        **error_responses(
-            ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.ORIGIN_NOT_ALLOWED
-        ),
+        **error_responses(InvalidRequest, NotFound, OriginNotAllowed),
         200: {"description": "The answer, JSON-RPC", "content": {_JSON: {"schema": _MESSAGE}}},
         202: {"description": "A notification was taken in"},
         406: {"description": f"The caller does not accept {_JSON}"},

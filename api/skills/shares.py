@@ -8,13 +8,15 @@ from api.http.responses import Envelope, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import Conflict, SkillNotPublishable, SkillReviewNeeded
+from core.errors.requests import InvalidRequest
 from skills.store import sharing
 
 router = Router(prefix="/api/v1/skills/{skill_id}/shares", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
-_MISSING = (ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND)
+_MISSING = (ReadOnly, OwnerOnly, SkillNotFound)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
@@ -29,10 +31,10 @@ async def list_skill_shares(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.CONFLICT,
-        ErrorCode.SKILL_NOT_PUBLISHABLE,
-        ErrorCode.SKILL_REVIEW_NEEDED,
+        InvalidRequest,
+        Conflict,
+        SkillNotPublishable,
+        SkillReviewNeeded,
         *_MISSING,
     ),
 )

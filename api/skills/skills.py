@@ -28,7 +28,15 @@ from api.skills.schemas import (
 )
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import (
+    SkillChanged,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    SkillsFull,
+    SkillSlugTaken,
+)
+from core.errors.requests import InvalidPagination, InvalidRequest, QuotaExceeded, UnreadableSkill
 from skills.store import access as skill_access
 from skills.store import listing
 from skills.store import service as skill_service
@@ -43,21 +51,21 @@ router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 SAVING = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.UNREADABLE_SKILL,
-    ErrorCode.SKILL_SLUG_TAKEN,
-    ErrorCode.SKILL_NOT_PUBLISHABLE,
-    ErrorCode.SKILL_REVIEW_NEEDED,
-    ErrorCode.QUOTA_EXCEEDED,
+    InvalidRequest,
+    UnreadableSkill,
+    SkillSlugTaken,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    QuotaExceeded,
 )
 """What keeps content from being saved."""
 
 CHANGING = (
     *SAVING,
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.SKILL_NOT_FOUND,
-    ErrorCode.SKILL_CHANGED,
+    ReadOnly,
+    OwnerOnly,
+    SkillNotFound,
+    SkillChanged,
 )
 """What keeps a skill from being changed."""
 
@@ -116,7 +124,7 @@ async def _filter(
     return SkillFilter(include_public, category, tag, q, pending)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_skills(
     principal: CurrentPrincipal,
     session: Reading,
@@ -128,7 +136,7 @@ async def list_skills(
     return page_of([skill_answer(listed) for listed in found.items], page, total=found.total)
 
 
-@router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
+@router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
 async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[SkillDetail]:
     """Save a skill; the bytes are kept as they are, whatever is found in them.
 
@@ -141,9 +149,7 @@ async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[
     return Envelope(data=await changes.create(wanted))
 
 
-@router.get(
-    "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
-)
+@router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
 async def read_skill(
     skill_id: Text,
     response: Response,
@@ -177,7 +183,7 @@ async def change_skill(
 @router.delete(
     "/{skill_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound),
 )
 async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a skill with all its versions, files, shares and counters."""

@@ -24,8 +24,9 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.auth import ModelNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
+from core.errors.server import EngineUnavailable, ModelFailed
 from skills.models import SkillTriggerTest
 from skills.selection import trigger_tests
 from skills.selection.trigger_tests import TriggerReport
@@ -82,12 +83,12 @@ class TriggerTestAnswer(ResponseModel):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.SKILL_NOT_FOUND,
-            ErrorCode.SKILL_VERSION_NOT_FOUND,
-            ErrorCode.MODEL_NOT_FOUND,
-            ErrorCode.MODEL_FAILED,
-            ErrorCode.ENGINE_UNAVAILABLE,
+            InvalidRequest,
+            SkillNotFound,
+            SkillVersionNotFound,
+            ModelNotFound,
+            ModelFailed,
+            EngineUnavailable,
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -132,7 +133,7 @@ async def _choose_model(
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None
     principal.require(Permission.AGENT_RUN)
-    chosen = await services.models.choose(session, principal, body.model_id)
+    chosen = await services.models.select(session, principal, body.model_id)
     if chosen.model.is_extractive:
         if body.by == "model":
             raise InvalidRequest("by", "no language model is set up: an administrator adds one")
@@ -173,7 +174,7 @@ async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerRepo
 @router.get(
     "/{skill_id}/trigger-tests",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(InvalidPagination, SkillNotFound),
 )
 async def list_skill_trigger_tests(
     skill_id: Text,

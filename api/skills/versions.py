@@ -16,7 +16,9 @@ from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDe
 from api.skills.skills import CHANGING, SAVING, SkillFields
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import SkillsFull
+from core.errors.requests import InvalidPagination
 from skills import schema
 from skills.diff.semantic import SkillDifference
 from skills.store import access as skill_access
@@ -28,7 +30,7 @@ from skills.store.versions import LONGEST_NOTE, VersionChange, from_version
 router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
-_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_MISSING = (SkillNotFound, SkillVersionNotFound)
 _LAST = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]{1,9}")
 Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
@@ -70,7 +72,7 @@ def parse_number(text: str) -> int:
 @router.get(
     "/versions",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(InvalidPagination, SkillNotFound),
 )
 async def list_skill_versions(
     skill_id: Text,
@@ -135,7 +137,7 @@ async def compare_skill_versions(
 @router.post(
     "/versions/{version}/restore",
     dependencies=[Write],
-    responses=error_responses(*CHANGING, ErrorCode.SKILL_VERSION_NOT_FOUND),
+    responses=error_responses(*CHANGING, SkillVersionNotFound),
 )
 async def restore_skill_version(
     skill_id: Text, version: Number, body: RestoreBody, base: SkillIfMatch, changes: CurrentChanges
@@ -152,7 +154,7 @@ async def restore_skill_version(
 @router.post(
     "/fork",
     dependencies=[Write],
-    responses=error_responses(*SAVING, *_MISSING, ErrorCode.SKILLS_FULL),
+    responses=error_responses(*SAVING, *_MISSING, SkillsFull),
 )
 async def fork_skill(
     skill_id: Text, body: ForkBody, changes: CurrentChanges

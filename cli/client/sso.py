@@ -11,7 +11,8 @@ from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n.common import SSO_DONE, SSO_OPEN, SSO_TIMED_OUT, Language
 from cli.ui.output import Output
 from core.errors.auth import NotAuthenticated
-from core.errors.codes import ErrorCode
+from core.errors.oidc import OidcRefused
+from core.errors.registry import ERRORS
 from core.security.one_time_tokens import digest, new_secret
 
 _PATIENCE_SECONDS = 300
@@ -55,13 +56,10 @@ async def sign_on(output: Output, client: ApiClient) -> None:
 
 
 def _refusal(number: str, language: Language) -> ServerRefused:
-    try:
-        code = ErrorCode(int(number))
-    except ValueError:
-        # A newer server's.
-        code = ErrorCode.OIDC_REFUSED
-    message = code.message_zh if language is Language.ZH else code.message
-    return ServerRefused(int(code), message, {})
+    # A newer server may send a code that is not known here.
+    error = ERRORS.get(int(number), OidcRefused) if number.isdecimal() else OidcRefused
+    message = error.message_zh if language is Language.ZH else error.message
+    return ServerRefused(error.code, message, {})
 
 
 @asynccontextmanager

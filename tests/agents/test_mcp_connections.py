@@ -188,11 +188,11 @@ async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_ov
     try:
         with pytest.raises(McpUnavailable):
             await pool.session(target)
-        pool.forget_unused()
+        pool.close_idle()
         # It is left alone still.
         assert list(pool._places) == ["c"]
         pool._places["c"].open_again = 0
-        pool.forget_unused()
+        pool.close_idle()
         assert not pool._places
     finally:
         await pool.close()

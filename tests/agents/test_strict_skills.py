@@ -127,7 +127,7 @@ def test_current_step_stands_in_every_exchange_of_the_run():
     )
 
     def shown() -> str:
-        return shelf.exchange_for([ModelMessage("system", ""), ModelMessage("user", "Go")])[
+        return shelf.with_active_skills([ModelMessage("system", ""), ModelMessage("user", "Go")])[
             -1
         ].content
 

@@ -10,7 +10,7 @@ import pytest
 from api.app import create_app
 from api.http.middleware import OPEN_PATHS
 from api.http.rate_limit import RequestLimits
-from core.errors.codes import ErrorCode
+from core.errors.auth import NotAuthenticated
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
 from tests.fixtures.client import check_error
@@ -41,7 +41,7 @@ async def test_every_route_answers_with_safe_headers():
             for method in methods:
                 answer = await client.request(method, path.replace("{", "").replace("}", ""))
                 if "/content" not in path and "feed.ics" not in path:
-                    check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+                    check_error(answer, NotAuthenticated)
                 headers = answer.headers
                 assert headers["X-Content-Type-Options"] == "nosniff", path
                 assert headers["Referrer-Policy"] == "no-referrer", path
@@ -86,7 +86,7 @@ async def test_pages_of_allowed_origins_may_call_the_api_without_cookies():
         assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
         assert "authorization" in answer.headers["Access-Control-Allow-Headers"].lower()
         answer = await client.post(path, headers={"Origin": ORIGIN})
-        check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+        check_error(answer, NotAuthenticated)
         assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
         assert "Access-Control-Allow-Credentials" not in answer.headers
         for other in ("https://evil.example", f"{ORIGIN}.evil.example", "null"):

@@ -13,7 +13,7 @@ from core.db.unit_of_work import unit_of_work
 from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.engine_client.client import EngineClient
 from migrations.apply import migrate
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 PARTS = (
     ("runs", RunService, "drain"),
     ("previews", SplitPreviewer, "close"),
-    ("spaces", Spaces, "close"),
+    ("spaces", EmbeddingSpaces, "close"),
     ("engine", EngineClient, "close"),
     ("redis", Redis, "aclose"),
     ("database", Database, "close"),

@@ -32,9 +32,6 @@ async def websocket_streams(
     """The messages of a server over a WebSocket.
 
     Args:
-        target: where.
-        guard: judges its address.
-        limits: of the messages.
         note: is told why the connection ended.
 
     Raises:
