@@ -81,7 +81,6 @@ def choose_slug(name: str, identity: str, requested: str | None = None) -> str:
     """The slug of a skill: what its owner or file wants, else from its name, else a placeholder.
 
     Args:
-        name: what people read.
         identity: see ``placeholder_slug``.
         requested: for example ``metadata.slug``; folded where it is no slug yet.
     """

@@ -23,7 +23,6 @@ class ValidatedSkill:
     Args:
         content: the bytes of SKILL.md.
         files: what lies beside it, in the order of paths.
-        report: the verdict.
         parsed: what the content says.
         sha256: of the content, hexadecimal.
         manifest: the files as a version lists them.

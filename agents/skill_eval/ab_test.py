@@ -102,7 +102,6 @@ class ComparisonSetup:
     Args:
         skill: the version under test.
         against: another version; None for no skill.
-        model: answers.
         judge: judges; it may be the same one.
         user_id: whose usage the tokens are.
     """
@@ -124,7 +123,6 @@ class SkillComparison:
 
     Args:
         database: where usage is counted.
-        contest: what is compared.
     """
 
     def __init__(self, database: Database, contest: ComparisonSetup) -> None:

@@ -38,9 +38,7 @@ async def loaded_skill_ids(
     trial. Nothing is loaded.
 
     Args:
-        model: is asked.
         skills: the skills that it may load.
-        request: a user's words.
         spend: is told the tokens of each turn.
 
     Returns:
@@ -99,7 +97,6 @@ class TriggerTrials:
     Args:
         database: where usage is counted.
         factory: gives trials their skills.
-        chosen: the model.
         candidates: the skills to choose among.
     """
 

@@ -40,7 +40,6 @@ def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
     """What lies in a directory of a folder, in the order of names.
 
     Args:
-        folder: the skill's.
         path: of the directory within it; empty for the folder itself.
 
     Raises:

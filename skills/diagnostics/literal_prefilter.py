@@ -20,8 +20,6 @@ def find_anchored(
     Plain words are found a hundred times as fast as a pattern with many beginnings tries them.
 
     Args:
-        pattern: what to match.
-        text: where to.
         anchors: the beginnings, in lower case.
         lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
     """

@@ -129,12 +129,7 @@ def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before"
 
 
 def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
-    """What a new version of a skill changes in meaning.
-
-    Args:
-        before: the older version.
-        after: the newer one.
-    """
+    """What a new version of a skill changes in meaning."""
     old, new = _by_name(before.input_params), _by_name(after.input_params)
     added = tuple(param for name, param in new.items() if name not in old)
     removed = tuple(param for name, param in old.items() if name not in new)

@@ -13,9 +13,6 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
     """The edit that writes a field as one line, or removes it.
 
     Args:
-        draft: the skill.
-        head: its frontmatter.
-        key: of the field.
         text: what it is to say; ``None`` removes it.
     """
     line = "" if text is None else yaml_writer.field(key, text)

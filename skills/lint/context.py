@@ -17,7 +17,6 @@ class LintContext:
     """What is known around a file; rules do not judge by what is not known.
 
     Args:
-        known_tools: the registered tools.
         folder: the name of the folder that the file stands in.
         files: the paths of all files in that folder, relative, with ``/`` between the parts.
         siblings: the skills that it could be confused with.

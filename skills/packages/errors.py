@@ -119,7 +119,6 @@ def package_problem(code: PackageFault, path: str | None = None, limit: int = 0)
     """A problem with its messages.
 
     Args:
-        code: what is wrong.
         path: the member it is about; what cannot be printed is shown as ``?``.
         limit: the number that was exceeded, for the faults that have one.
     """

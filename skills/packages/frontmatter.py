@@ -39,9 +39,6 @@ class CatalogFields:
 
     Args:
         title: its display name; empty: as the content says.
-        version: the exported one.
-        category: its category.
-        tags: its tags.
         owner: the owner's user name; left out of the export where it is an e-mail address.
         tool_names: what tools of ours are called elsewhere (``mcp__<server>__<tool>``); others are
             only named for people.
@@ -85,8 +82,6 @@ def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str)
     """A file's own frontmatter with only its failing fields written anew.
 
     Args:
-        draft: the skill.
-        frontmatter: its frontmatter, readable.
         folder: the name of the folder that it will stand in.
     """
     if not is_rewritable(frontmatter):

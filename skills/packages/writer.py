@@ -96,10 +96,6 @@ def export_package(
 ) -> ExportedPackage | PackageProblem:
     """One skill as an archive; equal input gives equal bytes.
 
-    Args:
-        source: the skill.
-        profile: for whom.
-
     Returns:
         The archive, or why there is none: the skill has errors or its files are not taken in.
     """

@@ -19,7 +19,6 @@ class SkillDraft:
         frontmatter: its YAML, where it has some.
         outline: the blocks of its body.
         sections: its top-level sections in order; the title's has the key ``title``.
-        model: what it says.
         steps: the steps with the numbers that they bear in the file.
         prose: whether they are running text.
         description_line: where the description stands; 0 without one.

@@ -74,7 +74,6 @@ class WrittenParam:
 
     Args:
         name: as written, marks removed.
-        line: where it stands.
         column: the first character of its name.
         name_length: how many characters the name takes in the file; 0 where it can't be replaced.
         texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
@@ -259,7 +258,6 @@ def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], col
 
     Args:
         written: the parameter that gets them.
-        text: where they stand.
         span: from which character of it to which.
         column: of its first character in the file's line.
     """

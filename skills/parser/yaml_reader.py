@@ -32,14 +32,11 @@ class YamlValue:
     """One value.
 
     Args:
-        kind: what it is.
         line: where it begins, from 1.
         column: the character of that line, from 1.
-        end_line: its last line.
         end_column: the character behind its last one.
         text: a scalar as written, quotes and folding undone.
         scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        items: a list's members.
         entries: a mapping's fields in order.
         flow: whether it is written as ``[…]`` or ``{…}``.
     """

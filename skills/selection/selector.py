@@ -57,7 +57,6 @@ class RankedSkill:
     """How well a skill fits a request.
 
     Args:
-        card: the skill.
         score: from 0 to 1.
         is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
         lexical: what shared words say, from 0 to 1.
@@ -128,7 +127,6 @@ class SkillSelector:
     """Some skills, ready to be ranked for requests; made by ``prepare_selector``.
 
     Args:
-        cards: the skills.
         encoded: their vectors; ``None``: words alone decide.
     """
 

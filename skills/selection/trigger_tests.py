@@ -109,7 +109,6 @@ class TriggerCandidates:
     Args:
         tested: the skill in the version under test, as a reader's agents would be shown it.
         siblings: the others that these agents choose among.
-        reader_id: whose agents.
     """
 
     tested: CatalogCard
@@ -141,8 +140,6 @@ async def run_offline(
     Without a model it always chooses the same, so that each request is asked once.
 
     Args:
-        candidates: the skills.
-        queries: requests.
         encoder: the platform's; None lets words alone decide.
 
     Raises:
@@ -261,10 +258,7 @@ async def save_report(
     """Keep what a test gave.
 
     Args:
-        work: the transaction.
-        skill_id: of the skill.
         user_id: of who made the test.
-        report: what it gave.
 
     Returns:
         The test; None where the skill was deleted meanwhile.
@@ -309,9 +303,6 @@ async def list_tests(
     """One page of somebody's tests of a skill.
 
     Args:
-        session: to read from.
-        skill_id: of the skill.
-        user_id: who made them.
         page: which part; it may be sorted by ``SORT_FIELDS``.
         version: only those of this version.
     """

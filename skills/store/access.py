@@ -32,7 +32,6 @@ class SkillView:
     """A skill in the eyes of a caller.
 
     Args:
-        skill: the row.
         access: how far it is open to them.
         is_reviewer: whether they decide about the version that waits to be served to everybody.
     """
@@ -124,8 +123,6 @@ async def get_version(
     """A version of a skill that its caller may read.
 
     Args:
-        session: to read from.
-        view: the skill.
         number: which one; None for theirs.
 
     Raises:
@@ -164,8 +161,6 @@ async def list_versions(
     """One page of the versions that the caller may read, without what they say.
 
     Args:
-        session: to read from.
-        view: the skill.
         page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
     """
     readable = _readable(view)

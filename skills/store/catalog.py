@@ -29,9 +29,7 @@ class CatalogCard(SkillCard):
     """A card, and of which version of whose skill it is; the slug is unique among the owner's.
 
     Args:
-        id: of the skill.
         owner: user name of the owner.
-        owner_id: of the owner.
         version: the one that this reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
     """
@@ -47,8 +45,6 @@ class CatalogCard(SkillCard):
         """The card of a version.
 
         Args:
-            skill: in the catalogue.
-            version: of it.
             owner: user name of its owner.
         """
         return cls(
@@ -80,7 +76,6 @@ class OpenedSkill:
 
     Args:
         card: of the version that was opened.
-        parsed: its model.
         body: the markdown without frontmatter.
         files: what lies beside it, in the order of paths.
     """
@@ -97,10 +92,6 @@ async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCa
     They are the reader's own, those shared with them and the public ones, each in the version that
     is served to this reader, and only those that are enabled, read and without errors.
 
-    Args:
-        session: to read from.
-        reader: for whom.
-
     Returns:
         The cards, always in the same order: by slug, then by owner.
     """
@@ -114,8 +105,6 @@ async def open_skill(
     """Load a skill for an agent.
 
     Args:
-        session: to read from.
-        reader: for whom.
         id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
         version: a pinned version; None for the one that the reader is served.
 
@@ -138,8 +127,6 @@ async def read_file(
     """The bytes of a file beside a skill's content.
 
     Args:
-        session: to read from.
-        reader: for whom.
         id_or_slug: as for :func:`open`.
         path: as the version lists it; nothing else is looked up.
         version: as for :func:`open`.
@@ -199,9 +186,6 @@ async def _load_usable(
     """The skills that a reader's agents may use, each in one version of it.
 
     Args:
-        session: to read from.
-        reader: for whom.
-        condition: on the skill.
         version: which one; None for the one that is served.
         without: columns that are not loaded.
     """

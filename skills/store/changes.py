@@ -18,9 +18,7 @@ class SkillChanges:
     """Changes of skills by one caller.
 
     Args:
-        database: where to write.
         push: pushes jobs after a commit.
-        principal: the caller.
         limits: how much the owner of a skill may keep.
     """
 

@@ -40,7 +40,6 @@ class SkillLinter:
         """What contents are linted by.
 
         Args:
-            session: to read from.
             version: its files are what links may lead to; None: links are not checked.
             skill_id: the skill of the content, which is not compared with itself.
         """
@@ -83,11 +82,7 @@ class LintedSkill:
     """A skill in the version that is the caller's.
 
     Args:
-        view: the skill.
         owner: user name of its owner; empty where the account is gone.
-        version: the caller's.
-        content: its SKILL.md.
-        report: of the linter.
         pending_version: the newest that waits for a review.
         usage: of the versions that the caller may read.
     """

@@ -161,7 +161,6 @@ async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -
 
     Args:
         work: the transaction, in which the skill's row is locked.
-        skill: the row.
         triggers: of the version that its readers get.
     """
     session = work.session

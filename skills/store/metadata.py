@@ -57,7 +57,6 @@ async def set_fields(
 
     Args:
         work: the transaction, in which the skill's row is locked or new.
-        skill: the row.
         basis: the version whose words the catalogue shows.
         metadata: what the request says.
 

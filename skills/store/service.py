@@ -41,8 +41,6 @@ class SkillContext:
     """Where a caller works on skills.
 
     Args:
-        work: the transaction.
-        principal: who asks.
         limits: how much the owner of a skill may keep.
     """
 
@@ -178,7 +176,6 @@ class SkillUpdate:
 
     Args:
         revise: makes its next version; None leaves content and files as they are.
-        metadata: the catalogue's fields.
         change: what is told of the new version.
     """
 
@@ -227,7 +224,6 @@ async def update(
 
     Args:
         context: where the caller works.
-        skill_id: which one.
         wanted: what is to become of it.
         prepared: see :func:`draft`; where the skill has a newer version by now, or without it, the
             next one is judged here.
@@ -333,9 +329,6 @@ async def new_fork(
     """A skill of the caller's own, to be made from one that they may read.
 
     Args:
-        session: to read from.
-        principal: who asks.
-        skill_id: of which one.
         number: of which version; None for the caller's.
         metadata: what is to be different in the catalogue.
 

@@ -35,10 +35,6 @@ async def replace_skill_shares(
     """Share a skill with exactly these people and roles, from now on.
 
     Args:
-        work: the transaction.
-        principal: who asks.
-        skill_id: which one.
-        specs: people and roles.
         version: of the list that the caller read; None for whatever it is now.
 
     Raises:

@@ -17,7 +17,6 @@ class SkillCard:
 
     Args:
         slug: its key; what ``load_skill`` is called with.
-        name: what people read.
         description: what it does and when to use it.
         triggers: when to use it, one condition each.
         not_for: when not to use it.
@@ -36,7 +35,6 @@ def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
     Triggers that were taken from the description are left out: they stand in it.
 
     Args:
-        parsed: the skill.
         slug: its key in the catalogue, where that is another than the file's.
     """
     triggers = () if parsed.triggers_derived else parsed.trigger_conditions

@@ -44,8 +44,6 @@ async def count_uses(
     Skills that are gone are left out, and stay until the transaction's end where they are there.
 
     Args:
-        work: the transaction.
-        use: which counter.
         counts: how much to add, by id of the skill and version.
     """
     session = work.session

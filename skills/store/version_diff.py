@@ -46,8 +46,6 @@ async def compare_versions(
     """Compare two versions that the caller may read.
 
     Args:
-        session: to read from.
-        view: the skill.
         older: from which; None for the one before the newer one.
         newer: to which; None for the caller's.
 

@@ -29,7 +29,6 @@ class SkillLimits:
     """How much one user may keep.
 
     Args:
-        skills: how many.
         bytes: of all their versions and files.
     """
 
@@ -220,7 +219,6 @@ class FileEdit:
     """A file's new bytes.
 
     Args:
-        path: where it lies.
         content: its bytes; None removes it.
         before: the hash of the bytes that were read; None does not say.
     """

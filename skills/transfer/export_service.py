@@ -88,7 +88,6 @@ async def export_many(
     Args:
         ids: of the skills, for the error.
         sources: the skills, in the same order.
-        profile: for whom.
 
     Raises:
         SkillNotExportable: of one of them no folder can be made; then there is no archive.

@@ -120,9 +120,6 @@ class SkillFolders:
     """The folders of the skills that a reader's agents may use, and of no others.
 
     Who may use what is ``skills.catalogue``'s to say, anew with each call.
-
-    Args:
-        database: where skills are.
     """
 
     def __init__(self, database: Database) -> None:
@@ -136,7 +133,6 @@ class SkillFolders:
         What can't be a folder of the open standard, or is over its limits, is left out.
 
         Args:
-            reader: for whom.
             after: where to go on; None: from the first one.
             most: how many skills are looked at.
         """
@@ -155,7 +151,6 @@ class SkillFolders:
         """The folder in which a path lies, and the rest of the path.
 
         Args:
-            reader: for whom.
             segments: owner, slug, the folder's name where that is another one, and what follows.
 
         Raises:
@@ -169,7 +164,6 @@ class SkillFolders:
         """A file of a folder. To read its SKILL.md counts as loading the skill.
 
         Args:
-            reader: for whom.
             segments: as for :meth:`find`; nothing but what the folder lists is looked up.
 
         Raises:

@@ -100,7 +100,6 @@ class ImportResult:
     """What became of one skill.
 
     Args:
-        incoming: the skill.
         outcome: see :class:`Outcome`.
         skill: the caller's skill that it is now, or that was in its way.
         error: why it was refused.
@@ -141,7 +140,6 @@ async def import_all(
 
     Args:
         database: where to write, a few skills at a time.
-        principal: who brings them.
         limits: how much they may keep.
         incoming: the skills, in the order of the answer.
         policy: what is done where a slug is taken.
@@ -218,7 +216,6 @@ class _PlannedSkill:
         skill: the row, which no session knows.
         is_stored: whether it is there already.
         sha256: of the newest content.
-        manifest: the newest files.
         blobs: the hashes of all bytes that it holds.
     """
 
@@ -243,8 +240,6 @@ async def plan_import(
     """What :func:`skills.imports.take_all` would make of the same skills at this moment.
 
     Args:
-        session: to read from.
-        principal: who brings them.
         limits: how much they may keep.
         incoming: the skills, in the order of the answer.
         policy: what would be done where a slug is taken.
