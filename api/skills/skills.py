@@ -175,8 +175,8 @@ async def change_skill(
     versions; slug, publication and use are its owner's.
     """
     change = VersionChange(body.change_note, base.with_version(body.base_version))
-    revise = None if body.content is None else with_content(body.content.encode())
-    update = SkillUpdate(revise, body.entry(), change)
+    build_version = None if body.content is None else with_content(body.content.encode())
+    update = SkillUpdate(build_version, body.entry(), change)
     return Envelope(data=await changes.update(skill_id, update))
 
 

@@ -1,4 +1,4 @@
-"""Mends of diagnostics, applied until there is nothing more to mend: for the API and the terminal."""
+"""Autofix: fixes of diagnostics applied until none is left."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -10,20 +10,20 @@ from skills.parser import source
 from skills.schema import Diagnostic, TextEdit
 
 MOST_ROUNDS = 20
-"""A mend may show something else to mend; they come to an end long before."""
+"""A fix may reveal more to fix; in practice far fewer rounds are needed."""
 
 FixChooser = Callable[[Sequence[Diagnostic], int], Sequence[Diagnostic]]
-"""Which of the diagnostics that have a mend are mended in a round, counted from 0."""
+"""Chooses which of the fixable diagnostics are fixed in a round, counted from 0."""
 
 
 @dataclass(frozen=True)
 class AutofixResult:
-    """What became of a content.
+    """A fixed content.
 
     Args:
-        content: the bytes; all that no mend names are as they were.
-        codes: of the diagnostics whose mends were applied, in that order, as often as they were.
-        left: what is found in the bytes now.
+        content: the bytes; what no fix names is unchanged.
+        codes: of the fixed diagnostics, in order, as often as each was fixed.
+        left: the diagnostics that remain.
     """
 
     content: bytes
@@ -32,13 +32,7 @@ class AutofixResult:
 
 
 def autofix(content: bytes, linter: Linter, choose: FixChooser) -> AutofixResult:
-    """Apply mends, and those of what is found afterwards, until nothing changes.
-
-    Args:
-        content: the bytes.
-        linter: finds what there is to mend, in these bytes and in those of later rounds.
-        choose: which of it is wanted.
-    """
+    """Apply fixes, and those of diagnostics that appear afterwards, until nothing changes."""
     codes: list[str] = []
     diagnostics = linter(content).diagnostics
     for number in range(MOST_ROUNDS):
@@ -57,29 +51,29 @@ def autofix(content: bytes, linter: Linter, choose: FixChooser) -> AutofixResult
 def _select_compatible(
     diagnostics: Iterable[Diagnostic],
 ) -> tuple[list[Diagnostic], tuple[TextEdit, ...]]:
-    """Those whose mends can be applied at once, and their edits in ascending order.
+    """Diagnostics whose fixes can be applied together, and their edits in ascending order.
 
-    Of mends of one place the first is taken, and with it those that ask for the very same edit; the
-    others are found again in the next round.
+    Of overlapping fixes the first is applied, and with it those of exactly the same edit; the others
+    are found again in the next round.
     """
     applied: list[Diagnostic] = []
     chosen = _DisjointEdits()
     for diagnostic in diagnostics:
         edits = () if diagnostic.fix is None else diagnostic.fix.edits
-        if chosen.take(edits):
+        if chosen.add(edits):
             applied.append(diagnostic)
     return applied, chosen.in_order()
 
 
 class _DisjointEdits:
-    """Edits that do not overlap; looked up by place, as one mend may have thousands."""
+    """Edits that do not overlap, looked up by position: one fix may have thousands."""
 
     def __init__(self) -> None:
         self._edits: list[TextEdit] = []
         self._known: set[TextEdit] = set()
 
-    def take(self, edits: Iterable[TextEdit]) -> bool:
-        """Add edits, unless one of them overlaps another edit than its own like."""
+    def add(self, edits: Iterable[TextEdit]) -> bool:
+        """Add edits, unless one overlaps a different edit."""
         new = [edit for edit in edits if edit not in self._known]
         if any(_overlap(edit, other) for edit in new for other in self._around(edit)):
             return False
@@ -88,7 +82,7 @@ class _DisjointEdits:
         return True
 
     def _around(self, edit: TextEdit) -> list[TextEdit]:
-        # None overlaps another: what this one could is beside its place, an insertion between them.
+        # They are disjoint, so only direct neighbours can overlap, with an insertion between them.
         at = bisect_left(self._edits, _span(edit), key=_span)
         return self._edits[max(at - 2, 0) : at + 2]
 

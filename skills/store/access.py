@@ -1,4 +1,4 @@
-"""Skills as their readers see them: the gate, the version that is served, versions and bytes."""
+"""Access to skills: authorization, the version that a caller is served, and its bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +24,12 @@ from skills.store import visibility as skill_visibility
 from skills.store.catalog import FileEntry, list_files, read_blob
 
 VERSION_SORT_FIELDS = ("version", "created_at")
-"""What a list of versions may be sorted by, the default first."""
+"""Columns to sort versions by, the default first."""
 
 
 @dataclass(frozen=True)
 class SkillView:
-    """A skill in the eyes of a caller.
-
-    Args:
-        access: how far it is open to them.
-        is_reviewer: whether they decide about the version that waits to be served to everybody.
-    """
+    """A skill as a caller sees it; reviewers decide which version everybody is served."""
 
     skill: Skill
     access: Access
@@ -42,12 +37,12 @@ class SkillView:
 
     @property
     def sees_all(self) -> bool:
-        """Whether they see versions that others are not served."""
+        """Whether the caller sees versions that readers are not served."""
         return self.access.allows(Action.WRITE)
 
     @property
     def version(self) -> int:
-        """The version that is theirs."""
+        """The version that the caller gets."""
         if self.sees_all or self.skill.served_version is None:
             return self.skill.version
         return self.skill.served_version
@@ -56,10 +51,10 @@ class SkillView:
 async def get(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
 ) -> SkillView:
-    """Load a skill through the gate.
+    """Load a skill that the caller may act on.
 
     Raises:
-        SkillNotFound: there is none, or not for this caller.
+        SkillNotFound: it does not exist for this caller.
         ReadOnly: the caller may see it but not change it.
         OwnerOnly: the caller may change it, but not share or delete it.
     """
@@ -70,10 +65,10 @@ async def get(
 async def get_for_update(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action
 ) -> SkillView:
-    """The same, and keep it as it is until the transaction ends.
+    """As :func:`get`, and lock the row until the transaction ends.
 
-    Who waits for the lock is judged by what the row is then: another owner's, or gone. What only
-    refers to the skill, such as a counter of its use, does not wait.
+    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage
+    counters, do not wait.
     """
     query = (
         select(Skill)
@@ -87,14 +82,13 @@ async def get_for_update(
 async def get_for_update_with_owner(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action
 ) -> SkillView:
-    """The same, after its owner's turn.
+    """As :func:`get_for_update`, after locking the owner.
 
-    What refers to accounts while it holds a skill waits for who deletes its owner, and they wait for
-    the skill: the account comes first wherever both are taken.
+    Accounts are locked before skills everywhere: deleting an account locks it and then its skills.
 
     Raises:
-        SkillChanged: it has got another owner meanwhile.
-        AgentexError: as :func:`hold`.
+        SkillChanged: it got another owner meanwhile.
+        AgentexError: as :func:`get_for_update`.
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await take_turn(session, owner_id)
@@ -113,20 +107,17 @@ async def _view(
 
 
 def is_reviewer(principal: Principal, skill: Skill) -> bool:
-    """Whether the caller decides what others are served of a public skill."""
+    """Whether the caller reviews versions of a public skill."""
     return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
 
 
 async def get_version(
     session: AsyncSession, view: SkillView, number: int | None = None
 ) -> SkillVersion:
-    """A version of a skill that its caller may read.
-
-    Args:
-        number: which one; None for theirs.
+    """A version that the caller may read; None for the one that they get.
 
     Raises:
-        SkillVersionNotFound: there is none of this number for the caller.
+        SkillVersionNotFound: the caller may read no version of this number.
     """
     wanted = view.version if number is None else number
     query = _readable(view).where(SkillVersion.version == wanted)
@@ -137,7 +128,6 @@ async def get_version(
 
 
 def _readable(view: SkillView) -> SelectOfScalar[SkillVersion]:
-    """The versions of a skill that its caller may read."""
     query = skill_visibility.select_versions().where(SkillVersion.skill_id == view.skill.id)
     if view.sees_all:
         return query
@@ -158,11 +148,7 @@ class VersionListing:
 async def list_versions(
     session: AsyncSession, view: SkillView, page: PageRequest
 ) -> VersionListing:
-    """One page of the versions that the caller may read, without what they say.
-
-    Args:
-        page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
-    """
+    """One page of the versions that the caller may read, without their parsed models."""
     readable = _readable(view)
     count = select(func.count()).select_from(readable.subquery())
     query = paginate(
@@ -175,8 +161,8 @@ async def list_versions(
 
 
 async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[int]:
-    """The numbers of all versions that the caller may read, ascending."""
-    # A statement keeps its class when its columns change, which its type does not say.
+    """The numbers of the versions that the caller may read, ascending."""
+    # The type does not say that a statement keeps its class when its columns change.
     numbers = cast(
         SelectOfScalar[int], _readable(view).with_only_columns(col(SkillVersion.version))
     )
@@ -193,7 +179,7 @@ async def read_content(session: AsyncSession, version: SkillVersion) -> bytes:
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
-    """All that lies beside a version's content, in the order of paths.
+    """The files beside a version's content, in the order of paths.
 
     Raises:
         SkillNotFound: the skill was deleted since the version was read.
@@ -212,12 +198,12 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
 async def read_content_and_files(
     session: AsyncSession, version: SkillVersion
 ) -> tuple[bytes, list[SkillFile]]:
-    """All bytes of a version: its SKILL.md, and what lies beside it."""
+    """All bytes of a version: its SKILL.md, and the files beside it."""
     return await read_content(session, version), await read_files(session, version)
 
 
 def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
-    """A file beside a version's content; paths are compared as they are.
+    """A file beside a version's content, by its exact path.
 
     Raises:
         SkillFileNotFound: the version lists no such file.

@@ -18,7 +18,7 @@ from skills.validation import ValidatedSkill, validate
 
 @dataclass(frozen=True)
 class FixTarget:
-    """A diagnostic, by its code and, where there are several of it, its line and column."""
+    """A diagnostic, by its code and, where needed, its line and column."""
 
     code: str
     line: int | None = None
@@ -26,11 +26,11 @@ class FixTarget:
 
     @property
     def is_code(self) -> bool:
-        """Whether it stands for all of a code."""
+        """Whether it means all diagnostics of a code."""
         return self.line is None and self.column is None
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        """Whether it is this one."""
+        """Whether a diagnostic is meant."""
         return (
             diagnostic.code == self.code
             and self.line in {None, diagnostic.line}
@@ -39,33 +39,33 @@ class FixTarget:
 
 
 VersionLinter = Callable[[AsyncSession, SkillVersion], Awaitable[Linter]]
-"""What finds the diagnostics of a version's content, and of that content with fixes."""
+"""Makes a linter for the contents of a version, fixed or not."""
 
 
 class SkillFixes:
-    """The revision that applies fixes to the newest version, until nothing changes.
+    """A version builder that applies fixes to the newest version until nothing changes.
 
     Args:
-        targets: whose fixes; None for all. A place of a line or column is fixed once, as others may
-            come to stand there. One where there is nothing to fix raises ``InvalidRequest``.
-        reporters: says what there is to fix, as it was shown to the caller.
+        targets: None for all. A target with a line or column is fixed once, as other diagnostics may
+            appear there. A target without a fix raises ``InvalidRequest``.
+        linter_for: makes the linter whose diagnostics the caller was shown.
 
-    ``codes`` are those of the diagnostics that were fixed.
+    ``codes`` are those of the fixed diagnostics.
     """
 
-    def __init__(self, targets: Sequence[FixTarget] | None, reporters: VersionLinter) -> None:
+    def __init__(self, targets: Sequence[FixTarget] | None, linter_for: VersionLinter) -> None:
         self.codes: tuple[str, ...] = ()
         self._targets = targets
-        self._reporters = reporters
+        self._linter_for = linter_for
 
     async def __call__(
         self, session: AsyncSession, _: SkillView, newest: SkillVersion
     ) -> ValidatedSkill | None:
-        """What the next version is to hold; None where there is nothing to fix."""
+        """The fixed version; None where there is nothing to fix."""
         content, files = await skill_access.read_content_and_files(session, newest)
-        report = await self._reporters(session, newest)
-        # Each round reads the skill, which can take longer than an event loop may stand still.
-        result = await asyncio.to_thread(autofix, content, report, self._choose)
+        linter = await self._linter_for(session, newest)
+        # Each round lints the skill, which may take longer than the event loop should block.
+        result = await asyncio.to_thread(autofix, content, linter, self._choose)
         self.codes = result.codes
         return await validate(result.content, files) if result.content != content else None
 

@@ -1,4 +1,4 @@
-"""Sharing a skill: with whom it is shared, and changing that."""
+"""Sharing of skills, which also serves or withdraws them."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,7 @@ from skills.store import publishing
 async def list_skill_shares(
     session: AsyncSession, principal: Principal, skill_id: str
 ) -> list[ShareEntry]:
-    """Whom a skill is shared with; its owner's to know.
-
-    Raises:
-        SkillNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-    """
+    """The shares of the caller's own skill."""
     view = await skill_access.get(session, principal, skill_id, Action.MANAGE)
     return await list_shares(session, view.skill)
 

@@ -1,4 +1,4 @@
-"""Two versions of a skill, compared."""
+"""The difference between two stored versions of a skill."""
 
 import asyncio
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class VersionDiff:
-    """What changed from the version ``older`` to ``newer``; ``text`` is a unified diff."""
+    """The changes from version ``older`` to ``newer``; ``text`` is a unified diff."""
 
     older: int
     newer: int
@@ -46,11 +46,11 @@ async def compare_versions(
     """Compare two versions that the caller may read.
 
     Args:
-        older: from which; None for the one before the newer one.
-        newer: to which; None for the caller's.
+        older: None for the one before ``newer``.
+        newer: None for the caller's.
 
     Raises:
-        SkillVersionNotFound: there is none of a number for the caller, or none before.
+        SkillVersionNotFound: the caller may read no version of a number, or none before ``newer``.
     """
     after = await skill_access.get_version(session, view, newer)
     before = await skill_access.get_version(

@@ -27,7 +27,7 @@ from skills.store.catalog import list_files
 async def read_source(
     session: AsyncSession, view: SkillView, version: SkillVersion
 ) -> ExportSource:
-    """What an export of a version needs: its bytes, and what the catalogue says."""
+    """The bytes of a version and its catalogue fields, for an export."""
     skill = view.skill
     owner = await session.get(User, skill.owner_id)
     fields = catalog_fields(skill, version.version, owner.username if owner else "")
@@ -37,7 +37,7 @@ async def read_source(
 
 
 def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
-    """What the catalogue says of a version: ``owner`` is the owner's user name."""
+    """The catalogue fields of a version; ``owner`` is a user name."""
     return CatalogFields(
         title=skill.name,
         version=version,
@@ -51,7 +51,7 @@ async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPa
     """One skill as an archive; equal input gives equal bytes.
 
     Raises:
-        SkillNotExportable: it has errors, or its files are not taken in.
+        SkillNotExportable: it has errors, or its files are refused.
     """
     # Packing takes longer than an event loop may stand still.
     package = await asyncio.to_thread(export_package, source, profile)
@@ -61,13 +61,10 @@ async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPa
 
 
 def check_size(versions: Mapping[str, SkillVersion]) -> None:
-    """Pass when one archive has room for all of some versions, whose bytes were not read yet.
-
-    Args:
-        versions: by the ids of their skills.
+    """Pass when one archive has room for versions, given by skill id, whose bytes were not read yet.
 
     Raises:
-        SkillNotExportable: it has not; the details name those for which nothing is left.
+        SkillNotExportable: it has not; the details name the skills that exceed it.
     """
     problems: list[dict[str, object]] = []
     size = 0
@@ -83,14 +80,10 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
 async def export_many(
     ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
 ) -> bytes:
-    """Several skills as one archive, each in a folder of its own.
-
-    Args:
-        ids: of the skills, for the error.
-        sources: the skills, in the same order.
+    """Several skills as one archive, each in its own folder; ``ids`` name them in the error.
 
     Raises:
-        SkillNotExportable: of one of them no folder can be made; then there is no archive.
+        SkillNotExportable: one of them can't be exported; then there is no archive.
     """
     package = await asyncio.to_thread(export_packages, sources, profile)
     problems = [

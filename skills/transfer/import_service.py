@@ -1,4 +1,4 @@
-"""Import of skills: what becomes of each one that some uploaded files hold."""
+"""Import of skills from uploaded packages, each with its own outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from skills.store.versions import SkillLimits, VersionChange, with_validated
 from skills.validation import ValidatedSkill, validate
 
 _AT_ONCE = 20
-"""Skills that are taken in in one transaction; between two of them others write."""
+"""Skills imported in one transaction; others write between two transactions."""
 
 
 class ConflictPolicy(StrEnum):
@@ -59,14 +59,7 @@ class SkillImportOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class IncomingSkill:
-    """A skill of an uploaded file, judged.
-
-    Args:
-        file: name of the uploaded file.
-        packaged: what stands in it.
-        validated: the verdict; None where it is refused.
-        error: why it is refused.
-    """
+    """A skill of an uploaded file; without ``validated`` it is refused, for its problems or ``error``."""
 
     file: str
     packaged: PackagedSkill
@@ -75,7 +68,7 @@ class IncomingSkill:
 
     @property
     def slug(self) -> str:
-        """The slug that it likes; empty where neither content nor folder give one."""
+        """Its preferred slug; empty where neither content nor folder give one."""
         slug = "" if self.validated is None else self.validated.parsed.slug
         return slug or slugify(self.packaged.folder_name or "")
 
@@ -91,19 +84,13 @@ class ImportedSkill:
 
     @classmethod
     def of(cls, skill: Skill, *, is_stored: bool = True) -> Self:
-        """What a row says at this moment: later files of one import may change it again."""
+        """A row as it is now: later files of one import may change it again."""
         return cls(skill.id if is_stored else None, skill.slug, skill.name, skill.version)
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What became of one skill.
-
-    Args:
-        outcome: see :class:`Outcome`.
-        skill: the caller's skill that it is now, or that was in its way.
-        error: why it was refused.
-    """
+    """The outcome of one skill; ``skill`` is the caller's that it became, or that was in its way."""
 
     incoming: IncomingSkill
     outcome: SkillImportOutcome
@@ -112,13 +99,13 @@ class ImportResult:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was noticed in its content."""
+        """The diagnostics of its content."""
         validated = self.incoming.validated
         return () if validated is None else validated.report.diagnostics
 
 
 async def prepare(file: str, packaged: PackagedSkill) -> IncomingSkill:
-    """Judge one skill of an uploaded file; what is wrong with it is told, not raised."""
+    """Validate one skill of an uploaded file; its faults are returned, not raised."""
     if packaged.problems:
         return IncomingSkill(file, packaged)
     try:
@@ -134,18 +121,12 @@ async def import_all(
     incoming: Sequence[IncomingSkill],
     policy: ConflictPolicy,
 ) -> list[ImportResult]:
-    """Take in skills one by one; one that is refused leaves nothing, and the others go on.
+    """Import skills; a refused one leaves nothing behind, and the others go on.
 
-    New ones are private, and agents are not offered them until their owner has reviewed them.
-
-    Args:
-        database: where to write, a few skills at a time.
-        limits: how much they may keep.
-        incoming: the skills, in the order of the answer.
-        policy: what is done where a slug is taken.
+    New skills are private, and agents are not offered them until their owner has reviewed them.
 
     Raises:
-        DatabaseUnavailable: nothing was written; what comes later is told as refused.
+        DatabaseUnavailable: nothing was written; if it fails later, the rest counts as refused.
     """
     results: list[ImportResult] = []
     for start in range(0, len(incoming), _AT_ONCE):
@@ -167,7 +148,7 @@ async def import_all(
 async def _import_batch(
     context: SkillContext, incoming: Sequence[IncomingSkill], policy: ConflictPolicy
 ) -> list[ImportResult]:
-    # Before slugs are looked up: of two imports at once the second finds what the first has made.
+    # Before slugs are looked up: of two concurrent imports the second finds what the first created.
     await take_turn(context.work.session, context.principal.user_id)
     results: list[ImportResult] = []
     for skill in incoming:
@@ -195,7 +176,7 @@ async def _import_one(
     session, principal = context.work.session, context.principal
     present = await skill_service.find_by_slug(session, principal.user_id, slug) if slug else None
     if present is None or policy is ConflictPolicy.NEW:
-        origin = Origin(SkillOrigin.IMPORTED, trusted=False, likes_slug=slug)
+        origin = Origin(SkillOrigin.IMPORTED, trusted=False, preferred_slug=slug)
         made = await skill_service.create(context, NewSkill(incoming.validated, origin=origin))
         return ImportResult(incoming, SkillImportOutcome.CREATED, ImportedSkill.of(made.skill))
     if policy is ConflictPolicy.SKIP:
@@ -210,13 +191,13 @@ async def _import_one(
 
 @dataclass
 class _PlannedSkill:
-    """A skill that the caller has, or would have by then.
+    """A skill that the caller has, or would have at this point of the import.
 
     Args:
-        skill: the row, which no session knows.
-        is_stored: whether it is there already.
+        skill: the row, attached to no session.
+        is_stored: whether it exists already.
         sha256: of the newest content.
-        blobs: the hashes of all bytes that it holds.
+        blobs: the hashes of all its blobs.
     """
 
     skill: Skill
@@ -225,8 +206,7 @@ class _PlannedSkill:
     manifest: list[dict[str, object]]
     blobs: set[str]
 
-    def told(self) -> ImportedSkill:
-        """What an import would leave of it at this place."""
+    def as_imported(self) -> ImportedSkill:
         return ImportedSkill.of(self.skill, is_stored=self.is_stored)
 
 
@@ -237,16 +217,7 @@ async def plan_import(
     incoming: Sequence[IncomingSkill],
     policy: ConflictPolicy,
 ) -> list[ImportResult]:
-    """What :func:`skills.imports.take_all` would make of the same skills at this moment.
-
-    Args:
-        limits: how much they may keep.
-        incoming: the skills, in the order of the answer.
-        policy: what would be done where a slug is taken.
-
-    Returns:
-        The outcomes; what they would make has no id.
-    """
+    """What :func:`import_all` would do with the same skills now; new skills have no id."""
     owned = select(Skill.slug, Skill.id).where(Skill.owner_id == principal.user_id)
     slugs = dict((await session.exec(owned)).all())
     used = await skill_versions.used_bytes(session, principal.user_id)
@@ -254,7 +225,7 @@ async def plan_import(
     results: list[ImportResult] = []
     for skill in incoming:
         try:
-            results.append(await planning.take(skill, policy))
+            results.append(await planning.add(skill, policy))
         except AgentexError as error:
             results.append(ImportResult(skill, SkillImportOutcome.REFUSED, error=error))
     return results
@@ -274,15 +245,15 @@ class _ImportPlan:
         self._limits = limits
         self._slugs = slugs
         self._used = used
-        self._kept: dict[str, _PlannedSkill] = {}
+        self._planned: dict[str, _PlannedSkill] = {}
 
-    async def take(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
-        """What would become of the next skill.
+    async def add(self, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
+        """Plan the next skill.
 
         Raises:
-            SkillNotFound: the one of its slug is deleted at this moment.
-            QuotaExceeded: there would be no room for its bytes.
-            SkillsFull: the caller would have as many as are allowed.
+            SkillNotFound: the skill of its slug is being deleted.
+            QuotaExceeded: the caller's skills would take too many bytes.
+            SkillsFull: the caller would have too many skills.
         """
         if incoming.validated is None:
             return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
@@ -290,31 +261,31 @@ class _ImportPlan:
             return ImportResult(
                 incoming, SkillImportOutcome.CREATED, self._create(incoming, incoming.validated)
             )
-        planned = await self._present(self._slugs[incoming.slug])
+        planned = await self._load(self._slugs[incoming.slug])
         if policy is ConflictPolicy.SKIP:
-            return ImportResult(incoming, SkillImportOutcome.SKIPPED, planned.told())
+            return ImportResult(incoming, SkillImportOutcome.SKIPPED, planned.as_imported())
         if (planned.sha256, planned.manifest) == (
             incoming.validated.sha256,
             incoming.validated.manifest,
         ):
-            return ImportResult(incoming, SkillImportOutcome.UNCHANGED, planned.told())
-        self._keep(planned, incoming.validated)
+            return ImportResult(incoming, SkillImportOutcome.UNCHANGED, planned.as_imported())
+        self._add_version(planned, incoming.validated)
         if not await publishing.is_open(self._session, planned.skill):
             planned.skill.name = _planned_name(planned.skill, incoming.validated)
-        return ImportResult(incoming, SkillImportOutcome.NEW_VERSION, planned.told())
+        return ImportResult(incoming, SkillImportOutcome.NEW_VERSION, planned.as_imported())
 
     def _create(self, incoming: IncomingSkill, validated: ValidatedSkill) -> ImportedSkill:
         if len(self._slugs) >= self._limits.skills:
             raise SkillsFull(limit=self._limits.skills)
         skill = Skill(owner_id=self._principal.user_id, slug="", name="", name_key="")
         planned = _PlannedSkill(skill, False, "", [], set())
-        self._keep(planned, validated)
+        self._add_version(planned, validated)
         skill.slug = free_slug(incoming.slug or placeholder_slug(skill.id), self._slugs)
         skill.name = _planned_name(skill, validated)
-        self._slugs[skill.slug], self._kept[skill.id] = skill.id, planned
-        return planned.told()
+        self._slugs[skill.slug], self._planned[skill.id] = skill.id, planned
+        return planned.as_imported()
 
-    def _keep(self, planned: _PlannedSkill, validated: ValidatedSkill) -> None:
+    def _add_version(self, planned: _PlannedSkill, validated: ValidatedSkill) -> None:
         blobs = skill_versions.required_blobs(validated)
         new = sum(len(blobs[sha256]) for sha256 in blobs.keys() - planned.blobs)
         used = self._used + new + validated.row_bytes
@@ -325,8 +296,8 @@ class _ImportPlan:
         planned.sha256, planned.manifest = validated.sha256, validated.manifest
         planned.blobs |= blobs.keys()
 
-    async def _present(self, skill_id: str) -> _PlannedSkill:
-        if skill_id not in self._kept:
+    async def _load(self, skill_id: str) -> _PlannedSkill:
+        if skill_id not in self._planned:
             session = self._session
             skill_row = await session.get(Skill, skill_id)
             if skill_row is None:
@@ -335,10 +306,10 @@ class _ImportPlan:
             newest = await publishing.get_version_by_number(session, skill, skill.version)
             hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
             blobs = set((await session.exec(hashes)).all())
-            self._kept[skill_id] = _PlannedSkill(
+            self._planned[skill_id] = _PlannedSkill(
                 skill, True, newest.content_sha256, newest.files, blobs
             )
-        return self._kept[skill_id]
+        return self._planned[skill_id]
 
 
 def _planned_name(skill: Skill, validated: ValidatedSkill) -> str:

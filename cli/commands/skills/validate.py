@@ -235,7 +235,7 @@ def _rule(code: str) -> JsonObject:
     return {
         "id": code,
         # What it says of any file: the places of the text are for one.
-        "shortDescription": {"text": _PLACE.sub("…", rule.said[0])},
+        "shortDescription": {"text": _PLACE.sub("…", rule.message[0])},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 
