@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, Writing, requires
+from api.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router

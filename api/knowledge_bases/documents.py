@@ -6,14 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
 from api.http.responses import (
@@ -180,7 +173,7 @@ async def upload_document(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
@@ -188,7 +181,7 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
     async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
@@ -208,7 +201,7 @@ async def upload_documents(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
@@ -217,7 +210,7 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 

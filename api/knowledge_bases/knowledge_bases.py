@@ -7,7 +7,7 @@ from fastapi import Depends
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router

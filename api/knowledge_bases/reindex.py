@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
@@ -233,9 +233,9 @@ async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> 
     return row
 
 
-async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
+async def _kept_for(context: CurrentContext, work: Writing) -> timedelta:
     # In the same session: who holds one connection and waits for another may wait for ever.
-    return timedelta(hours=(await services.live.read(work.session)).reindex_keep_hours)
+    return timedelta(hours=(await context.live.read(work.session)).reindex_keep_hours)
 
 
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]

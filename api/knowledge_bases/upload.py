@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from starlette.datastructures import UploadFile
 
-from api.container import Services
+from api.container import AppContext
 from api.http.multipart import FormFile, read_blocks, read_head, read_whole
 from api.knowledge_bases.schemas import UploadAnswer, document_answer
 from core.auth.principal import Action, Principal
@@ -79,14 +79,14 @@ class Intake:
     """Takes in the files of one request.
 
     Args:
-        services: the process's.
+        context: the process's.
         principal: who sends them.
         kb_id: where they go.
         on_conflict: what to do with a taken name, where the form does not say.
         max_bytes: of one file, as ``checked`` found it.
     """
 
-    services: Services
+    context: AppContext
     principal: Principal
     kb_id: str
     on_conflict: OnConflict
@@ -102,9 +102,9 @@ class Intake:
             KnowledgeBaseNotFound: there is none for the caller.
             ReadOnly: it is not the caller's to change.
         """
-        async with self.services.database.reading() as session:
+        async with self.context.database.reading() as session:
             await knowledge_bases.get(session, self.principal, self.kb_id, Action.WRITE)
-            settings = await self.services.live.read(session)
+            settings = await self.context.live.read(session)
         return replace(self, max_bytes=settings.max_upload_bytes)
 
     async def take(self, file: UploadFile, fields: Mapping[str, str]) -> UploadAnswer:
@@ -115,7 +115,7 @@ class Intake:
         """
         head = await self._read_head(file, fields)
         stored = await document_storage.store_stream(
-            self.services.store, read_blocks(file), max_bytes=self.max_bytes
+            self.context.knowledge.store, read_blocks(file), max_bytes=self.max_bytes
         )
         return await self.write_down(head.upload(stored))
 
@@ -157,7 +157,7 @@ class Intake:
         check = _CHECKS.get(found.name) or _CHECKS.get(PARSERS[found.name].content)
         if check is not None:
             # Before a byte of it is kept; an e-book's directory is a millisecond to read.
-            await to_thread.run_sync(check, file.file, parse_limits(self.services.settings))
+            await to_thread.run_sync(check, file.file, parse_limits(self.context.settings))
         return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
     async def _tried_head(self, sent: FormFile) -> "_Head | AgentexError":
@@ -170,7 +170,7 @@ class Intake:
 
     async def _stored(self, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
         """Small ones together, large ones as they are read."""
-        store = self.services.store
+        store = self.context.knowledge.store
         contents = [await read_whole(file) for file in files if _is_small(file)]
         together = iter(await _stored_together(store, contents))
         stored: list[StoredFile | AgentexError] = []
@@ -191,10 +191,10 @@ class Intake:
     async def _write_all_down(
         self, uploads: Sequence[Upload]
     ) -> Sequence[UploadAnswer | AgentexError]:
-        services = self.services
+        context = self.context
         try:
-            async with unit_of_work(services.database, services.queue.push) as work:
-                quota = (await services.live.read(work.session)).user_quota_bytes
+            async with unit_of_work(context.database, context.queue.push) as work:
+                quota = (await context.live.read(work.session)).user_quota_bytes
                 # Once more: the knowledge base may have gone while the bytes came in.
                 row = await knowledge_bases.get(
                     work.session, self.principal, self.kb_id, Action.WRITE
@@ -214,7 +214,7 @@ class Intake:
     async def _forget(self, keys: Iterable[str]) -> None:
         for key in keys:
             with suppress(AgentexError, OSError):
-                await self.services.store.delete(key)
+                await self.context.knowledge.store.delete(key)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
+from api.dependencies import CurrentContext, CurrentPrincipal, CurrentSettings
 from api.skills.lint import CurrentLinter
 from api.skills.schemas import SavedSkill, SkillDetail, etag, skill_limits
 from core.db.database import Database
@@ -45,14 +45,14 @@ class _AnsweredChanges:
 
 
 async def _answered_changes(
-    services: CurrentServices,
+    context: CurrentContext,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
     linter: CurrentLinter,
     response: Response,
 ) -> _AnsweredChanges:
-    database = services.database
-    changes = SkillChanges(database, services.queue.push, principal, skill_limits(settings))
+    database = context.database
+    changes = SkillChanges(database, context.queue.push, principal, skill_limits(settings))
     return _AnsweredChanges(changes, database, linter, response)
 
 

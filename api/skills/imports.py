@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import FormFile, missing_file, read_files
 from api.http.responses import Envelope, ErrorBody, ResponseModel
@@ -135,7 +135,7 @@ class _UploadedSkills:
 async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     settings: CurrentSettings,
     dry_run: Annotated[bool, Query(description="Tell what would be done, and do nothing")] = False,
     on_conflict: Annotated[
@@ -154,7 +154,7 @@ async def import_skills(
     if not received.incoming:
         raise missing_file(many=True)
     language = request.headers.get("accept-language", "")
-    incoming, database = received.incoming, services.database
+    incoming = received.incoming
     if dry_run:
         async with database.reading() as session:
             results = await import_service.plan_import(

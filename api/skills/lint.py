@@ -6,17 +6,19 @@ from fastapi import Depends
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp.agent_tools import load_tool_policies
-from api.http.dependencies import CurrentPrincipal, CurrentServices
+from api.dependencies import CurrentContext, CurrentPrincipal
 from core.auth.permissions import Permission
 from skills.store.linting import SkillLinter
 
 
-async def _linter(services: CurrentServices, principal: CurrentPrincipal) -> SkillLinter:
+async def _linter(context: CurrentContext, principal: CurrentPrincipal) -> SkillLinter:
     async def known_tools(session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""
-        policies = services.tool_policies
+        policies = context.agents.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
-            policies = await load_tool_policies(session, services.mcp, principal.user_id, policies)
+            policies = await load_tool_policies(
+                session, context.agents.mcp, principal.user_id, policies
+            )
         return frozenset(policies.defaults)
 
     return SkillLinter(principal, known_tools)
