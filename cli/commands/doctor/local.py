@@ -20,7 +20,7 @@ from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
 from core.settings import Settings
-from ingestion.parsers.image.ocr import Recognition, is_installed, languages_found
+from ingestion.parsers.image.ocr import OcrSettings, installed_languages, is_installed
 
 _PYTHONS = ((3, 11), (3, 14))
 _GIB = 2**30
@@ -125,8 +125,8 @@ def check_recognition(output: Output, settings: Settings) -> CheckResult:
     if not is_installed():
         detail = output.render(messages.RECOGNITION_NOT_INSTALLED)
         return CheckResult("text_recognition", title, CheckVerdict.SKIPPED, detail)
-    recognition = Recognition(settings.ocr_languages, str(settings.ocr_data_dir or ""))
-    languages = languages_found(recognition)
+    recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
+    languages = installed_languages(recognition)
     missing = [name for name in recognition.languages.split("+") if name not in languages]
     detail = ", ".join(languages) or "-"
     if not missing:

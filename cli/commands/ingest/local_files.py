@@ -21,7 +21,7 @@ from cli.ui.i18n.common import (
 )
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.zip_upload import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
@@ -209,7 +209,7 @@ def _objection(path: Path, name: str) -> Message | None:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        detect(name, head, path.stat().st_size)
+        detect_type(name, head, path.stat().st_size)
     except OSError:
         return REASON_UNREADABLE
     except TextRecognitionMissing:

@@ -93,9 +93,10 @@ def validate(
 def judge(skill: LocalSkill) -> SkillReport:
     """Read and judge a skill of this machine."""
     # Loads the parser of markdown, which other commands do not need.
-    from skills.parser.parse import parse  # noqa: PLC0415
+    from skills.lint.context import LintContext  # noqa: PLC0415
+    from skills.lint.linter import lint  # noqa: PLC0415
 
-    return parse(skill.content, folder=skill.folder, files=skill.files)
+    return lint(skill.content, LintContext(folder=skill.folder, files=skill.files))
 
 
 def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
@@ -251,7 +252,7 @@ def _rule(code: str) -> JsonObject:
     return {
         "id": code,
         # What it says of any file: the places of the text are for one.
-        "shortDescription": {"text": _PLACE.sub("…", rule.said[0])},
+        "shortDescription": {"text": _PLACE.sub("…", rule.message[0])},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 
