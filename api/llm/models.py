@@ -11,7 +11,7 @@ from agents.llm.base import ChatModel
 from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
-from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
+from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, list_usage
 from api.container import AgentServices
 from api.dependencies import (
     Agents,
@@ -152,17 +152,17 @@ async def read_model_usage(
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
     listing = await list_usage(session, usage_filter, page)
-    listed = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    answers = [
+        UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
+        for row in listing.rows
+    ]
+    listed = page_of(answers, page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
         data=UsageList(
             **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
         )
     )
-
-
-def _usage(row: UsageRow) -> UsageAnswer:
-    return UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
 
 
 @router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))
