@@ -1,4 +1,4 @@
-"""Models that people may use: list, test, and what was spent on them (seed 002, section 6)."""
+"""Routes of models: list, test and usage (docs/reference/agentex-api.md, section 6)."""
 
 from dataclasses import asdict
 from datetime import date, timedelta
@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 
 from agents.llm.base import ChatModel
-from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
+from agents.llm_registry.probe import probe_model
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, list_usage
 from api.container import AgentServices
