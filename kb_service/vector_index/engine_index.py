@@ -102,22 +102,17 @@ class EngineVectorIndex:
             await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS)
         )
 
-    async def search(self, question: HybridQuery) -> HybridAnswer:
-        """Encode a question and ask both legs, on one way to the engine and back.
-
-        Raises:
-            EngineUnavailable: no answer, or no encoder of this model.
-            VectorIndexUnavailable: the shard failed.
-        """
+    async def search(self, query: HybridQuery) -> HybridAnswer:
+        """See ``EncodingIndex.search``."""
         request = SearchRequest(
             model=self._model,
-            kb_ids=list(question.kb_ids),
-            depth=question.depth,
-            only=_listed(question.documents.only),
-            hidden=_listed(question.documents.hidden or None),
-            question=encodable(question.text),
-            sparse_indices=np.asarray(question.sparse.indices, dtype=UINT32).tobytes(),
-            sparse_values=np.asarray(question.sparse.values, dtype=FLOAT32).tobytes(),
+            kb_ids=list(query.kb_ids),
+            depth=query.depth,
+            only=_listed(query.documents.only),
+            hidden=_listed(query.documents.hidden or None),
+            question=encodable(query.text),
+            sparse_indices=np.asarray(query.sparse.indices, dtype=UINT32).tobytes(),
+            sparse_values=np.asarray(query.sparse.values, dtype=FLOAT32).tobytes(),
         )
         reply = await self._engine.call(
             "search", request, SearchReply, timeout_seconds=QUERY_SECONDS

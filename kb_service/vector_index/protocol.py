@@ -268,3 +268,16 @@ class VectorIndex(Protocol):
     async def close(self) -> None:
         """Release the connection or the shard; points written stay."""
         ...
+
+
+class EncodingIndex(Protocol):
+    """An index whose process has the encoder too, so that one request does for both."""
+
+    async def search(self, query: HybridQuery) -> HybridAnswer:
+        """Encode a query and search both legs.
+
+        Raises:
+            EngineUnavailable: no answer, or no encoder of this model.
+            VectorIndexUnavailable: the shard failed.
+        """
+        ...
