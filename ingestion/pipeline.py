@@ -32,7 +32,7 @@ from ingestion.vectorize import Origin, points_of
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import Flip, Outcome
