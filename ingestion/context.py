@@ -15,7 +15,7 @@ from kb_service.object_storage.protocol import ObjectStore
 
 
 @dataclass(frozen=True)
-class Workbench:
+class WorkerContext:
     """The open connections of a worker process.
 
     ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches

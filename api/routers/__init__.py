@@ -10,7 +10,6 @@ from api.agents import (
     history,
     mcp,
     memories,
-    retrieval_log,
     session_exports,
     sessions,
     tasks,
@@ -30,6 +29,7 @@ from api.knowledge_bases import (
     progress,
     questions,
     reindex,
+    retrieval_log,
     search,
     search_explain,
     split_preview,
@@ -37,6 +37,7 @@ from api.knowledge_bases import (
 )
 from api.llm import admin as model_admin
 from api.llm import models
+from api.skills import checks as skill_lint
 from api.skills import (
     comparisons as skill_comparisons,
 )
@@ -51,9 +52,6 @@ from api.skills import (
 )
 from api.skills import (
     imports as skill_imports,
-)
-from api.skills import (
-    lint_routes as skill_lint,
 )
 from api.skills import (
     mcp_server,

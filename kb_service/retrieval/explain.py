@@ -19,7 +19,7 @@ from kb_service.retrieval.results import DropReason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import DocumentScope, check_visibility
 from kb_service.vector_index.protocol import IndexHit
-from kb_service.visibility import Reader, readable
+from kb_service.visibility import Viewer, visible_to
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
 _DEPTHS = (1_000, 10_000)
@@ -78,7 +78,7 @@ class PassageRef:
 
 
 async def find_passage(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, passage: PassageRef
+    session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, passage: PassageRef
 ) -> tuple[Document, Chunk | None]:
     """The passage that is meant, and its document.
 
@@ -103,7 +103,7 @@ async def find_passage(
                 Chunk.id == passage.chunk_id,
                 Document.knowledge_base_id == knowledge_base.id,
                 col(Document.deleted_at).is_(None),
-                readable(reader),
+                visible_to(reader),
             )
         )
         row = (await session.exec(query)).first()
@@ -141,7 +141,7 @@ class Explainer:
         self,
         database: Database,
         searcher: Searcher,
-        reader: Reader,
+        reader: Viewer,
         knowledge_base: KnowledgeBase,
         request: RetrievalRequest,
     ) -> None:

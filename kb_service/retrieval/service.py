@@ -22,7 +22,7 @@ from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
 from kb_service.retrieval.token_cache import TermCache
 from kb_service.retrieval.visibility import DocumentScope
-from kb_service.visibility import EVERYTHING, Reader, hidden_documents
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
 _TRIES = 5
@@ -75,7 +75,7 @@ class Searcher:
 
     async def search(
         self,
-        reader: Reader,
+        reader: Viewer,
         knowledge_bases: Sequence[KnowledgeBase],
         request: RetrievalRequest,
         *,
@@ -122,7 +122,7 @@ class Searcher:
         raise Conflict(reason="the knowledge base changes its settings all the time")
 
     async def query(
-        self, reader: Reader, knowledge_base: KnowledgeBase, result: SearchResult
+        self, reader: Viewer, knowledge_base: KnowledgeBase, result: SearchResult
     ) -> SpaceQuery:
         """The query of a search that was made, to be put again to one of its knowledge bases.
 
@@ -161,7 +161,7 @@ class Searcher:
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
             # One that is away has nothing to warm up; the next ones have.
             with suppress(*MODEL_ERRORS):
-                await self.search(EVERYTHING, [nowhere], request, explain=True)
+                await self.search(SYSTEM_VIEWER, [nowhere], request, explain=True)
 
     def _checked(self, query: str) -> str:
         text = query.strip()
@@ -172,17 +172,17 @@ class Searcher:
         return text
 
     async def _scope(
-        self, reader: Reader, rows: Sequence[KnowledgeBase], filters: Filters
+        self, reader: Viewer, rows: Sequence[KnowledgeBase], filters: Filters
     ) -> DocumentScope:
         generations = {row.id: row.generation for row in rows}
         is_sqlite = self._deps.database.is_sqlite
         condition = None if filters.is_empty else filter_condition(filters, is_sqlite=is_sqlite)
-        if reader is EVERYTHING:
+        if reader is SYSTEM_VIEWER:
             return DocumentScope(generations, condition)
         hidden: frozenset[str] = frozenset()
         if any(row.narrowed for row in rows):
             async with self._deps.database.reading() as session:
-                hidden = await hidden_documents(session, rows, reader)
+                hidden = await hidden_document_ids(session, rows, reader)
         unnarrowed = frozenset(row.id for row in rows if not row.narrowed)
         return DocumentScope(generations, condition, hidden=hidden, unnarrowed=unnarrowed)
 

@@ -67,7 +67,7 @@ def memories_of(
 
 async def remember(memories: MemoryService, owner_id: str, *texts: str) -> list[str]:
     """Save texts one by one; their ids."""
-    return [(await memories.keep(owner_id, MemoryDraft(text))).row.id for text in texts]
+    return [(await memories.remember(owner_id, MemoryDraft(text))).row.id for text in texts]
 
 
 async def texts_of(database: Database, owner_id: str) -> list[str]:

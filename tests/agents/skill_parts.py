@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agents.skills.active import OfferedSkill, SkillVersionRef
 from agents.skills.run_skills import RunSkills, SkillResources
 from core.errors.auth import SkillFileNotFound, SkillNotFound
-from skills.parser import parse
+from skills.lint.linter import lint
 from skills.schema import ParsedSkill
 from skills.selection.prompt_index import MOST_CHARACTERS, write_index
 from skills.selection.selector import prepare_selector
@@ -15,7 +15,7 @@ from skills.store.summary import make_card
 
 
 def read(content: str) -> ParsedSkill:
-    parsed = parse.parse(content.encode()).parsed
+    parsed = lint(content.encode()).parsed
     assert parsed is not None
     return parsed
 
@@ -51,16 +51,16 @@ class InMemoryLibrary:
             raise SkillFileNotFound(field="path")
         return self.files[path]
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         self.told.append(("offered", *(one.id for one in skills)))
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         self.told.append(("loaded", skill.id))
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         self.told.append(("completed", skill.id))
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         self.told.append(("denied", tool, *(one.id for one in skills)))
 
 

@@ -48,7 +48,7 @@ async def long_shelf(shelf: Shelf) -> Shelf:
 
 
 async def switch_off(shelf: Shelf, chunk_ids: Iterable[str]) -> None:
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         await work.session.exec(update(Chunk).values(enabled=True))
         change = update(Chunk).where(col(Chunk.id).in_(list(chunk_ids))).values(enabled=False)
         await work.session.exec(change)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlmodel import col, select, update
 
 from core.db.unit_of_work import unit_of_work
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
@@ -22,7 +22,7 @@ from kb_service.text.tokenizer import (
     tokenize,
     unpack_terms,
 )
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.stored import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)
@@ -54,27 +54,27 @@ def test_bytes_of_another_making_are_not_read(stored: bytes | None) -> None:
     assert unpack_terms(stored) is None
 
 
-async def chunk_of(bench: Workbench, text: str) -> tuple[Chunk, KnowledgeBase]:
-    document = await upload(bench, text.encode())
-    await ingest(bench, document.id)
-    async with bench.database.reading() as session:
+async def chunk_of(context: WorkerContext, text: str) -> tuple[Chunk, KnowledgeBase]:
+    document = await upload(context, text.encode())
+    await ingest(context, document.id)
+    async with context.database.reading() as session:
         query = select(Chunk).where(col(Chunk.document_id) == document.id)
         base = await session.get_one(KnowledgeBase, document.knowledge_base_id)
         return (await session.exec(query)).one(), base
 
 
-async def phrase_share(bench: Workbench, base: KnowledgeBase) -> float:
-    searcher = Searcher(bench.database, bench.spaces, max_query_characters=100)
+async def phrase_share(context: WorkerContext, base: KnowledgeBase) -> float:
+    searcher = Searcher(context.database, context.spaces, max_query_characters=100)
     request = searcher.resolve([base], "striped zebra")
-    return (await searcher.search(EVERYTHING, [base], request)).passages[0].hit.phrase
+    return (await searcher.search(SYSTEM_VIEWER, [base], request)).passages[0].hit.phrase
 
 
 @pytest.mark.anyio
-async def test_ingestion_stores_terms_and_the_search_reads_them(bench: Workbench) -> None:
-    chunk, base = await chunk_of(bench, "A striped zebra sleeps at noon.")
+async def test_ingestion_stores_terms_and_the_search_reads_them(context: WorkerContext) -> None:
+    chunk, base = await chunk_of(context, "A striped zebra sleeps at noon.")
     assert chunk.terms == pack_terms(chunk.content)
-    assert await phrase_share(bench, base) == 1
+    assert await phrase_share(context, base) == 1
     for terms, share in ((pack_terms("A zebra, striped"), 0), (None, 1), (b"\x09old", 1)):
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             await work.session.exec(update(Chunk).values(terms=terms))
-        assert await phrase_share(bench, base) == share, terms
+        assert await phrase_share(context, base) == share, terms
