@@ -18,6 +18,7 @@ from agents.mcp.models import McpConnection, McpStatus, McpToolList
 from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, paginate
@@ -25,7 +26,6 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
 from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
-from kb_service.documents.quota import take_turn
 
 SORT_FIELDS = ("created_at", "updated_at", "name")
 MOST_CONNECTIONS = 100
@@ -75,7 +75,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
         McpConnectionsFull: the owner has as many as are kept.
     """
     # Two at once must not both find room for the last one, nor the name free.
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     await _require_free_name(work.session, owner_id, fields.name)
     if await _count(work.session, owner_id) >= MOST_CONNECTIONS:
         raise McpConnectionsFull(limit=MOST_CONNECTIONS)
@@ -110,7 +110,7 @@ async def change(
         McpConnectionNotFound: the owner has none of this id.
         McpNameTaken: the owner has another one of this name.
     """
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
     if row.version != version:
         raise Conflict(field="version", version=row.version)
@@ -243,7 +243,7 @@ async def record_tools(
         Those of the tools that its owner has room for.
     """
     # Two servers at once must not both find room for their lists.
-    await take_turn(work.session, row.owner_id)
+    await lock_owner(work.session, row.owner_id)
     kept = await tool_cache.fit_quota(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
     if await _note(work, row, values):

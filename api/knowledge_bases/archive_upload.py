@@ -157,11 +157,10 @@ class _Members:
         except AgentexError as error:
             if error.status not in _ABOUT_THE_MEMBER:
                 raise
-            code = error.code
             answer.error = MemberRefusal(
-                code=code,
-                message=code.message,
-                message_zh=code.message_zh,
+                code=error.code,
+                message=error.message,
+                message_zh=error.message_zh,
                 # The list of all endings would be told anew for each member.
                 details={k: v for k, v in error.details.items() if k != "supported"},
             )

@@ -25,6 +25,7 @@ from api.http.multipart import one_file, read_blocks
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.pagination import PageRequest
@@ -226,7 +227,7 @@ async def _begin(
     async with unit_of_work(services.database, services.queue.push) as work:
         quota = (await services.live.read(work.session)).user_quota_bytes
         if quota:
-            await document_quota.take_turn(work.session, principal.user_id)
+            await lock_owner(work.session, principal.user_id)
         row = await import_target.create(work, principal, planned)
         transfer = await transfers.begin(work, row, cargo)
         if quota:

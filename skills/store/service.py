@@ -8,13 +8,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.auth.principal import Access, Action, Principal, check_access
 from core.auth.sharing import audit_public, delete_shares, delete_user_shares
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidRequest
-from kb_service.documents.quota import take_turn
 from skills.lint.validate import ValidatedSkill, validate
 from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
@@ -104,7 +104,7 @@ async def create(desk: SkillContext, wanted: NewSkill) -> SkillView:
     work, principal, limits = desk.work, desk.principal, desk.limits
     session, owner_id = work.session, principal.user_id
     # Two at once must neither find the last room, nor the same slug free.
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     counted = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
     if (await session.exec(counted)).one() >= limits.skills:
         raise SkillsFull(limit=limits.skills)
@@ -365,9 +365,9 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     """
     session = work.session
     # Owners come before skills wherever both are taken.
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     # What the heir makes meanwhile must not get the same slug.
-    await take_turn(session, heir_id)
+    await lock_owner(session, heir_id)
     taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
     skills = await _lock_owned(session, owner_id)
     # What is one's own is not shared with one.
@@ -386,7 +386,7 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
 
 async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
     """Delete all skills of somebody, and the trigger tests that they made; doing it twice is one."""
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     for skill in await _lock_owned(work.session, owner_id):
         await erase(work, skill)
     tests = delete_rows(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)
