@@ -10,12 +10,12 @@ from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from ingestion.parsers.sandbox.pool import ParserPool
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 
 
 @dataclass(frozen=True)
-class Workbench:
+class WorkerContext:
     """The open connections of a worker process.
 
     ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
@@ -28,7 +28,7 @@ class Workbench:
     database: Database
     queue: JobQueue
     store: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)

@@ -18,7 +18,7 @@ from cli.main import build
 from core.errors.registry import ERRORS
 from core.settings import Settings
 from ingestion.parsers.errors import FailureReason
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text import markdown
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes, indexed_text
@@ -178,7 +178,7 @@ def guide_pieces() -> tuple[tuple[Path, Piece], ...]:
         (path, piece)
         for path in sorted(GUIDE.rglob("*.md"))
         for piece in split(
-            markdown.parse(path, Limits()), sizes=SplitSizes(), counter=token_counter()
+            markdown.parse(path, ParseLimits()), sizes=SplitSizes(), counter=token_counter()
         )
     )
 

@@ -43,7 +43,6 @@ class DeletionMode:
 
     Args:
         transfer_to: the account that takes over its knowledge bases and skills; what is private is erased.
-        erase: whether everything is erased.
     """
 
     transfer_to: str | None = None
@@ -68,8 +67,6 @@ class DeletionResult:
     """An account that was deleted, and what became of its belongings.
 
     Args:
-        user_id: of the account.
-        username: as it was.
         heir_id: who owns its knowledge bases and skills now; None where they were erased.
         belongings: what it owned; all but what an heir has got is erased.
         api_keys: how many keys it had.
@@ -119,7 +116,7 @@ async def delete_account(
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
-        await ownership.hand_over(work, user.id, heir.id, label=user.username)
+        await ownership.transfer_ownership(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
     await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
@@ -197,7 +194,7 @@ async def _finish(database: Database, user_id: str) -> bool:
             (ChatSession, ChatSession.owner_id == user_id),
             (AgentRun, AgentRun.owner_id == user_id),
         )
-        if await ownership.are_left(session, user_id):
+        if await ownership.has_rows(session, user_id):
             return False
         for table, condition in in_use:
             if await _count(session, table, condition):
@@ -209,7 +206,7 @@ async def _finish(database: Database, user_id: str) -> bool:
 async def _erase(work: UnitOfWork, user_id: str) -> None:
     """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
-    await ownership.erase(work, user_id)
+    await ownership.delete_all(work, user_id)
     await service.erase_owned_by(work, user_id)
     await delete_user_shares(work, user_id)
     await memories.delete_all(work, user_id)
@@ -233,8 +230,6 @@ async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | 
     a row goes before it, so that no row takes many along.
 
     Args:
-        session: of a transaction.
-        user_id: the account.
         first: the kind of rows to begin with: of those before it none was left the last time, and
             looking for them in every turn would take longer than erasing.
 

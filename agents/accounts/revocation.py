@@ -15,10 +15,6 @@ async def revoke_access(session: AsyncSession, user_id: str) -> None:
     The feed's address needs no login; a run sends what it works on to the connections of its
     account, and calls tools unasked where that was chosen. What the account owns and with whom it is
     shared stays, in plain sight of its new holder.
-
-    Args:
-        session: a writing session.
-        user_id: whose account it is.
     """
     await session.exec(delete(CalendarFeed).where(col(CalendarFeed.owner_id) == user_id))
     await session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == user_id))

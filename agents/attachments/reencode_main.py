@@ -40,7 +40,6 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
     """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
 
     Args:
-        content: the image.
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
             which can't be large.
 
@@ -105,8 +104,8 @@ def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, objec
 
 
 def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    told, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(told).encode() + b"\n" + drawn)
+    fields, drawn = answer(content, for_models=for_models)
+    to.write(json.dumps(fields).encode() + b"\n" + drawn)
     to.flush()
 
 
@@ -114,7 +113,7 @@ if __name__ == "__main__":
     # All that is imported later would have to be read inside the jail.
     Image.preinit()
     Image.init()
-    sandbox_limits.enter()
+    sandbox_limits.enter_sandbox()
     sandbox_limits.limit_processor_time(SECONDS)
     sandbox_limits.limit_memory(_MEMORY_BYTES)
     _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)

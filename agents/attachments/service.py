@@ -56,9 +56,6 @@ class AttachmentService:
     """The attached images of all users.
 
     Args:
-        database: rows.
-        store: bytes.
-        links: makes and checks links.
         limits: of what is taken in, where a call names no others.
     """
 
@@ -88,7 +85,7 @@ class AttachmentService:
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
-        picture = await self._pictures.draw(content)
+        picture = await self._pictures.sanitize(content)
         if len(picture.content) > _GROWTH * limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
         async with unit_of_work(self._database) as work:
@@ -129,7 +126,7 @@ class AttachmentService:
         """A link to an image that works from now on for a while, without a login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
-    async def follow(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
+    async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
         """The image of a link.
 
         Raises:
@@ -140,8 +137,8 @@ class AttachmentService:
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.
-        is_ours = self._links.is_ours(claim, "" if row is None else row.owner_id)
-        if row is None or not is_ours:
+        is_valid = self._links.is_valid(claim, "" if row is None else row.owner_id)
+        if row is None or not is_valid:
             raise InvalidLink(reason="forged")
         if (now or utc_now()).timestamp() > claim.expires:
             raise LinkExpired
@@ -161,14 +158,13 @@ class AttachmentService:
             url: as :meth:`link` made it, or the same with scheme and host in front.
             principal: whose image it must be.
             hosts: names, with the port if there is one, that the caller reached this server by.
-            now: for tests.
 
         Raises:
             InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or
                 ``foreign``.
             LinkExpired: past its end.
         """
-        row = await self.follow(parse_link(url, hosts=hosts), now=now)
+        row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
             raise InvalidLink(reason="foreign")
         return row
@@ -182,21 +178,27 @@ class AttachmentService:
         """
         return self._store.local_copy(row.storage_key)
 
-    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
+    async def images_for_model(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
         """The owner's images as models are shown them, made anew and kept nowhere.
 
         One that can't be read, or not within ``SHOWN_SECONDS``, is left out.
         """
         async with self._database.reading() as session:
             rows = await get_many(session, owner_id, ids)
-        drawn = await asyncio.gather(*(self._shown(rows[one]) for one in ids if one in rows))
+        drawn = await asyncio.gather(
+            *(
+                self._image_for_model(rows[attachment_id])
+                for attachment_id in ids
+                if attachment_id in rows
+            )
+        )
         return [picture for picture in drawn if picture is not None]
 
-    async def _shown(self, row: Attachment) -> SanitizedImage | None:
+    async def _image_for_model(self, row: Attachment) -> SanitizedImage | None:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
-                return await self._pictures.draw(content, for_models=True)
+                return await self._pictures.sanitize(content, for_models=True)
         except (AgentexError, OSError) as error:
             log.warning("attachment.not_shown", cause=type(error).__name__)
             return None
@@ -241,8 +243,8 @@ class AttachmentService:
             await self._store.delete(row.storage_key)
         async with unit_of_work(self._database) as work:
             for row in rows:
-                if (known := await work.session.get(Attachment, row.id)) is not None:
-                    await work.session.delete(known)
+                if (stored := await work.session.get(Attachment, row.id)) is not None:
+                    await work.session.delete(stored)
 
 
 async def assign_to_session(
@@ -251,11 +253,6 @@ async def assign_to_session(
     """Give images to the session whose run uses them, in the caller's transaction.
 
     They go with it. One that another session of the owner's has stays that session's.
-
-    Args:
-        session: a writing session.
-        rows: from :meth:`AttachmentService.resolve`.
-        session_key: ``ChatSession.id``.
 
     Raises:
         InvalidLink: one was swept at this moment.

@@ -29,7 +29,6 @@ class LinkClaim:
     """What a link says; true only if its signature is.
 
     Args:
-        attachment_id: which image.
         expires: second since 1970 after which it works no more.
         signature: as :class:`Links` makes it.
     """
@@ -43,7 +42,6 @@ class LinkSigner:
     """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
 
     Args:
-        signer: with the installation's key.
         seconds: how long a link works.
     """
 
@@ -60,7 +58,7 @@ class LinkSigner:
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
         )
 
-    def is_ours(self, claim: LinkClaim, owner_id: str) -> bool:
+    def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
         """Whether a link of this image, owner and expiry was made here."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
@@ -73,7 +71,6 @@ def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
     """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
 
     Args:
-        url: from a caller.
         hosts: names, with the port if there is one, that the caller reached this server by.
 
     Raises:

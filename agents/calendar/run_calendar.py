@@ -48,25 +48,19 @@ class CommandResult:
 
 
 class RunCalendar:
-    """The calendar of a run's owner.
-
-    Args:
-        database: where it is.
-        owner_id: whose.
-        run_key: ``AgentRun.id``.
-    """
+    """The calendar of a run's owner."""
 
     def __init__(self, database: Database, owner_id: str, run_key: str) -> None:
         self._database = database
         self._owner_id = owner_id
         self._run_key = run_key
 
-    async def write(self, order: CalendarCommand, *, call_id: str, arguments: str) -> CommandResult:
+    async def execute(
+        self, order: CalendarCommand, *, call_id: str, arguments: str
+    ) -> CommandResult:
         """Carry out a call; the same one again changes nothing and gets the same answer.
 
         Args:
-            order: what it asks for.
-            call_id: of the call.
             arguments: as JSON text, always spelt the same.
 
         Raises:
@@ -75,16 +69,16 @@ class RunCalendar:
         """
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()
         try:
-            return await self._once(order, key)
+            return await self._execute_once(order, key)
         except IntegrityError:
             # The same call was carried out at this moment, by whom this run was taken up.
-            return await self._once(order, key)
+            return await self._execute_once(order, key)
 
-    async def _once(self, order: CalendarCommand, key: str) -> CommandResult:
+    async def _execute_once(self, order: CalendarCommand, key: str) -> CommandResult:
         async with unit_of_work(self._database) as work:
-            known = await work.session.get(CalendarCall, (self._run_key, key))
-            if known is not None:
-                return CommandResult(known.event_id, known.sequence, is_repeated=True)
+            earlier = await work.session.get(CalendarCall, (self._run_key, key))
+            if earlier is not None:
+                return CommandResult(earlier.event_id, earlier.sequence, is_repeated=True)
             done = await self._carry_out(work, order)
             call = CalendarCall(
                 run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence
@@ -105,7 +99,7 @@ class RunCalendar:
         span = await calendar_events.update(work, row, order.details, order.said)
         return CommandResult(row.id, row.sequence, span)
 
-    async def read(self, between: TimeRange, *, limit: int) -> EventListing:
+    async def list_events(self, between: TimeRange, *, limit: int) -> EventListing:
         """The first events of a range, by their start."""
         page = PageRequest(1, limit, "start", descending=False)
         async with self._database.reading() as session:

@@ -51,23 +51,19 @@ async def create(
     work: UnitOfWork,
     owner_id: str,
     details: EventDetails,
-    said: TimeInput,
+    times: TimeInput,
     *,
     run_key: str | None = None,
 ) -> tuple[CalendarEvent, TimeSpan]:
     """Make an event.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        details: with a title.
-        said: its times.
         run_key: ``AgentRun.id`` of the run that makes it.
 
     Raises:
         InvalidRequest: no title, or times that can't be used.
     """
-    span = new_span(said)
+    span = new_span(times)
     row = CalendarEvent(
         owner_id=owner_id,
         title=_title(details.title or ""),
@@ -124,7 +120,7 @@ async def list_events(
 
 
 async def update(
-    work: UnitOfWork, row: CalendarEvent, details: EventDetails, said: TimeInput
+    work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput
 ) -> TimeSpan | None:
     """Change an event; its sequence grows when that makes a difference.
 
@@ -135,7 +131,7 @@ async def update(
         InvalidRequest: an empty title, or times that can't be used.
     """
     before = row.model_dump()
-    span = changed_span(row, said)
+    span = changed_span(row, times)
     if span is not None:
         row.starts_at, row.ends_at = span.starts_at, span.ends_at
         row.time_zone, row.all_day = span.zone.key, span.all_day

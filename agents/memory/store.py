@@ -26,8 +26,6 @@ class MemoryDraft:
     """A memory to be.
 
     Args:
-        text: as it came.
-        source: who wrote it.
         run_id: the client's id of the run that it comes from.
     """
 
@@ -56,9 +54,6 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     """Remember something; what the owner has already stays as it is.
 
     Args:
-        work: the transaction.
-        owner_id: whose memory it is.
-        draft: what to remember.
         most: memories kept for one owner.
 
     Raises:
@@ -69,9 +64,9 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
     await lock_owner(work.session, owner_id)
-    known = await _of_digest(work.session, owner_id, digest)
-    if known is not None:
-        return SavedMemory(known, is_new=False)
+    present = await _of_digest(work.session, owner_id, digest)
+    if present is not None:
+        return SavedMemory(present, is_new=False)
     if await count(work.session, owner_id) >= most:
         raise MemoryFull(limit=most)
     row = Memory(
@@ -99,10 +94,10 @@ async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
         MemoryNotFound: the owner has none of this id.
     """
     query = select(Memory).where(Memory.id == memory_id, Memory.owner_id == owner_id)
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise MemoryNotFound
-    return found
+    return row
 
 
 async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> MemoryListing:

@@ -128,8 +128,8 @@ class RunBuilder:
         run = unfinished.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
-            rows = await sharing.still_visible(session, owner, unfinished.knowledge_base_ids)
-            chosen = await self.models.again(session, run.owner_id, unfinished.model)
+            rows = await sharing.reload_visible(session, owner, unfinished.knowledge_base_ids)
+            chosen = await self.models.reopen(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.mark_unreported(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
@@ -188,7 +188,7 @@ class RunBuilder:
         reached = await self.reaching.reach(run.owner_id, request, known)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
         if (skills := self._belongings.skills) is not None:
-            shelf = await skills.shelf(
+            shelf = await skills.build(
                 RunTask(run.task_id, run.owner_id),
                 request,
                 given.skills if given else None,
@@ -237,6 +237,6 @@ class RunBuilder:
             return VisionInput()
         if attachments is None or not model.sees_images:
             return VisionInput(len(attached), is_blind=True)
-        pictures = await attachments.shown(run.owner_id, attached)
+        pictures = await attachments.images_for_model(run.owner_id, attached)
         images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
         return VisionInput(len(attached), images)

@@ -84,14 +84,14 @@ class McpBinding:
         if self._mcp is not None:
             # Only of what the run uses: the lists of all connections can be long.
             on = [one for one in usable if one.row.enabled]
-            enabled = await connections.load_tools(session, self._mcp.parsed, on)
+            enabled = await connections.load_tools(session, self._mcp.tool_lists, on)
         server = add_tool_policies(self._policies, enabled)
         policies = await tool_policies.effective_policies(session, principal.user_id, server)
         withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
         ids = tuple(one.row.id for one in enabled)
         options = replace(request.options, mcp_connection_ids=ids)
         request = replace(request, options=options, tool_policies={**policies, **withheld})
-        looks = self._mcp.look_beside(enabled) if self._mcp else set[asyncio.Task[ProbeResult]]()
+        looks = self._mcp.refresh_stale(enabled) if self._mcp else set[asyncio.Task[ProbeResult]]()
         return McpSelection(request, looks, enabled)
 
     async def reach(
@@ -112,7 +112,7 @@ class McpBinding:
             async with self._database.reading() as session:
                 present = await connections.list_rows(session, owner_id)
                 enabled = [one for one in present if one.row.id in ids and one.row.enabled]
-                known = await connections.load_tools(session, self._mcp.parsed, enabled)
+                known = await connections.load_tools(session, self._mcp.tool_lists, enabled)
         server = add_tool_policies(self._policies, known)
         tools = tools_for_run(self._mcp, self._database, known)
         # A tool that the server lists only since then begins with what the server's policies say.

@@ -177,16 +177,16 @@ async def model_of(
         InvalidRunInput: there is none that the caller may use; the details name those there are.
     """
     if isinstance(asked.decided, Resume):
-        return await models.again(session, principal.user_id, asked.decided.waiting.model)
+        return await models.reopen(session, principal.user_id, asked.decided.waiting.model)
     if asked.decided is not None:
-        return await models.choose(session, principal, None)
+        return await models.select(session, principal, None)
     field, named = "forwardedProps.model_id", asked.request.options.model_id
     if not named:
         field, named = "session.config.model_id", str(asked.config.get("model_id") or "")
     try:
-        return await models.choose(session, principal, named)
+        return await models.select(session, principal, named)
     except ModelNotFound:
-        usable = await models.usable(session, principal)
+        usable = await models.list_usable(session, principal)
         own = [one.model.name for one in usable.built_in]
         known = [DEFAULT_MODEL_ID, *own, *(row.id for row in usable.registered)]
         raise InvalidRunInput(field=field, error="unknown", known=known) from None

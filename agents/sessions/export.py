@@ -18,6 +18,8 @@ from core.errors.auth import SessionNotFound
 from core.json_access import as_count, as_list, as_object, as_text
 from kb_service.text.tokenizer import is_cjk_dominant
 
+_BATCH = 100
+
 
 @dataclass(frozen=True)
 class _ExportTexts:
@@ -77,7 +79,6 @@ class MarkdownExporter:
     image is loaded, no link runs a script (``agents.safe_markdown``).
 
     Args:
-        row: the session.
         now: the moment that is written as that of the export.
     """
 
@@ -112,7 +113,7 @@ class MarkdownExporter:
         return "\n\n".join(parts) + "\n"
 
     def _sources(self, details: Mapping[str, JsonValue]) -> Iterable[str]:
-        cited = [as_object(one) for one in as_list(details.get("citations"))]
+        cited = [as_object(citation) for citation in as_list(details.get("citations"))]
         if not cited:
             return []
         return [f"**{self._words.sources}**", "\n".join(map(self._source, cited))]
@@ -121,7 +122,7 @@ class MarkdownExporter:
         where = [as_text(citation.get("document_name"))]
         if (page := citation.get("page")) is not None:
             where.append(self._words.page.format(page=page))
-        headings = [as_text(one) for one in as_list(citation.get("heading_path"))]
+        headings = [as_text(heading) for heading in as_list(citation.get("heading_path"))]
         where += [" > ".join(headings)] if headings else []
         line = plain(f"[{as_count(citation.get('number'))}] {' · '.join(where)}")
         return f"- {line}\n  > {plain(as_text(citation.get('quote')))}"
@@ -136,11 +137,11 @@ class MarkdownExporter:
         name = words.tool_call.format(
             tool=as_text(call.get("tool")), duration=as_count(call.get("duration"))
         )
-        shown = (
+        parts = (
             f"{title}:\n\n{_json(call.get(field))}"
             for title, field in ((words.input, "input"), (words.output, "output"))
         )
-        return _folded(name, "\n\n".join(shown))
+        return _folded(name, "\n\n".join(parts))
 
 
 def _json(value: JsonValue) -> str:
@@ -159,9 +160,6 @@ def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-_BATCH = 100
-
-
 async def message_batches(
     database: Database, session_key: str
 ) -> AsyncGenerator[Sequence[ChatMessage]]:
@@ -170,7 +168,6 @@ async def message_batches(
     No transaction stays open between two batches: their reader may be slow.
 
     Args:
-        database: where they are.
         session_key: ``ChatSession.id`` of one that the caller may see.
 
     Raises:

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import ColumnElement, func, or_
 from sqlalchemy import delete as delete_rows
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.locks import lock_owner
 from core.auth.principal import Principal
@@ -79,10 +80,10 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
         ChatSession.owner_id == principal.user_id,
         or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise SessionNotFound
-    return found
+    return row
 
 
 async def list_sessions(
@@ -96,8 +97,6 @@ async def list_sessions(
     """One page of the caller's sessions.
 
     Args:
-        session: to read from.
-        principal: whose sessions.
         page: the part that is wanted.
         is_archived: only those in the archive, or only those outside it; None for both.
         search: words that the title or a message has; empty for all sessions.
@@ -106,24 +105,24 @@ async def list_sessions(
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
     if search:
-        return await _found(session, conditions, search, page)
+        return await _search(session, conditions, search, page)
     query = _paged(select(ChatSession).where(*conditions), page)
     total = select(func.count()).select_from(ChatSession).where(*conditions)
     return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def _found(
+async def _search(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
-    found = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
-    total = found.total
-    if not found.rows and page.number > 1:
+    result = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
+    total = result.total
+    if not result.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
         total = (
             await search_sessions(session, conditions, words, lambda query: _paged(query, first))
         ).total
-    return SessionListing(found.rows, total, found.matches)
+    return SessionListing(result.rows, total, result.matches)
 
 
 def _paged(query: QueryT, page: PageRequest) -> QueryT:
@@ -136,7 +135,7 @@ def _paged(query: QueryT, page: PageRequest) -> QueryT:
     return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
-async def change(
+async def update(
     work: UnitOfWork,
     row: ChatSession,
     *,
@@ -169,7 +168,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
     )
     images = (
-        update(Attachment)
+        update_rows(Attachment)
         .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
         .values(deleted_at=utc_now())
     )
@@ -206,15 +205,13 @@ async def add_messages(
     """Put messages at the end of a session, in the caller's transaction.
 
     Args:
-        session: a writing session.
-        session_key: ``ChatSession.id``.
         messages: in order; they get their positions here.
     """
     if not messages:
         return
     now = utc_now()
     counted = (
-        update(ChatSession)
+        update_rows(ChatSession)
         .where(col(ChatSession.id) == session_key)
         .values(
             message_count=ChatSession.message_count + len(messages),
@@ -242,8 +239,8 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
 
 def make_title(question: str) -> str:
     """A title made of the first words of a question; empty where it has none that can be seen."""
-    seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
-    return shorten(" ".join(seen.split()), TITLE_LENGTH)
+    visible = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
+    return shorten(" ".join(visible.split()), TITLE_LENGTH)
 
 
 def _is_unseen(sign: str) -> bool:
@@ -256,7 +253,6 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
 
     Args:
         session: a writing session, which adds the session.
-        owner_id: whose it will be.
         most: 0 for any number.
 
     Raises:
@@ -268,3 +264,15 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
     query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)
+
+
+async def count_runs(session: AsyncSession) -> dict[str, int]:
+    """Runs by state, with every state."""
+    query = select(AgentRun.status, func.count()).group_by(AgentRun.status)
+    counts = dict((await session.exec(query)).all())
+    return {status.value: counts.get(status.value, 0) for status in RunStatus}
+
+
+async def count_sessions(session: AsyncSession) -> int:
+    """Everybody's sessions."""
+    return (await session.exec(select(func.count()).select_from(ChatSession))).one()

@@ -132,7 +132,7 @@ class TriggerTrials:
     async def _try(self, place: int, query: TriggerQuery) -> None:
         field, model = self._field, self._chosen.model
         spent: list[TokenUsage] = []
-        shelf = await self._use.trial_shelf(
+        shelf = await self._use.build_trial(
             field.reader_id,
             [*field.beside, field.tested],
             query.query,

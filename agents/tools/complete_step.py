@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill
+from agents.skills.active import ActiveSkill, render_step
 from agents.skills.run_skills import RunSkills
-from agents.skills.strict_steps import render_step
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, with_validation
 from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
@@ -70,7 +69,7 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     before = skills.done_steps(skill.ref.id)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
-        await skills.library.completed(skill.ref)
+        await skills.loader.record_completion(skill.ref)
     evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]

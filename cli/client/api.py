@@ -15,19 +15,19 @@ from pydantic import JsonValue
 from cli.client.auth import SignIn
 from cli.client.credentials import Login
 from cli.client.schemas import (
-    Account,
+    AbsenceRecord,
+    AccountRecord,
     ArchiveMemberRecord,
     ArchiveRecord,
     DocumentRecord,
     JsonObject,
     KnowledgeBaseRecord,
     Record,
-    SearchAnswer,
+    SearchRecord,
     SplitPreviewRecord,
-    WhyAnswer,
 )
 from cli.client.transport import STREAM_TIMEOUT, BuildRequest, Transport
-from cli.client.uploads import SentFile, SentFiles
+from cli.client.uploads import BatchUploadBody, UploadBody
 from cli.commands.ingest.local_files import CountedFile
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n.common import KB_AMBIGUOUS, KB_UNKNOWN
@@ -71,9 +71,9 @@ class ApiClient:
         """Close the connections."""
         await self.transport.__aexit__(kind, error, trace)
 
-    async def me(self) -> Account:
+    async def me(self) -> AccountRecord:
         """Who the credentials belong to."""
-        return self._read(Account, await self._call("GET", "/api/v1/users/me"))
+        return self._read(AccountRecord, await self._call("GET", "/api/v1/users/me"))
 
     async def log_out(self) -> None:
         """End the login on the server."""
@@ -155,7 +155,7 @@ class ApiClient:
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
         with CountedFile(path, told) as file:
-            sent = SentFile(url, file, name, {"on_conflict": on_conflict})
+            sent = UploadBody(url, file, name, {"on_conflict": on_conflict})
             return self._read(DocumentRecord, await self._send_file(sent))
 
     async def upload_archive(
@@ -165,7 +165,7 @@ class ApiClient:
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
         query = {"on_conflict": on_conflict}
         with path.open("rb") as file:
-            sent = SentFile(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
+            sent = UploadBody(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
             return self._read(ArchiveRecord, await self._send_file(sent)).items
 
     async def preview_split(
@@ -180,7 +180,7 @@ class ApiClient:
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
         with path.open("rb") as file:
-            sent = SentFile(url, file, path.name, query)
+            sent = UploadBody(url, file, path.name, query)
             return self._read(SplitPreviewRecord, await self._send_file(sent))
 
     async def get_document(self, knowledge_base_id: str, document_id: str) -> DocumentRecord | None:
@@ -203,7 +203,7 @@ class ApiClient:
             if exit_code(refusal.code) is not ExitCode.NOT_FOUND:
                 raise
 
-    async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchAnswer:
+    async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchRecord:
         """Search these knowledge bases, or all that the person sees when none is named."""
         ids = list(knowledge_base_ids)
         if len(ids) == 1:
@@ -211,12 +211,12 @@ class ApiClient:
         else:
             path = "/api/v1/search"
             body = {**body, "knowledge_base_ids": [*ids] or None}
-        return self._read(SearchAnswer, await self._call("POST", path, body=body, reads=True))
+        return self._read(SearchRecord, await self._call("POST", path, body=body, reads=True))
 
-    async def why(self, knowledge_base_id: str, body: JsonObject) -> WhyAnswer:
+    async def why(self, knowledge_base_id: str, body: JsonObject) -> AbsenceRecord:
         """Why a passage of a knowledge base is, or is not, in the answer of a search."""
         path = f"/api/v1/knowledge-bases/{knowledge_base_id}/search/why"
-        return self._read(WhyAnswer, await self._call("POST", path, body=body, reads=True))
+        return self._read(AbsenceRecord, await self._call("POST", path, body=body, reads=True))
 
     @asynccontextmanager
     async def run_agent(self, body: JsonObject) -> AsyncGenerator[httpx.Response]:
@@ -267,10 +267,10 @@ class ApiClient:
             fields: further fields of the form.
         """
 
-        sent = SentFile(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
+        sent = UploadBody(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
         return await self._send_file(sent, repeatable=False)
 
-    async def send_files(self, sent: SentFiles) -> JsonValue:
+    async def send_files(self, sent: BatchUploadBody) -> JsonValue:
         """POST files as one form; sending them twice does no harm."""
         return await self._send_file(sent)
 
@@ -329,7 +329,9 @@ class ApiClient:
             await self._renew_after(refusal, used)
         return await self.transport.send(build, repeatable=repeatable)
 
-    async def _send_file(self, sent: SentFile | SentFiles, *, repeatable: bool = True) -> JsonValue:
+    async def _send_file(
+        self, sent: UploadBody | BatchUploadBody, *, repeatable: bool = True
+    ) -> JsonValue:
         return await self._send(
             lambda http: sent.request(http, self._headers()), repeatable=repeatable
         )

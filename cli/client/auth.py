@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 
 from cli.client.credentials import CredentialStore, Login
-from cli.client.schemas import JsonObject, SignOnRecord, Tokens
+from cli.client.schemas import JsonObject, SignOnRecord, TokensRecord
 from cli.client.transport import Transport
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.server.supervisor.preflight import STATE_FILE
@@ -194,14 +194,14 @@ class SignIn:
         return CommandFailed(NotAuthenticated(), LOGIN_HINT, url=self.url)
 
 
-async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> Tokens:
+async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> TokensRecord:
     def build(http: httpx.AsyncClient) -> httpx.Request:
         return http.build_request("POST", path, json=body)
 
-    return transport.read(Tokens, await transport.send(build, repeatable=False))
+    return transport.read(TokensRecord, await transport.send(build, repeatable=False))
 
 
-def _with_tokens(username: str, tokens: Tokens) -> Login:
+def _with_tokens(username: str, tokens: TokensRecord) -> Login:
     return Login(
         username=username,
         access_token=tokens.access_token,

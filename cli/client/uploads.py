@@ -10,7 +10,7 @@ from cli.commands.ingest.local_files import CountedFile
 
 
 @dataclass(frozen=True)
-class SentFile:
+class UploadBody:
     """A request that carries a file.
 
     Args:
@@ -45,7 +45,7 @@ class SentFile:
 
 
 @dataclass(frozen=True)
-class SentFiles:
+class BatchUploadBody:
     """A request that carries several files.
 
     Args:

@@ -19,7 +19,7 @@ from cli.ui.i18n.common import (
     WAS_LOGGED_OUT,
 )
 from cli.ui.output import Output
-from cli.ui.prompts import ask_password, need_terminal, read_secret, usage
+from cli.ui.prompts import ask_password, need_terminal, read_secret, usage_error
 from core.settings import get_settings
 
 
@@ -48,7 +48,7 @@ def login(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         if password_stdin + api_key_stdin + sso > 1:
-            raise usage("api_key_stdin", ONE_SECRET)
+            raise usage_error("api_key_stdin", ONE_SECRET)
         if sso:
             await sign_on(output, client)
         elif api_key_stdin:

@@ -18,7 +18,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dataclass(frozen=True)
-class Deletion:
+class DeletionPrompt:
     """Something to delete.
 
     Args:
@@ -32,8 +32,13 @@ class Deletion:
     name: str
 
 
-async def delete_asked(
-    output: Output, client: ApiClient, thing: Deletion, yes: bool, *, words: tuple[Message, Message]
+async def delete_with_prompt(
+    output: Output,
+    client: ApiClient,
+    thing: DeletionPrompt,
+    yes: bool,
+    *,
+    words: tuple[Message, Message],
 ) -> ExitCode:
     """Delete something where the person agrees, and say so.
 
@@ -48,7 +53,7 @@ async def delete_asked(
         CommandFailed: there is nobody to ask.
     """
     question, done = words
-    if not agreed(output, yes, question, name=thing.name):
+    if not confirm(output, yes, question, name=thing.name):
         return ExitCode.FAILED
     await client.call("DELETE", f"{thing.path}/{quote(thing.id, safe='')}")
     output.say(done, name=thing.name)
@@ -56,7 +61,7 @@ async def delete_asked(
     return ExitCode.OK
 
 
-def agreed(output: Output, yes: bool, question: Message, **values: object) -> bool:
+def confirm(output: Output, yes: bool, question: Message, **values: object) -> bool:
     """Whether it may be done: said already, or by the person at the terminal now.
 
     Args:
@@ -100,7 +105,7 @@ def need_terminal(field: str, message: Message) -> None:
         CommandFailed: nobody can; ``message`` says what to do instead.
     """
     if not sys.stdin.isatty():
-        raise usage(field, message)
+        raise usage_error(field, message)
 
 
 def read_secret() -> str:
@@ -111,10 +116,10 @@ def read_secret() -> str:
     """
     secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise usage("stdin", SECRET_EMPTY)
+        raise usage_error("stdin", SECRET_EMPTY)
     return secret
 
 
-def usage(field: str, message: Message) -> CommandFailed:
+def usage_error(field: str, message: Message) -> CommandFailed:
     """A command that was given wrongly."""
     return CommandFailed(InvalidRequest(field, message.en), message)

@@ -51,16 +51,16 @@ class InMemoryLibrary:
             raise SkillFileNotFound(field="path")
         return self.files[path]
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         self.told.append(("offered", *(one.id for one in skills)))
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         self.told.append(("loaded", skill.id))
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         self.told.append(("completed", skill.id))
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         self.told.append(("denied", tool, *(one.id for one in skills)))
 
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.commands.kb.access import _Access, _with
+from cli.commands.kb.access import _DocumentAccess, _with
 from cli.commands.kb.share import change
 from cli.main import build
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly, ReadOnly
@@ -342,7 +342,7 @@ async def test_readers_from_the_terminal_are_added_to_what_is_there_by_now(
     path = f"/api/v1{zoo.secret}/access"
     options = Options(json_only=True, language=None, url=None)
     async with open_client(options, open_output(options)) as client:
-        looked = client.read(_Access, await client.call("GET", path))
+        looked = client.read(_DocumentAccess, await client.call("GET", path))
         for subject in (("role", "developer"), ("username", zoo.left_out.name)):
             # Both go by the same look.
             left = await change(client, path, looked, partial(_with, chosen=[subject]))

@@ -16,7 +16,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cli.server.supervisor import redis_server
-from cli.server.supervisor.data_dir import find_leftovers
+from cli.server.supervisor.preflight import find_leftovers
 from core.settings import Settings
 from tests.fixtures.processes import (
     CHILD,

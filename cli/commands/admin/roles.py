@@ -7,15 +7,14 @@ from pydantic import Field, JsonValue
 
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from cli.ui.prompts import Deletion, YesOption, delete_asked
+from cli.ui.prompts import DeletionPrompt, YesOption, delete_with_prompt
 from core.errors.auth import RoleNotFound
 
-app = typer.Typer(no_args_is_help=True, help="Roles and what they allow.")
 _PATH = "/api/v1/admin/roles"
 RoleArgument = Annotated[str, typer.Argument(metavar="ROLE", help="The role, by its name or id.")]
 ShownAsOption = Annotated[str | None, typer.Option("--shown-as", help="What people see.")]
@@ -36,13 +35,13 @@ class RoleRecord(Record):
     permissions: list[str]
 
 
-class _Roles(Record):
+class _RoleList(Record):
     items: list[RoleRecord]
     permissions: list[str] = Field(default_factory=list[str])
 
 
-async def _roles(client: ApiClient) -> _Roles:
-    return client.read(_Roles, await client.call("GET", _PATH))
+async def _roles(client: ApiClient) -> _RoleList:
+    return client.read(_RoleList, await client.call("GET", _PATH))
 
 
 async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
@@ -54,7 +53,7 @@ async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
     return _pick(await _roles(client), wanted)
 
 
-def _pick(known: _Roles, wanted: str) -> RoleRecord:
+def _pick(known: _RoleList, wanted: str) -> RoleRecord:
     # Ids first: a name may look like one.
     fitting = [role for role in known.items if role.id == wanted]
     fitting += [role for role in known.items if role.name == wanted]
@@ -64,7 +63,7 @@ def _pick(known: _Roles, wanted: str) -> RoleRecord:
     raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=wanted, names=names)
 
 
-@client_command(app, "list")
+@client_command
 async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     """List the roles and what they allow."""
     roles = await _roles(client)
@@ -77,7 +76,7 @@ async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def show(output: Output, client: ApiClient, role: RoleArgument) -> ExitCode:
     """Show a role, and which permissions it lacks."""
     known = await _roles(client)
@@ -96,7 +95,7 @@ async def show(output: Output, client: ApiClient, role: RoleArgument) -> ExitCod
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -113,7 +112,7 @@ async def create(
     return await _save(output, client, ("POST", _PATH), draft, messages.ROLE_MADE)
 
 
-@client_command(app)
+@client_command
 async def edit(
     output: Output,
     client: ApiClient,
@@ -130,15 +129,15 @@ async def edit(
     return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), draft, messages.ROLE_CHANGED)
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a role that nobody has."""
     found = await find_role(client, role)
     words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
-    thing = Deletion(_PATH, found.id, found.name)
-    return await delete_asked(output, client, thing, yes, words=words)
+    thing = DeletionPrompt(_PATH, found.id, found.name)
+    return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
 async def _save(
@@ -148,3 +147,15 @@ async def _save(
     output.say(said, name=role.name, permissions=", ".join(role.permissions) or "-")
     output.emit(role.to_json())
     return ExitCode.OK
+
+
+app = command_group(
+    "Roles and what they allow.",
+    {
+        "list": list_roles,
+        "show": show,
+        "create": create,
+        "edit": edit,
+        "delete": delete,
+    },
+)

@@ -27,7 +27,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BackendProbe:
     """What was found.
 
     Attributes:
@@ -50,9 +50,9 @@ class _Part:
     waiting: int = 0
 
 
-async def _database(settings: Settings) -> _Part:
+async def _database(settings: Settings) -> _BackendProbe:
     if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
-        return _Part("new")
+        return _BackendProbe("new")
     # A second of imports, which is not spent where there is nothing to look at.
     from sqlalchemy import make_url  # noqa: PLC0415
 
@@ -62,20 +62,20 @@ async def _database(settings: Settings) -> _Part:
     return await asyncio.to_thread(_database_file, Path(url.database or ""))
 
 
-def _database_file(file: Path) -> _Part:
+def _database_file(file: Path) -> _BackendProbe:
     from migrations.level import file_schema_revision, revisions  # noqa: PLC0415
 
     if not file.is_file():
-        return _Part("new")
+        return _BackendProbe("new")
     try:
         return _judged(file_schema_revision(file), revisions())
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode not in _DAMAGED:
             raise
-        return _Part("damaged")
+        return _BackendProbe("damaged")
 
 
-async def _database_server(settings: Settings) -> _Part:
+async def _database_server(settings: Settings) -> _BackendProbe:
     from sqlalchemy import text  # noqa: PLC0415
 
     from core.db.database import open_database  # noqa: PLC0415
@@ -93,17 +93,17 @@ async def _database_server(settings: Settings) -> _Part:
     return _judged(there, revisions(), skew)
 
 
-def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _Part:
+def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _BackendProbe:
     newest = known[-1]
     if there is None:
-        return _Part("new", newest=newest)
+        return _BackendProbe("new", newest=newest)
     state = "ok" if there == newest else "behind" if there in known else "ahead"
-    return _Part(state, there, newest, skew)
+    return _BackendProbe(state, there, newest, skew)
 
 
-async def _redis(settings: Settings) -> _Part:
+async def _redis(settings: Settings) -> _BackendProbe:
     if settings.redis_url is None and not (settings.runtime_dir / "redis.sock").exists():
-        return _Part("down")
+        return _BackendProbe("down")
     from core.redis.client import open_redis  # noqa: PLC0415
     from core.redis.heartbeats import count_workers  # noqa: PLC0415
     from core.redis.jobs import queue_depth  # noqa: PLC0415
@@ -115,40 +115,40 @@ async def _redis(settings: Settings) -> _Part:
         workers, waiting = await count_workers(redis), await queue_depth(redis)
     finally:
         await redis.aclose()
-    return _Part("ok", skew=skew, workers=workers, waiting=waiting)
+    return _BackendProbe("ok", skew=skew, workers=workers, waiting=waiting)
 
 
-async def _issuer(settings: Settings) -> _Part:
+async def _issuer(settings: Settings) -> _BackendProbe:
     if settings.oidc_issuer is None:
-        return _Part("off")
+        return _BackendProbe("off")
     from core.errors.oidc import OidcUnavailable  # noqa: PLC0415
     from core.oidc.factory import open_provider  # noqa: PLC0415
 
     provider = open_provider(settings)
     if provider is None:
-        return _Part("off")
+        return _BackendProbe("off")
     try:
         await provider.check()
     except OidcUnavailable as error:
         reason = str(error.details["reason"])
-        return _Part(reason if reason in _ISSUER_FAULTS else "unreachable")
+        return _BackendProbe(reason if reason in _ISSUER_FAULTS else "unreachable")
     finally:
         await provider.close()
-    return _Part("ok")
+    return _BackendProbe("ok")
 
 
-async def _vectors(settings: Settings) -> _Part:
+async def _vectors(settings: Settings) -> _BackendProbe:
     if settings.qdrant_url is None:
         folder = settings.data_dir / "vectors"
-        return _Part("ok" if folder.exists() else "new")
+        return _BackendProbe("ok" if folder.exists() else "new")
     key = settings.qdrant_api_key
     headers = {"api-key": key.get_secret_value()} if key else {}
     async with httpx.AsyncClient(timeout=_SECONDS / 2, headers=headers) as http:
         answer = await http.get(f"{settings.qdrant_url.rstrip('/')}/collections")
-    return _Part("ok" if answer.is_success else "refused")
+    return _BackendProbe("ok" if answer.is_success else "refused")
 
 
-_PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
+_PARTS: dict[str, Callable[[Settings], Awaitable[_BackendProbe]]] = {
     "database": _database,
     "redis": _redis,
     "vectors": _vectors,
@@ -156,13 +156,13 @@ _PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
 }
 
 
-async def _look(settings: Settings) -> dict[str, _Part]:
-    async def one(look: Callable[[Settings], Awaitable[_Part]]) -> _Part:
+async def _look(settings: Settings) -> dict[str, _BackendProbe]:
+    async def one(look: Callable[[Settings], Awaitable[_BackendProbe]]) -> _BackendProbe:
         try:
             async with asyncio.timeout(_SECONDS):
                 return await look(settings)
         except Exception:  # noqa: BLE001 - whatever a driver says may hold the address with its password
-            return _Part("unreachable")
+            return _BackendProbe("unreachable")
 
     found = await asyncio.gather(*(one(look) for look in _PARTS.values()))
     return dict(zip(_PARTS, found, strict=True))

@@ -8,14 +8,14 @@ import json
 import sys
 
 from core.settings import get_settings
-from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm.artifacts import is_prepared, prepared_folder
 from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:
     """Print ``{"backend": name, "prepared": bool}``."""
-    backend = choose_backend(this_processor())
+    backend = choose_backend(detect_processor())
     prepared = is_prepared(prepared_folder(get_settings().cache_dir, backend))
     json.dump({"backend": backend.value, "prepared": prepared}, sys.stdout)
 

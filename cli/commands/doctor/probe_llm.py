@@ -18,7 +18,7 @@ from core.settings import Settings, get_settings
 
 
 @dataclass(frozen=True, slots=True)
-class _Probe:
+class _LlmProbe:
     """What came of the question.
 
     Attributes:
@@ -35,7 +35,7 @@ class _Probe:
     reason_zh: str = ""
 
 
-async def _probe(settings: Settings) -> _Probe:
+async def _probe(settings: Settings) -> _LlmProbe:
     """Ask the model of the settings for its first word.
 
     Raises:
@@ -43,8 +43,8 @@ async def _probe(settings: Settings) -> _Probe:
     """
     endpoint = configured_endpoint(settings)
     if endpoint is None:
-        return _Probe()
-    found = _Probe(endpoint.provider, endpoint.model)
+        return _LlmProbe()
+    found = _LlmProbe(endpoint.provider, endpoint.model)
     async with httpx.AsyncClient(follow_redirects=False) as client:
         came = await probe_model(create_model(endpoint, client))
     return replace(found, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
@@ -58,7 +58,7 @@ def main() -> None:
             found = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:
         reason = f"{error.details['setting']}: {error.details['error']}"
-        found = _Probe(fault="unusable_setting", reason=reason, reason_zh=reason)
+        found = _LlmProbe(fault="unusable_setting", reason=reason, reason_zh=reason)
     json.dump(asdict(found), sys.stdout)
 
 

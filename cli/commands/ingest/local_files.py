@@ -21,7 +21,7 @@ from cli.ui.i18n.common import (
 )
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.zip_upload import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
@@ -46,7 +46,7 @@ class LocalFile:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedFile:
     """A file that is not ingested, and why."""
 
     path: Path
@@ -74,12 +74,12 @@ class CountedFile(io.FileIO):
 
 
 @dataclass
-class Found:
+class LocalFiles:
     """What the arguments name: files and zip files to ingest, and those that are left out."""
 
     files: list[LocalFile] = field(default_factory=list[LocalFile])
     archives: list[LocalFile] = field(default_factory=list[LocalFile])
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[SkippedFile] = field(default_factory=list[SkippedFile])
     _seen: set[Path] = field(default_factory=set[Path])
 
     def add(self, path: Path, relative: str, *, asked_for: bool) -> None:
@@ -89,14 +89,14 @@ class Found:
             return
         self._seen.add(where)
         if not _is_regular(path):
-            self.left_out.append(LeftOut(path, REASON_UNREADABLE, asked_for))
+            self.left_out.append(SkippedFile(path, REASON_UNREADABLE, asked_for))
             return
         if path.suffix.lower() == ".zip":
             self.archives.append(LocalFile(path, document_name(relative), asked_for))
             return
         reason = _objection(path, path.name)
         if reason is not None:
-            self.left_out.append(LeftOut(path, reason, asked_for))
+            self.left_out.append(SkippedFile(path, reason, asked_for))
             return
         name = document_name(relative)
         # The server knows README by its whole name, which a folder in front hides.
@@ -104,7 +104,7 @@ class Found:
         self.files.append(LocalFile(path, name, asked_for))
 
 
-def find_files(arguments: Sequence[str]) -> Found:
+def find_files(arguments: Sequence[str]) -> LocalFiles:
     """Find what the arguments name: files, folders with all below them, glob patterns.
 
     Hidden files below a folder, links that lead out of it and files that no parser reads are left
@@ -113,7 +113,7 @@ def find_files(arguments: Sequence[str]) -> Found:
     Raises:
         CommandFailed: an argument names nothing.
     """
-    found = Found()
+    found = LocalFiles()
     for argument in arguments:
         path = Path(argument).expanduser()
         if path.exists():
@@ -127,11 +127,11 @@ def find_files(arguments: Sequence[str]) -> Found:
             if reason is None:
                 _add(match, found)
             else:
-                found.left_out.append(LeftOut(match, reason))
+                found.left_out.append(SkippedFile(match, reason))
     return found
 
 
-def _add(path: Path, found: Found) -> None:
+def _add(path: Path, found: LocalFiles) -> None:
     if path.is_dir():
         _add_folder(path, found)
     else:
@@ -163,15 +163,15 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _add_folder(top: Path, found: Found) -> None:
+def _add_folder(top: Path, found: LocalFiles) -> None:
     real_top = top.resolve()
     for folder, folders, names in os.walk(top):
         hidden = sorted(name for name in (*folders, *names) if name.startswith("."))
-        found.left_out += [LeftOut(Path(folder, name), REASON_HIDDEN) for name in hidden]
+        found.left_out += [SkippedFile(Path(folder, name), REASON_HIDDEN) for name in hidden]
         folders[:] = sorted(set(folders) - set(hidden))
         # Links to folders are not walked through; those within the folder need it not.
         found.left_out += [
-            LeftOut(path, reason)
+            SkippedFile(path, reason)
             for path in (Path(folder, name) for name in folders)
             if (reason := _objection_to_link(path, real_top)) is not None
         ]
@@ -179,7 +179,7 @@ def _add_folder(top: Path, found: Found) -> None:
             path = Path(folder, name)
             reason = _objection_to_link(path, real_top)
             if reason is not None:
-                found.left_out.append(LeftOut(path, reason))
+                found.left_out.append(SkippedFile(path, reason))
                 continue
             found.add(path, path.relative_to(top).as_posix(), asked_for=False)
 
@@ -211,7 +211,7 @@ def _objection(path: Path, name: str) -> Message | None:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        detect(name, head, path.stat().st_size)
+        detect_type(name, head, path.stat().st_size)
     except OSError:
         return REASON_UNREADABLE
     except TextRecognitionMissing:

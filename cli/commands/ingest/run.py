@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from cli.client.api import ApiClient
 from cli.client.schemas import BatchFileRecord, BatchRecord, BatchRefusal, DocumentRecord
-from cli.client.uploads import SentFiles
+from cli.client.uploads import BatchUploadBody
 from cli.commands.ingest.local_files import CountedFile, LocalFile, sha256
 from cli.commands.kb.manage import explain_failure
 from cli.errors import ServerRefused
@@ -27,18 +27,18 @@ _SMALL_BYTES = 64 * 1024
 _MOST_BYTES = 512 * 1024
 
 
-class _Sized(Protocol):
+class _SizedFile(Protocol):
     @property
     def size(self) -> int | None:
         """In bytes; None where it can't be told."""
         ...
 
 
-_T = TypeVar("_T", bound=_Sized)
+_T = TypeVar("_T", bound=_SizedFile)
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutgoingFile:
     """A file to upload.
 
     Args:
@@ -76,7 +76,7 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 
 
 async def upload_together(
-    client: ApiClient, knowledge_base_id: str, files: Sequence[Outgoing], *, on_conflict: str
+    client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
 ) -> list[DocumentRecord | ServerRefused]:
     """Upload files in one request; doing it twice has one effect.
 
@@ -97,7 +97,9 @@ async def upload_together(
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
         opened = [(one.name, stack.enter_context(CountedFile(one.path, one.told))) for one in files]
-        answer = await client.send_files(SentFiles(path, opened, {"on_conflict": on_conflict}))
+        answer = await client.send_files(
+            BatchUploadBody(path, opened, {"on_conflict": on_conflict})
+        )
     return [_document_of(item) for item in client.read(BatchRecord, answer).items]
 
 
@@ -120,7 +122,7 @@ _PATIENCE = 60.0
 ABOUT_THE_FILE = {400, 409, 413, 422}
 
 
-class OnConflict(StrEnum):
+class UploadConflictPolicy(StrEnum):
     """What the server does with a changed file whose name is taken."""
 
     REPLACE = "replace"
@@ -128,7 +130,7 @@ class OnConflict(StrEnum):
     REFUSE = "refuse"
 
 
-class State(StrEnum):
+class IngestState(StrEnum):
     """Where a file is."""
 
     WAITING = "waiting"
@@ -140,7 +142,7 @@ class State(StrEnum):
 
 
 @dataclass
-class Item:
+class IngestItem:
     """A file and how far it is.
 
     Attributes:
@@ -151,7 +153,7 @@ class Item:
     """
 
     file: LocalFile
-    state: State = State.WAITING
+    state: IngestState = IngestState.WAITING
     sent: int = 0
     document: DocumentRecord | None = None
     reason: str = ""
@@ -160,11 +162,11 @@ class Item:
     @property
     def settled(self) -> bool:
         """Whether this run has nothing more to do for it."""
-        return self.state in (State.COMPLETED, State.PRESENT, State.FAILED)
+        return self.state in (IngestState.COMPLETED, IngestState.PRESENT, IngestState.FAILED)
 
 
 @dataclass(frozen=True)
-class Choices:
+class IngestOptions:
     """How to ingest.
 
     Args:
@@ -174,7 +176,7 @@ class Choices:
     """
 
     wait: bool
-    on_conflict: OnConflict
+    on_conflict: UploadConflictPolicy
     language: Language
 
 
@@ -193,10 +195,10 @@ class IngestRun:
         self,
         client: ApiClient,
         knowledge_base_id: str,
-        items: Sequence[Item],
+        items: Sequence[IngestItem],
         *,
-        choices: Choices,
-        changed: Callable[[Item], None],
+        choices: IngestOptions,
+        changed: Callable[[IngestItem], None],
     ) -> None:
         self._client = client
         self._base_id = knowledge_base_id
@@ -205,7 +207,7 @@ class IngestRun:
         self._changed = changed
         self._present: defaultdict[str, list[DocumentRecord]] = defaultdict(list)
         self._taken: set[tuple[str, str]] = set()
-        self._followed: dict[str, Item] = {}
+        self._followed: dict[str, IngestItem] = {}
         self._since: datetime | None = None
 
     async def run(self) -> None:
@@ -218,10 +220,10 @@ class IngestRun:
         await self._learn_present()
         # Its contact is known to be good now: a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
-        named: defaultdict[str, list[Item]] = defaultdict(list)
+        named: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
             named[item.file.name].append(item)
-        queue = grouped([_Named(items) for items in named.values()], UPLOADS_AT_ONCE)
+        queue = grouped([_SameNameFiles(items) for items in named.values()], UPLOADS_AT_ONCE)
         try:
             async with asyncio.TaskGroup() as group:
                 uploads = [
@@ -237,7 +239,7 @@ class IngestRun:
             for document in page:
                 self._present[document.sha256].append(document)
 
-    async def _upload_next(self, queue: Iterator[Sequence["_Named"]]) -> None:
+    async def _upload_next(self, queue: Iterator[Sequence["_SameNameFiles"]]) -> None:
         for group in queue:
             if len(group) > 1:
                 await self._try_together([one.items[0] for one in group])
@@ -247,13 +249,13 @@ class IngestRun:
             for item in group[0].items:
                 await self._try_upload(item, beside=item is not group[0].items[0])
 
-    async def _try_upload(self, item: Item, *, beside: bool) -> None:
+    async def _try_upload(self, item: IngestItem, *, beside: bool) -> None:
         with self._failing(item):
             if not await self._is_needless(item, beside=beside):
                 await self._take(item, await self._upload(item, beside=beside))
 
-    async def _try_together(self, items: Sequence[Item]) -> None:
-        wanted: list[Item] = []
+    async def _try_together(self, items: Sequence[IngestItem]) -> None:
+        wanted: list[IngestItem] = []
         for item in items:
             with self._failing(item):
                 if not await self._is_needless(item, beside=False):
@@ -276,18 +278,18 @@ class IngestRun:
                 await self._take(item, answer)
 
     @contextmanager
-    def _failing(self, item: Item) -> Generator[None]:
+    def _failing(self, item: IngestItem) -> Generator[None]:
         """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
         try:
             yield
         except OSError:
-            self._settle(item, State.FAILED, REASON_UNREADABLE.render(self._choices.language))
+            self._settle(item, IngestState.FAILED, REASON_UNREADABLE.render(self._choices.language))
         except ServerRefused as refusal:
             if not _is_about_files(refusal):
                 raise
-            self._settle(item, State.FAILED, refusal.explain(self._choices.language))
+            self._settle(item, IngestState.FAILED, refusal.explain(self._choices.language))
 
-    async def _is_needless(self, item: Item, *, beside: bool) -> bool:
+    async def _is_needless(self, item: IngestItem, *, beside: bool) -> bool:
         """Whether a file need not be sent; then it is settled, or followed."""
         if item.document is not None:
             # A member of an archive is there already.
@@ -295,60 +297,64 @@ class IngestRun:
             return True
         key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
         if key in self._taken:
-            self._settle(item, State.PRESENT, REASON_TWIN.render(self._choices.language))
+            self._settle(item, IngestState.PRESENT, REASON_TWIN.render(self._choices.language))
             return True
         self._taken.add(key)
         present = self._find_present(*key, beside=beside)
         if present is not None:
-            await self._accept(item, present, State.PRESENT)
+            await self._accept(item, present, IngestState.PRESENT)
         return present is not None
 
-    async def _take(self, item: Item, document: DocumentRecord) -> None:
+    async def _take(self, item: IngestItem, document: DocumentRecord) -> None:
         item.outcome = item.outcome or document.outcome
         is_there = item.outcome == "unchanged"
-        await self._accept(item, document, State.PRESENT if is_there else State.UPLOADED)
+        await self._accept(
+            item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED
+        )
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
         """A document that makes sending the file needless."""
-        numbered = beside or self._choices.on_conflict is OnConflict.KEEP_BOTH
+        numbered = beside or self._choices.on_conflict is UploadConflictPolicy.KEEP_BOTH
         for document in self._present[digest]:
             same = document.name == name or (numbered and _is_numbered(document.name, name))
             if same and document.status not in ("failed", "cancelled"):
                 return document
         return None
 
-    async def _upload(self, item: Item, *, beside: bool) -> DocumentRecord:
-        choice = OnConflict.KEEP_BOTH if beside else self._choices.on_conflict
+    async def _upload(self, item: IngestItem, *, beside: bool) -> DocumentRecord:
+        choice = UploadConflictPolicy.KEEP_BOTH if beside else self._choices.on_conflict
         one = self._outgoing(item)
         return await self._client.upload(
             self._base_id, one.path, one.name, one.told, on_conflict=choice.value
         )
 
-    async def _upload_together(self, items: Sequence[Item]) -> list[DocumentRecord | ServerRefused]:
+    async def _upload_together(
+        self, items: Sequence[IngestItem]
+    ) -> list[DocumentRecord | ServerRefused]:
         files = [self._outgoing(item) for item in items]
         choice = self._choices.on_conflict.value
         return await upload_together(self._client, self._base_id, files, on_conflict=choice)
 
-    def _outgoing(self, item: Item) -> Outgoing:
+    def _outgoing(self, item: IngestItem) -> OutgoingFile:
         def told(sent: int) -> None:
             item.sent = sent
             self._changed(item)
 
-        item.state = State.UPLOADING
-        return Outgoing(item.file.path, item.file.name, told)
+        item.state = IngestState.UPLOADING
+        return OutgoingFile(item.file.path, item.file.name, told)
 
-    async def _accept(self, item: Item, document: DocumentRecord, state: State) -> None:
+    async def _accept(self, item: IngestItem, document: DocumentRecord, state: IngestState) -> None:
         item.document = document
         if document.settled or not self._choices.wait:
             self._settle(item, state)
             return
         if self._since is None:
             self._since = document.updated_at
-        item.state = State.UPLOADED
+        item.state = IngestState.UPLOADED
         self._followed[document.id] = item
         self._changed(item)
 
-    def _settle(self, item: Item, state: State, reason: str = "") -> None:
+    def _settle(self, item: IngestItem, state: IngestState, reason: str = "") -> None:
         item.state, item.reason = state, reason
         self._changed(item)
 
@@ -388,7 +394,9 @@ class IngestRun:
                 await self._note(document)
             else:
                 del self._followed[document_id]
-                self._settle(item, State.FAILED, REASON_VANISHED.render(self._choices.language))
+                self._settle(
+                    item, IngestState.FAILED, REASON_VANISHED.render(self._choices.language)
+                )
 
     async def _note(self, document: DocumentRecord) -> bool:
         item = self._followed.get(document.id)
@@ -400,20 +408,22 @@ class IngestRun:
             return True
         del self._followed[document.id]
         if document.status == "completed":
-            self._settle(item, State.COMPLETED)
+            self._settle(item, IngestState.COMPLETED)
         elif document.status == "pending":
             # Its knowledge base is paused: it is safe there, and goes on when that does.
-            self._settle(item, State.UPLOADED)
+            self._settle(item, IngestState.UPLOADED)
         else:
-            self._settle(item, State.FAILED, explain_failure(document, self._choices.language))
+            self._settle(
+                item, IngestState.FAILED, explain_failure(document, self._choices.language)
+            )
         return True
 
 
 @dataclass(frozen=True)
-class _Named:
+class _SameNameFiles:
     """Files of one name."""
 
-    items: Sequence[Item]
+    items: Sequence[IngestItem]
 
     @property
     def size(self) -> int | None:

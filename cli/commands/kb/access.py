@@ -9,7 +9,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.kb.manage import WantedArgument
-from cli.commands.kb.share import RoleOption, Subject, UserOption, Versioned, change
+from cli.commands.kb.share import RoleOption, ShareSubject, UserOption, VersionedList, change
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
@@ -20,9 +20,9 @@ from core.errors.requests import InvalidRequest
 DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or id.")]
 
 
-class _Access(Versioned):
+class _DocumentAccess(VersionedList):
     restricted: bool
-    items: list[Subject]
+    items: list[ShareSubject]
 
 
 def access(
@@ -52,10 +52,10 @@ def access(
         path = f"/api/v1/knowledge-bases/{base.id}/documents/{found.id}/access"
         if everybody:
             await client.call("DELETE", path)
-        present = client.read(_Access, await client.call("GET", path))
+        present = client.read(_DocumentAccess, await client.call("GET", path))
         if nobody:
             answer = await client.call("PUT", path, body={"readers": []})
-            present = client.read(_Access, answer)
+            present = client.read(_DocumentAccess, answer)
         elif remove:
             present = await change(
                 client, path, present, lambda now: _without(now, chosen, found.name)
@@ -69,7 +69,7 @@ def access(
     run(Options(json_only, language, url), body)
 
 
-def _show(output: Output, name: str, present: _Access) -> None:
+def _show(output: Output, name: str, present: _DocumentAccess) -> None:
     if not present.restricted:
         output.say(messages.KB_READ_BY_ALL, name=name)
     elif not present.items:
@@ -79,12 +79,12 @@ def _show(output: Output, name: str, present: _Access) -> None:
         output.table((messages.KB_READ_BY,), rows)
 
 
-def _with(present: _Access, chosen: list[tuple[str, str]]) -> JsonObject:
+def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject:
     """Those who read it already, and those chosen."""
     return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
 
 
-def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> JsonObject:
+def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
     """Those who read it already, but for those chosen.
 
     Raises:
@@ -96,7 +96,7 @@ def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> Json
     return _body(_others(present, chosen))
 
 
-def _others(present: _Access, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _others(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
     named = [one.subject() for one in present.items]

@@ -8,23 +8,16 @@ import typer
 from cli.client.api import ApiClient
 from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.command import client_command
-from cli.commands.kb.preview import preview
-from cli.commands.kb.reindex import reindex
 from cli.errors import ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
-
-app = typer.Typer(no_args_is_help=True, help="Create, list, show and delete knowledge bases.")
-
-app.command()(preview)
-app.command()(reindex)
+from cli.ui.prompts import YesOption, confirm
 
 WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -73,7 +66,7 @@ async def create_and_tell(
     return base
 
 
-@client_command(app, "list")
+@client_command
 async def list_knowledge_bases(output: Output, client: ApiClient) -> ExitCode:
     """List the knowledge bases that you may search."""
     bases = await client.list_knowledge_bases()
@@ -90,7 +83,7 @@ def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
     return base.name, str(base.document_count), _yes(output, base.is_public), base.id
 
 
-@client_command(app)
+@client_command
 async def show(
     output: Output,
     client: ApiClient,
@@ -132,7 +125,7 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
     return document.status if failure is None else failure.explain(language)
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output,
     client: ApiClient,
@@ -141,7 +134,7 @@ async def delete(
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""
     base = await client.find_knowledge_base(wanted)
-    if not agreed(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
+    if not confirm(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
         return ExitCode.FAILED
     await client.delete_knowledge_base(base.id)
     output.say(messages.KB_DELETED, name=base.name)

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from cli.client.api import ApiClient
-from cli.client.schemas import Hit, JsonObject, Reason, SearchAnswer
+from cli.client.schemas import HitRecord, JsonObject, ReasonRecord, SearchRecord
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
@@ -130,7 +130,7 @@ async def _explain_absence(
     return ExitCode.OK
 
 
-def _show_answer(output: Output, answer: SearchAnswer) -> None:
+def _show_answer(output: Output, answer: SearchRecord) -> None:
     for number, hit in enumerate(answer.results, start=1):
         _show(output, number, hit)
     for warning in answer.warnings:
@@ -145,7 +145,7 @@ def _show_answer(output: Output, answer: SearchAnswer) -> None:
         output.hint(messages.TOOK, count=len(answer.results), ms=round(answer.took_ms, 1))
 
 
-def _words(output: Output, reason: Reason) -> str:
+def _words(output: Output, reason: ReasonRecord) -> str:
     return printable(reason.message_zh if output.language == "zh" else reason.message)
 
 
@@ -164,7 +164,7 @@ def place(output: Output, name: str, page: int | None, heading_path: list[str]) 
     return printable(" · ".join(parts))
 
 
-def _show(output: Output, number: int, hit: Hit) -> None:
+def _show(output: Output, number: int, hit: HitRecord) -> None:
     where = place(output, hit.document_name, hit.page, hit.heading_path)
     line = Text.assemble((f"{number}. ", "bold"), (where, "bold cyan"), f"  {hit.score:.3f}")
     output.print(line)

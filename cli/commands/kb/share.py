@@ -28,20 +28,20 @@ RoleOption = Annotated[
 ]
 
 
-class _User(Record):
+class _SharedUser(Record):
     username: str
 
 
-class _Role(Record):
+class _SharedRole(Record):
     name: str
     display_name: str = ""
 
 
-class Subject(Record):
+class ShareSubject(Record):
     """A person, or a role and with it all who have it."""
 
-    user: _User | None = None
-    role: _Role | None = None
+    user: _SharedUser | None = None
+    role: _SharedRole | None = None
 
     def subject(self) -> tuple[str, str]:
         """The field that names it in a request, and its name."""
@@ -57,24 +57,24 @@ class Subject(Record):
         return output.render(messages.KB_ALL_OF_ROLE, role=self.role.display_name or name)
 
 
-class _Share(Subject):
+class _ShareRecord(ShareSubject):
     access: str = "read"
 
 
-class Versioned(Record):
+class VersionedList(Record):
     """Whom something is open to, and what that is told from what it was by."""
 
     version: str | None = None
 
 
-class Shares(Versioned):
+class ShareList(VersionedList):
     """With whom something is shared."""
 
-    items: list[_Share]
+    items: list[_ShareRecord]
     total: int
 
 
-V = TypeVar("V", bound=Versioned)
+V = TypeVar("V", bound=VersionedList)
 
 
 def share(
@@ -116,7 +116,7 @@ def access_of(*, write: bool, remove: bool) -> str | None:
 
 async def share_with(
     client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
-) -> Shares:
+) -> ShareList:
     """Add people and roles to a list of shares, or take them from it.
 
     Args:
@@ -128,13 +128,13 @@ async def share_with(
     Returns:
         The list as it is then.
     """
-    shares = client.read(Shares, await client.call("GET", path))
+    shares = client.read(ShareList, await client.call("GET", path))
     if not chosen:
         return shares
     return await change(client, path, shares, lambda now: _changed(now, chosen, access))
 
 
-def show_shares(output: Output, shares: Shares, nobody: Message, name: str) -> None:
+def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -> None:
     """Print with whom something is shared.
 
     Args:
@@ -175,7 +175,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
         present = client.read(shape, await client.call("GET", path))
 
 
-def _changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
@@ -192,6 +192,6 @@ def _changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) 
     return {"shares": named}
 
 
-def _row(output: Output, one: _Share) -> tuple[str, str]:
+def _row(output: Output, one: _ShareRecord) -> tuple[str, str]:
     level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
     return one.label(output), output.render(level)

@@ -36,19 +36,19 @@ NoWaitOption = Annotated[
 ]
 
 
-class _Facts(Record):
+class _ArchiveFacts(Record):
     name: str
     documents: int = 0
     embeds_anew: bool = False
     embedding_model: str = ""
 
 
-class _Transfer(Record):
+class _TransferRecord(Record):
     id: str
     knowledge_base_id: str
     status: str
     progress: int = 0
-    facts: _Facts
+    facts: _ArchiveFacts
     failure: FailureRecord | None = None
 
 
@@ -101,7 +101,7 @@ def import_file(
             answer = await client.send_file(
                 "/api/v1/knowledge-bases/import", content, file.name, fields
             )
-        transfer = client.read(_Transfer, answer)
+        transfer = client.read(_TransferRecord, answer)
         return await _follow(output, client, transfer, {"sha256": digest}, wait=not no_wait)
 
     run(Options(json_only, language, url), body)
@@ -121,7 +121,7 @@ def copy(
         base = await client.find_knowledge_base(wanted)
         path = f"/api/v1/knowledge-bases/{base.id}/copy"
         transfer = client.read(
-            _Transfer, await client.call("POST", path, body={"name": name} if name else {})
+            _TransferRecord, await client.call("POST", path, body={"name": name} if name else {})
         )
         return await _follow(output, client, transfer, {}, wait=not no_wait)
 
@@ -129,7 +129,7 @@ def copy(
 
 
 async def _follow(
-    output: Output, client: ApiClient, transfer: _Transfer, facts: JsonObject, *, wait: bool
+    output: Output, client: ApiClient, transfer: _TransferRecord, facts: JsonObject, *, wait: bool
 ) -> ExitCode:
     if transfer.facts.embeds_anew:
         output.remark(messages.EMBEDS_ANEW, model=transfer.facts.embedding_model)
@@ -145,7 +145,7 @@ async def _follow(
                     )
                 await asyncio.sleep(_POLL_SECONDS)
                 answer = await client.call("GET", f"/api/v1/transfers/{transfer.id}")
-                transfer = client.read(_Transfer, answer)
+                transfer = client.read(_TransferRecord, answer)
     output.emit({**transfer.to_json(), **facts})
     if transfer.status == "completed":
         output.say(messages.TRANSFERRED, name=transfer.facts.name, count=transfer.facts.documents)
@@ -157,7 +157,7 @@ async def _follow(
     return ExitCode.FAILED
 
 
-def _explained(transfer: _Transfer, language: Language) -> str:
+def _explained(transfer: _TransferRecord, language: Language) -> str:
     failure = transfer.failure
     if failure is None:
         return transfer.status

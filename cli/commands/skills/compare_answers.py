@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.commands.skills.trigger_test import QueriesArgument, read_queries
 from cli.errors import CommandFailed, ExitCode
@@ -19,22 +18,22 @@ from cli.ui.progress import followed
 from core.errors.requests import InvalidRequest
 
 
-class _Pair(Record):
+class _AnswerPair(Record):
     query: str
     outcome: str
     reasons: list[str]
 
 
-class _Report(Record):
+class _ComparisonRecord(Record):
     version: int
     against: int | None = None
     model: str
     judge: str
     outcomes: dict[str, int]
-    pairs: list[_Pair]
+    pairs: list[_AnswerPair]
 
 
-@client_command(app, "compare")
+@client_command
 async def compare_answers(
     output: Output,
     client: ApiClient,
@@ -71,11 +70,11 @@ async def compare_answers(
     body: JsonObject = {"queries": asked, "runs": runs}
     body |= {name: value for name, value in options.items() if value is not None}
     answer = await followed(output, client, f"{PATH}/{row.id}/comparison", body)
-    _tell(output, row.name, client.read(_Report, answer))
+    _tell(output, row.name, client.read(_ComparisonRecord, answer))
     return ExitCode.OK
 
 
-def _tell(output: Output, name: str, report: _Report) -> None:
+def _tell(output: Output, name: str, report: _ComparisonRecord) -> None:
     output.emit(report.to_json())
     output.table(
         (messages.COMPARED_OUTCOME, messages.QUERY, messages.COMPARED_REASON), _rows(output, report)
@@ -89,7 +88,7 @@ def _tell(output: Output, name: str, report: _Report) -> None:
     output.remark(messages.COMPARED_BY, model=report.model, judge=report.judge)
 
 
-def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str]]:
+def _rows(output: Output, report: _ComparisonRecord) -> Iterator[tuple[str, str, str]]:
     for pair in report.pairs:
         word = messages.COMPARED_OUTCOMES.get(pair.outcome)
         shown = output.render(word) if word else pair.outcome

@@ -42,7 +42,7 @@ def fix(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        wish = _Wish(_wanted(codes or (), portable=portable), portable, dry_run)
+        wish = _FixTarget(_wanted(codes or (), portable=portable), portable, dry_run)
         items = [_fix_one(output, one, wish) for one in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
@@ -51,7 +51,7 @@ def fix(
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _FixTarget:
     """What is to be mended, whether the open standard counts, and whether it is only shown."""
 
     codes: frozenset[str]
@@ -70,7 +70,7 @@ def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     )
 
 
-def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
+def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
     left = len(shown(done.left, with_standard=wish.portable))

@@ -11,7 +11,6 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.kb.share import RoleOption, UserOption, access_of, share_with, show_shares
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, SkillRecord, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
@@ -21,7 +20,7 @@ from core.errors.conflicts import SkillNotPublishable, SkillReviewNeeded
 from core.errors.requests import InvalidRequest
 
 
-class _Finding(Record):
+class _ReviewFinding(Record):
     code: str
     severity: str
     line: int
@@ -30,24 +29,24 @@ class _Finding(Record):
     message_zh: str = ""
 
 
-class _Detail(SkillRecord):
+class _PublishedSkill(SkillRecord):
     publishable: bool = False
     pending_version: int | None = None
-    diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
+    diagnostics: list[_ReviewFinding] = Field(default_factory=list[_ReviewFinding])
 
 
-class _File(Record):
+class _SkillFileRecord(Record):
     path: str
     size: int
 
 
-class _Version(Record):
+class _SkillVersionRecord(Record):
     version: int
     content: str
-    files: list[_File] = Field(default_factory=list[_File])
+    files: list[_SkillFileRecord] = Field(default_factory=list[_SkillFileRecord])
 
 
-@client_command(app)
+@client_command
 async def publish(
     output: Output,
     client: ApiClient,
@@ -65,7 +64,7 @@ async def publish(
         if refused.code == SkillNotPublishable.code:
             await _show_findings(output, client, row)
         raise
-    detail = client.read(_Detail, answer)
+    detail = client.read(_PublishedSkill, answer)
     output.emit(detail.to_json())
     output.say(messages.WITHDRAWN if withdraw else messages.PUBLISHED, name=detail.name)
     if detail.pending_version is not None:
@@ -73,7 +72,7 @@ async def publish(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def share(
     output: Output,
     client: ApiClient,
@@ -93,7 +92,7 @@ async def share(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def review(
     output: Output,
     client: ApiClient,
@@ -109,7 +108,7 @@ async def review(
     if approve and reject:
         raise CommandFailed(InvalidRequest("decision", "one of both"), messages.ONE_DECISION)
     row = await find(client, wanted)
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
     # What was rejected before is decided about anew.
     version = version or detail.pending_version or detail.version
     if not approve and not reject:
@@ -120,12 +119,12 @@ async def review(
         "note": note,
     }
     answer = await client.call("POST", f"{PATH}/{row.id}/review", body=body)
-    output.emit(client.read(_Detail, answer).to_json())
+    output.emit(client.read(_PublishedSkill, answer).to_json())
     output.say(messages.APPROVED if approve else messages.REJECTED, name=row.name, version=version)
     return ExitCode.OK
 
 
-async def _show_waiting(output: Output, client: ApiClient, detail: _Detail) -> ExitCode:
+async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSkill) -> ExitCode:
     """Print the version that waits, as it is stored, and how to decide about it."""
     version = detail.pending_version
     if version is None:
@@ -133,7 +132,7 @@ async def _show_waiting(output: Output, client: ApiClient, detail: _Detail) -> E
         output.emit({"id": detail.id, "pending_version": None})
         return ExitCode.OK
     path = f"{PATH}/{detail.id}/versions/{version}"
-    waiting = client.read(_Version, await client.call("GET", path))
+    waiting = client.read(_SkillVersionRecord, await client.call("GET", path))
     output.emit(waiting.to_json())
     output.print(waiting.content)
     for file in waiting.files:
@@ -155,7 +154,7 @@ def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
 
 
 async def _show_findings(output: Output, client: ApiClient, row: SkillRecord) -> None:
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
     for one in detail.diagnostics:
         if not one.code.startswith("AS"):
             output.say(

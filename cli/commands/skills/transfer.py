@@ -18,7 +18,6 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.skills.group import app
 from cli.commands.skills.local_files import beside, reading
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
@@ -32,7 +31,7 @@ _TOLD = ("error", "warning")
 _PACKAGES = (".zip", ".skill")
 
 
-class OnConflict(StrEnum):
+class SkillConflictPolicy(StrEnum):
     """What is done where one has a skill of that slug."""
 
     NEW = "new"
@@ -48,40 +47,40 @@ class Profile(StrEnum):
     CODEX = "codex"
 
 
-class _Imported(Record):
+class _ImportedSkill(Record):
     id: str | None = None
     slug: str = ""
     version: int = 0
 
 
-class _Problem(Record):
+class _PackageProblem(Record):
     message: str = ""
     message_zh: str = ""
 
 
-class _Finding(Record):
+class _ImportFinding(Record):
     severity: str
 
 
-class _Error(Record):
+class _ImportError(Record):
     message: str = ""
 
 
-class _Item(Record):
+class _ImportItem(Record):
     file: str
     folder: str = ""
     outcome: str
-    skill: _Imported | None = None
-    diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
-    problems: list[_Problem] = Field(default_factory=list[_Problem])
-    error: _Error | None = None
+    skill: _ImportedSkill | None = None
+    diagnostics: list[_ImportFinding] = Field(default_factory=list[_ImportFinding])
+    problems: list[_PackageProblem] = Field(default_factory=list[_PackageProblem])
+    error: _ImportError | None = None
 
 
-class _Answer(Record):
-    items: list[_Item]
+class _ImportRecord(Record):
+    items: list[_ImportItem]
 
 
-@client_command(app, "import")
+@client_command
 async def import_skills(
     output: Output,
     client: ApiClient,
@@ -89,8 +88,8 @@ async def import_skills(
         list[Path], typer.Argument(metavar="PATH...", help=".md, .zip or .skill files, or folders.")
     ],
     on_conflict: Annotated[
-        OnConflict, typer.Option(help="Where you have a skill of that slug already.")
-    ] = OnConflict.NEW,
+        SkillConflictPolicy, typer.Option(help="Where you have a skill of that slug already.")
+    ] = SkillConflictPolicy.NEW,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be done; do nothing.")
     ] = False,
@@ -115,7 +114,7 @@ async def import_skills(
     return ExitCode.OK if is_whole else ExitCode.FAILED
 
 
-@client_command(app)
+@client_command
 async def export(
     output: Output,
     client: ApiClient,
@@ -194,23 +193,25 @@ async def _send(
     paths: Sequence[Path],
     query: str,
     refusals: list[Problem],
-) -> list[_Item]:
+) -> list[_ImportItem]:
     """What became of each; of several, one that fails does not keep the others from being told."""
-    items: list[_Item] = []
+    items: list[_ImportItem] = []
     for path in paths:
         try:
             with _packed(path) as (content, name):
                 answer = await client.send_file(f"{PATH}/import?{query}", content, name, {})
-            items += client.read(_Answer, answer).items
+            items += client.read(_ImportRecord, answer).items
         except (CommandFailed, ServerRefused) as problem:
             if len(paths) == 1:
                 raise
             refusals.append(problem)
-            items.append(_failed(output, problem, _Item(file=str(path), outcome="failed")))
+            items.append(_failed(output, problem, _ImportItem(file=str(path), outcome="failed")))
     return items
 
 
-async def _approve(output: Output, client: ApiClient, one: _Item, refusals: list[Problem]) -> _Item:
+async def _approve(
+    output: Output, client: ApiClient, one: _ImportItem, refusals: list[Problem]
+) -> _ImportItem:
     skill = _taken(one)
     if skill is None:
         return one
@@ -223,16 +224,16 @@ async def _approve(output: Output, client: ApiClient, one: _Item, refusals: list
     return one
 
 
-def _taken(one: _Item) -> _Imported | None:
+def _taken(one: _ImportItem) -> _ImportedSkill | None:
     return one.skill if one.outcome in _TAKEN else None
 
 
-def _failed(output: Output, problem: Problem, one: _Item) -> _Item:
-    told = _Error.model_validate(to_json(problem, output.language))
+def _failed(output: Output, problem: Problem, one: _ImportItem) -> _ImportItem:
+    told = _ImportError.model_validate(to_json(problem, output.language))
     return one.model_copy(update={"error": told})
 
 
-def _show(output: Output, items: list[_Item], *, dry_run: bool) -> None:
+def _show(output: Output, items: list[_ImportItem], *, dry_run: bool) -> None:
     output.emit({"dry_run": dry_run, "items": [one.to_json() for one in items]})
     columns = (messages.FILE, messages.OUTCOME, messages.SKILL, messages.PROBLEMS)
     output.table(columns, [_row(output, one) for one in items])
@@ -241,7 +242,7 @@ def _show(output: Output, items: list[_Item], *, dry_run: bool) -> None:
             output.print(f"{one.folder or one.file}: {text}", "red")
 
 
-def _row(output: Output, one: _Item) -> tuple[str, str, str, str]:
+def _row(output: Output, one: _ImportItem) -> tuple[str, str, str, str]:
     outcome = messages.OUTCOMES.get(one.outcome)
     skill = f"{one.skill.slug} ({one.skill.version})" if one.skill else ""
     word = output.render(outcome) if outcome else one.outcome
@@ -249,7 +250,7 @@ def _row(output: Output, one: _Item) -> tuple[str, str, str, str]:
     return place, word, skill, _counted(output, one)
 
 
-def _counted(output: Output, one: _Item) -> str:
+def _counted(output: Output, one: _ImportItem) -> str:
     found = Counter(finding.severity for finding in one.diagnostics)
     named = (
         f"{output.render(messages.SEVERITIES[key])}: {found[key]}" for key in _TOLD if found[key]
@@ -257,7 +258,7 @@ def _counted(output: Output, one: _Item) -> str:
     return ", ".join(named) or "-"
 
 
-def _reasons(output: Output, one: _Item) -> Iterator[str]:
+def _reasons(output: Output, one: _ImportItem) -> Iterator[str]:
     is_chinese = output.language is Language.ZH
     for problem in one.problems:
         yield (problem.message_zh if is_chinese else "") or problem.message

@@ -11,7 +11,6 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.commands.skills.manage import PATH, WantedArgument, find
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
@@ -63,7 +62,7 @@ def read_queries(file: Path) -> list[TriggerQuery]:
     return read if isinstance(read, list) else [one for part in read.values() for one in part]
 
 
-class _Answer(Record):
+class _QueryResult(Record):
     query: str
     should_trigger: bool
     triggered: bool
@@ -71,22 +70,22 @@ class _Answer(Record):
     chosen: str | None = None
 
 
-class _Rates(Record):
+class _TriggerRates(Record):
     queries: int
     recall: float | None = None
     precision: float | None = None
 
 
-class _Report(Record):
+class _TriggerTestRecord(Record):
     version: int
     model: str | None = None
     runs: int = 1
     neighbours: int
-    all: _Rates
-    answers: list[_Answer]
+    all: _TriggerRates
+    answers: list[_QueryResult]
 
 
-@client_command(app, "test")
+@client_command
 async def try_triggers(
     output: Output,
     client: ApiClient,
@@ -119,7 +118,7 @@ async def try_triggers(
     body: JsonObject = {"queries": asked, "by": "offline" if offline else "auto"}
     body |= {name: value for name, value in options.items() if value is not None}
     answer = await followed(output, client, f"{PATH}/{row.id}/trigger-test", body)
-    report = client.read(_Report, answer)
+    report = client.read(_TriggerTestRecord, answer)
     _tell(output, row.name, report)
     rates = report.all
     measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
@@ -127,7 +126,7 @@ async def try_triggers(
     return ExitCode.OK if is_enough else ExitCode.FAILED
 
 
-def _tell(output: Output, name: str, report: _Report) -> None:
+def _tell(output: Output, name: str, report: _TriggerTestRecord) -> None:
     output.emit(report.to_json())
     output.table(
         (messages.RIGHT, messages.SCORE, messages.CHOSEN, messages.QUERY), _rows(output, report)
@@ -148,7 +147,7 @@ def _tell(output: Output, name: str, report: _Report) -> None:
         output.remark(messages.TRIED_BY, model=report.model, runs=report.runs)
 
 
-def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str, str]]:
+def _rows(output: Output, report: _TriggerTestRecord) -> Iterator[tuple[str, str, str, str]]:
     for one in report.answers:
         is_right = one.triggered == one.should_trigger
         word = output.render(messages.IS_RIGHT if is_right else messages.IS_WRONG)

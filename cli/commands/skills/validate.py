@@ -1,23 +1,31 @@
 """``agentex skill validate``: tell what is wrong with SKILL files and where, without a server."""
 
+import base64
+import importlib.metadata
+import json
+import os
+import re
 import shlex
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
+from pydantic import JsonValue
 
+from cli.client.downloads import writing
 from cli.client.schemas import JsonObject
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.commands.skills.local_files import LocalSkill, find_skills
-from cli.commands.skills.sarif import write_sarif
 from cli.errors import ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from skills.schema import Diagnostic, Severity, SkillReport
+from skills.schema import Diagnostic, Fix, Severity, SkillReport, TextEdit
 
 PathsArgument = Annotated[
     list[str],
@@ -29,7 +37,7 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSkill:
     """A skill, what was found, and whether that is enough."""
 
     skill: LocalSkill
@@ -58,14 +66,14 @@ def validate(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        checked: list[Checked] = []
+        checked: list[CheckedSkill] = []
         for skill in find_skills(paths):
             report = judge(skill)
             passes = report.valid and (report.portable or not portable)
             passes = passes and (report.publishable or not publish)
             worst = {one.severity for one in report.diagnostics if not _is_standards(one)}
             passes = passes and not (strict and Severity.WARNING in worst)
-            checked.append(Checked(skill, report, passes))
+            checked.append(CheckedSkill(skill, report, passes))
             show(output, checked[-1], with_standard=portable)
         _sum_up(output, checked, with_standard=portable)
         if sarif is not None:
@@ -86,7 +94,7 @@ def judge(skill: LocalSkill) -> SkillReport:
     return parse(skill.content, folder=skill.folder, files=skill.files)
 
 
-def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
+def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
     path, report = checked.skill.shown, checked.report
     for one in shown(report.diagnostics, with_standard=with_standard):
@@ -112,7 +120,7 @@ def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
         output.say(messages.PASSED_PORTABLE if report.portable else messages.PASSED, path=path)
 
 
-def to_json(checked: Checked) -> JsonObject:
+def to_json(checked: CheckedSkill) -> JsonObject:
     """One skill as ``--json`` prints it."""
     report = checked.report
     return {
@@ -161,7 +169,7 @@ def argument(path: str, *, with_standard: bool) -> str:
     return f"--portable {shlex.quote(path)}" if with_standard else shlex.quote(path)
 
 
-def _sum_up(output: Output, checked: Sequence[Checked], *, with_standard: bool) -> None:
+def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: bool) -> None:
     all_found = (one for each in checked for one in each.report.diagnostics)
     found = shown(all_found, with_standard=with_standard)
     counts = Counter(one.severity for one in found if not _is_standards(one))
@@ -180,3 +188,99 @@ def _sum_up(output: Output, checked: Sequence[Checked], *, with_standard: bool) 
         path = checked[0].skill.shown if len(checked) == 1 else "PATH"
         named = argument(path, with_standard=with_standard)
         output.hint(messages.FIX_WITH, count=fixable, path=named)
+
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_PLACE = re.compile(r"\{\w+\}")
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -> None:
+    """Write a report of some skills.
+
+    Raises:
+        CommandFailed: the file can't be written.
+    """
+    text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
+    with writing(file):
+        # Not beside it first: it may be a pipe, such as /dev/stdout.
+        file.write_bytes(text.encode())
+
+
+def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
+    """The report as JSON: one run, its rules those that were found, its places 1-based."""
+    found = [(skill, one) for skill, report in reports for one in report.diagnostics]
+    codes = sorted({one.code for _, one in found})
+    driver: JsonObject = {
+        "name": "agentex",
+        "version": importlib.metadata.version("agentex"),
+        "rules": [_rule(code) for code in codes],
+    }
+    run: JsonObject = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "defaultEncoding": "utf-8",
+        "results": [_result(skill, one, codes.index(one.code)) for skill, one in found],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> JsonObject:
+    from skills.diagnostics import RULES  # noqa: PLC0415
+
+    rule = RULES[code]
+    return {
+        "id": code,
+        # What it says of any file: the places of the text are for one.
+        "shortDescription": {"text": _PLACE.sub("…", rule.said[0])},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(skill: LocalSkill, one: Diagnostic, rule: int) -> JsonObject:
+    uri = _uri(skill)
+    region: JsonObject = {
+        "startLine": one.line,
+        "startColumn": one.column,
+        "endLine": max(one.line, one.end_line),
+    }
+    place: JsonObject = {"artifactLocation": {"uri": uri}, "region": region}
+    result: JsonObject = {
+        "ruleId": one.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[one.severity],
+        "message": {"text": one.message},
+        "locations": [{"physicalLocation": place}],
+    }
+    if one.fix is not None:
+        result["fixes"] = [_fix(uri, skill.content, one.fix)]
+    return result
+
+
+def _uri(skill: LocalSkill) -> str:
+    if skill.path is None:
+        return "stdin"
+    # The bytes of the name, whatever they stand for.
+    return skill.path.as_uri() if skill.path.is_absolute() else quote(os.fsencode(skill.path))
+
+
+def _fix(uri: str, content: bytes, fix: Fix) -> JsonObject:
+    replacements: list[JsonValue] = [_replacement(content, edit) for edit in fix.edits]
+    change: JsonObject = {"artifactLocation": {"uri": uri}, "replacements": replacements}
+    return {"description": {"text": fix.title}, "artifactChanges": [change]}
+
+
+def _replacement(content: bytes, edit: TextEdit) -> JsonObject:
+    """One span: characters for a text, bytes where the mark that no character counts is in it (3.57.1)."""
+    mark = len(BOM_UTF8) if content.startswith(BOM_UTF8) else 0
+    if edit.start < mark:
+        bytewise: JsonObject = {"byteOffset": edit.start, "byteLength": edit.end - edit.start}
+        inserted = base64.b64encode(edit.replacement.encode()).decode()
+        return {"deletedRegion": bytewise, "insertedContent": {"binary": inserted}}
+    region: JsonObject = {
+        "charOffset": len(content[mark : edit.start].decode()),
+        "charLength": len(content[edit.start : edit.end].decode()),
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.replacement}}

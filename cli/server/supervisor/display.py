@@ -12,15 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.server.supervisor.logs import LOUD_LEVELS, parse_line
-from cli.server.supervisor.service import Part, State, Status
+from cli.server.supervisor.service import Service, ServiceState, ServiceStatus
 
 _COLOURS = {
-    State.READY: "green",
-    State.DONE: "green",
-    State.EXTERNAL: "green",
-    State.STARTING: "yellow",
-    State.RESTARTING: "yellow",
-    State.FAILING: "red",
+    ServiceState.READY: "green",
+    ServiceState.DONE: "green",
+    ServiceState.EXTERNAL: "green",
+    ServiceState.STARTING: "yellow",
+    ServiceState.RESTARTING: "yellow",
+    ServiceState.FAILING: "red",
 }
 
 
@@ -28,7 +28,7 @@ _COLOURS = {
 _SLOW_SECONDS = 3.0
 
 
-class Screen:
+class StatusDisplay:
     """Writes to one console.
 
     Args:
@@ -42,10 +42,10 @@ class Screen:
         self._gone = False
         self._began = time.time()
         self._live: Live | None = None
-        self._statuses: Mapping[str, Status] = {}
+        self._statuses: Mapping[str, ServiceStatus] = {}
         self._last: dict[str, tuple[str, str]] = {}
 
-    def begin(self, statuses: Mapping[str, Status]) -> None:
+    def begin(self, statuses: Mapping[str, ServiceStatus]) -> None:
         """Show the parts from now on until :meth:`end`; times count from here."""
         self._statuses = statuses
         self._began = time.time()
@@ -54,7 +54,7 @@ class Screen:
             self._write(self._live.start)
             self.refresh()
         for status in statuses.values():
-            if status.state == State.EXTERNAL:
+            if status.state == ServiceState.EXTERNAL:
                 self.change(status)
 
     def end(self) -> None:
@@ -71,19 +71,19 @@ class Screen:
             return
         for status in self._statuses.values():
             slow = time.time() - status.since > _SLOW_SECONDS
-            if status.state == State.STARTING and status.detail and slow:
+            if status.state == ServiceState.STARTING and status.detail and slow:
                 self._write_line(status, status.detail)
 
-    def change(self, status: Status) -> None:
+    def change(self, status: ServiceStatus) -> None:
         """Show a part's new state."""
         if self._live is not None:
             self.refresh()
-        elif status.state == State.FAILING:
+        elif status.state == ServiceState.FAILING:
             self._write_line(status, status.detail)
-        elif status.state != State.RESTARTING:
+        elif status.state != ServiceState.RESTARTING:
             self._write_line(status)
 
-    def _write_line(self, status: Status, detail: str = "") -> None:
+    def _write_line(self, status: ServiceStatus, detail: str = "") -> None:
         # A detail that comes after the bare state is news; the bare state after it is not.
         state, said = self._last.get(status.name, ("", ""))
         if state == status.state and (not detail or said == detail):
@@ -108,7 +108,7 @@ class Screen:
         """Say that a part ended on its own and starts again."""
         self.say(f"{name} ended ({reason}); it starts again in {pause:g} s", "yellow")
 
-    def alarm(self, part: Part, deaths: int, lines: Sequence[str]) -> None:
+    def alarm(self, part: Service, deaths: int, lines: Sequence[str]) -> None:
         """Say that a part keeps dying, with the last lines it wrote."""
         self.say(
             f"{part.name} ended {deaths} times in a row right after its start. Agentex keeps "
@@ -147,6 +147,6 @@ class Screen:
                 status.name,
                 Text(status.state, style=_COLOURS.get(status.state, "dim")),
                 Text(status.detail),
-                f"{seconds:.1f}" if status.state != State.EXTERNAL else "",
+                f"{seconds:.1f}" if status.state != ServiceState.EXTERNAL else "",
             )
         return table

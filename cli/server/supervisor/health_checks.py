@@ -9,7 +9,7 @@ import httpx
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from cli.server.supervisor.service import Readiness
+from cli.server.supervisor.service import ReadinessCheck
 from cli.ui.i18n.supervisor import base_url
 from core.errors.base import AgentexError
 from core.redis.client import open_redis
@@ -23,53 +23,53 @@ _HTTP_TIMEOUT = 2.0
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-async def check_redis(settings: Settings) -> Readiness:
+async def check_redis(settings: Settings) -> ReadinessCheck:
     """Whether Redis answers PING; it refuses while it loads its file."""
     async with open_redis(settings) as redis:
         try:
             # redis has partial types.
             await redis.ping()  # pyright: ignore[reportUnknownMemberType]
         except (RedisError, OSError):
-            return Readiness(False, "not answering yet")
-    return Readiness(True)
+            return ReadinessCheck(False, "not answering yet")
+    return ReadinessCheck(True)
 
 
-async def check_worker(settings: Settings) -> Readiness:
+async def check_worker(settings: Settings) -> ReadinessCheck:
     """Whether a worker has given a sign of life in Redis."""
     async with open_redis(settings) as redis:
         return await _find_worker(redis)
 
 
-async def check_engine(settings: Settings) -> Readiness:
+async def check_engine(settings: Settings) -> ReadinessCheck:
     """Whether the engine has loaded its encoder and its index."""
     client = EngineClient(settings.effective_engine_socket)
     try:
         health = await client.health()
     except (AgentexError, OSError):
-        return Readiness(False, "not answering yet")
+        return ReadinessCheck(False, "not answering yet")
     finally:
         await client.close()
-    return Readiness(health.state == "ready", health.state)
+    return ReadinessCheck(health.state == "ready", health.state)
 
 
-async def check_api(url: str) -> Readiness:
+async def check_api(url: str) -> ReadinessCheck:
     """Whether the API answers; what it needs from the other parts is their own check."""
     status, _ = await _get(f"{url}/healthz")
-    return Readiness(status == HTTPStatus.OK, "" if status else "not answering yet")
+    return ReadinessCheck(status == HTTPStatus.OK, "" if status else "not answering yet")
 
 
-async def check_all(url: str) -> Readiness:
+async def check_all(url: str) -> ReadinessCheck:
     """Whether the API says that it and everything it needs is ready."""
     status, text = await _get(f"{url}/readyz")
-    return Readiness(status == HTTPStatus.OK, text)
+    return ReadinessCheck(status == HTTPStatus.OK, text)
 
 
-async def _find_worker(redis: Redis) -> Readiness:
+async def _find_worker(redis: Redis) -> ReadinessCheck:
     try:
         count = await count_workers(redis)
     except (RedisError, OSError):
-        return Readiness(False, "waits for redis")
-    return Readiness(count > 0, "connects to the queue")
+        return ReadinessCheck(False, "waits for redis")
+    return ReadinessCheck(count > 0, "connects to the queue")
 
 
 async def _get(url: str) -> tuple[int, str]:

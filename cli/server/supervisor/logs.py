@@ -44,7 +44,7 @@ class LogFile:
                 newer.replace(older)
 
 
-class Output:
+class LogOutput:
     """Takes a child's output as it comes and passes it on line by line.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class ServiceState(StrEnum):
     """How a part is; the words of ``supervisor.json`` and of the screen."""
 
     WAITING = "waiting"
@@ -21,11 +21,11 @@ class State(StrEnum):
     @property
     def settled(self) -> bool:
         """Whether parts that wait for this one may go on."""
-        return self in {State.READY, State.DONE, State.EXTERNAL}
+        return self in {ServiceState.READY, ServiceState.DONE, ServiceState.EXTERNAL}
 
 
 @dataclass(frozen=True)
-class Readiness:
+class ReadinessCheck:
     """The answer of a ready check; ``detail`` says what is still missing."""
 
     ready: bool
@@ -33,7 +33,7 @@ class Readiness:
 
 
 @dataclass(frozen=True)
-class Part:
+class Service:
     """One process to run.
 
     Args:
@@ -48,18 +48,18 @@ class Part:
 
     name: str
     command: tuple[str, ...] = ()
-    check: Callable[[], Awaitable[Readiness]] | None = None
+    check: Callable[[], Awaitable[ReadinessCheck]] | None = None
     after: tuple[str, ...] = ()
     one_shot: bool = False
     advice: str = ""
 
 
 @dataclass
-class Status:
+class ServiceStatus:
     """How a part is now; ``since`` and ``started`` are seconds since the epoch."""
 
     name: str
-    state: State = State.WAITING
+    state: ServiceState = ServiceState.WAITING
     detail: str = ""
     pid: int | None = None
     started: float | None = None
@@ -68,7 +68,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Pace:
+class RestartPace:
     """How patient the supervisor is, in seconds."""
 
     first_pause: float = 0.2

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 from pydantic import BaseModel, ValidationError
 
-from cli.server.supervisor.service import Part, State, Status
+from cli.server.supervisor.service import Service, ServiceState, ServiceStatus
 
 
-class Board:
+class StatusFile:
     """Holds every part's status and tells the listeners about each change.
 
     Args:
@@ -24,16 +24,18 @@ class Board:
         url: where this machine reaches the API.
     """
 
-    def __init__(self, parts: Iterable[Part], path: Path, *, url: str = "") -> None:
+    def __init__(self, parts: Iterable[Service], path: Path, *, url: str = "") -> None:
         self.statuses = {
-            part.name: Status(part.name, State.WAITING if part.command else State.EXTERNAL)
+            part.name: ServiceStatus(
+                part.name, ServiceState.WAITING if part.command else ServiceState.EXTERNAL
+            )
             for part in parts
         }
-        self.listeners: list[Callable[[Status], None]] = []
+        self.listeners: list[Callable[[ServiceStatus], None]] = []
         self._path = path
         self._url = url
 
-    def change(self, name: str, state: State, detail: str = "") -> None:
+    def change(self, name: str, state: ServiceState, detail: str = "") -> None:
         """Note a part's new state or detail."""
         status = self.statuses[name]
         if (status.state, status.detail) != (state, detail):
@@ -45,7 +47,7 @@ class Board:
         if status.started is not None:
             status.restarts += 1
         status.pid, status.started = pid, started
-        self._set(status, State.STARTING, "")
+        self._set(status, ServiceState.STARTING, "")
 
     def note_end(self, name: str) -> None:
         """Note that no process runs a part any more."""
@@ -68,7 +70,7 @@ class Board:
         """Remove the file: nothing runs any more."""
         self._path.unlink(missing_ok=True)
 
-    def _set(self, status: Status, state: State, detail: str) -> None:
+    def _set(self, status: ServiceStatus, state: ServiceState, detail: str) -> None:
         if status.state != state:
             status.since = time.time()
         status.state, status.detail = state, detail
@@ -77,7 +79,7 @@ class Board:
             listener(status)
 
 
-class _Written(BaseModel):
+class _StatusRecord(BaseModel):
     supervisor: int
     url: str
 
@@ -94,7 +96,7 @@ def read_url(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             is_ours = os.fstat(file.fileno()).st_uid == os.getuid()
-            written = _Written.model_validate_json(file.read())
+            written = _StatusRecord.model_validate_json(file.read())
     except (OSError, ValidationError):
         return None
     # A killed supervisor leaves its file, and its port to whoever takes it.

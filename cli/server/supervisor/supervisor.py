@@ -7,22 +7,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.server.supervisor.display import Screen
+from cli.server.supervisor.display import StatusDisplay
 from cli.server.supervisor.logs import LogFile
-from cli.server.supervisor.service import Pace, Part
-from cli.server.supervisor.status_file import Board
-from cli.server.supervisor.watcher import PartFailed, Watch
+from cli.server.supervisor.service import RestartPace, Service
+from cli.server.supervisor.status_file import StatusFile
+from cli.server.supervisor.watcher import ServiceFailed, ServiceWatcher
 
 _REDRAW_SECONDS = 0.25
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 async def supervise(
-    parts: Sequence[Part],
-    board: Board,
-    screen: Screen,
+    parts: Sequence[Service],
+    board: StatusFile,
+    screen: StatusDisplay,
     *,
-    pace: Pace,
+    pace: RestartPace,
     log_dir: Path,
     announce: Callable[[], Awaitable[None]],
 ) -> int:
@@ -40,7 +40,7 @@ async def supervise(
         0 after a signal, 1 when a one-shot part failed.
     """
     watches = [
-        Watch(part, board, screen, pace=pace, log=LogFile(log_dir / f"{part.name}.log"))
+        ServiceWatcher(part, board, screen, pace=pace, log=LogFile(log_dir / f"{part.name}.log"))
         for part in parts
         if part.command
     ]
@@ -61,14 +61,14 @@ async def supervise(
         board.clear()
     if failure is None:
         return 0
-    if not isinstance(failure, PartFailed):
+    if not isinstance(failure, ServiceFailed):
         raise failure
     screen.say(str(failure), "bold red")
     screen.show_tail(failure.name, failure.lines)
     return 1
 
 
-def _start(watches: Sequence[Watch]) -> list[asyncio.Task[None]]:
+def _start(watches: Sequence[ServiceWatcher]) -> list[asyncio.Task[None]]:
     by_name = {watch.part.name: watch for watch in watches}
     return [
         asyncio.create_task(
@@ -78,7 +78,7 @@ def _start(watches: Sequence[Watch]) -> list[asyncio.Task[None]]:
     ]
 
 
-def _listen(stop: asyncio.Event, watches: Sequence[Watch]) -> Callable[[], None]:
+def _listen(stop: asyncio.Event, watches: Sequence[ServiceWatcher]) -> Callable[[], None]:
     """Stop at the first signal and hurry at the second; returns what undoes it."""
 
     def on_signal() -> None:
@@ -101,7 +101,9 @@ def _listen(stop: asyncio.Event, watches: Sequence[Watch]) -> Callable[[], None]
 
 
 async def _until_ready(
-    watches: Sequence[Watch], screen: Screen, announce: Callable[[], Awaitable[None]]
+    watches: Sequence[ServiceWatcher],
+    screen: StatusDisplay,
+    announce: Callable[[], Awaitable[None]],
 ) -> None:
     for watch in watches:
         while not watch.ready.is_set():
@@ -123,7 +125,7 @@ async def _until_stop_or_failure(stop: asyncio.Event, tasks: Sequence[asyncio.Ta
 
 
 async def _drain(
-    watches: Sequence[Watch], runs: Sequence[asyncio.Task[None]]
+    watches: Sequence[ServiceWatcher], runs: Sequence[asyncio.Task[None]]
 ) -> BaseException | None:
     """End the parts one after the other, whatever befell some; returns the first failure."""
     failure: BaseException | None = None

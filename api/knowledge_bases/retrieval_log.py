@@ -5,7 +5,7 @@ from typing import Literal
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, Reading, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
@@ -21,7 +21,7 @@ from core.errors.auth import RetrievalNotFound
 from kb_service.models import RetrievalRecord
 from kb_service.retrieval import retrieval_log
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import Warned
+from kb_service.retrieval.results import SearchWarning
 from kb_service.retrieval.retrieval_log import RecordedPassage, Replay
 
 router = Router(prefix="/api/v1/retrievals", tags=["search"])
@@ -101,15 +101,15 @@ async def read_retrieval(
     ),
 )
 async def replay_retrieval(
-    retrieval_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    retrieval_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> Envelope[ReplayAnswer]:
     """Run a recorded retrieval again, exactly as it was asked, and see what has changed."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         record = await retrieval_log.get(session, principal, retrieval_id)
-    replay = await retrieval_log.replay(services.database, services.searcher, principal, record)
+    replay = await retrieval_log.replay(database, knowledge.searcher, principal, record)
     now = search_answer(replay.result, explain=True)
     if replay.missing:
-        now.warnings += reason_answers([Warned.KNOWLEDGE_BASE_MISSING])
+        now.warnings += reason_answers([SearchWarning.KNOWLEDGE_BASE_MISSING])
     answer = ReplayAnswer(
         retrieval=_recorded(record),
         same=replay.is_same,
@@ -121,12 +121,12 @@ async def replay_retrieval(
 
 
 def _recorded(record: RetrievalRecord) -> RetrievalAnswer:
-    passages = enumerate(retrieval_log.passages_of(record), start=1)
+    passages = enumerate(retrieval_log.recorded_passages(record), start=1)
     return RetrievalAnswer(
         id=record.id,
         created_at=record.created_at,
-        request=retrieval_log.request_of(record),
-        generations=retrieval_log.generations_of(record),
+        request=retrieval_log.recorded_request(record),
+        generations=retrieval_log.recorded_generations(record),
         results=[RecordedAnswer(place=place, **vars(passage)) for place, passage in passages],
     )
 
