@@ -43,7 +43,7 @@ _MODULES = (
     "knowledge_bases.questions",
     "knowledge_bases.evaluations",
     "knowledge_bases.transfers",
-    "skills.lint_routes",
+    "skills.checks",
     "skills.editor",
     "skills.imports",
     "skills.exports",

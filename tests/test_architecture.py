@@ -216,7 +216,7 @@ def test_nothing_committed_names_this_machine():
 
 
 def test_state_words_are_stable():
-    words = importlib.import_module("cli.server.supervisor.service").State
+    words = importlib.import_module("cli.supervisor.service").State
     assert json.loads(json.dumps([str(word) for word in words])) == [
         *("waiting", "starting", "ready", "done", "external"),
         *("restarting", "failing", "stopping", "stopped"),

@@ -136,8 +136,8 @@ class AttachmentService:
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.
-        is_ours = self._links.is_ours(claim, "" if row is None else row.owner_id)
-        if row is None or not is_ours:
+        is_valid = self._links.is_valid(claim, "" if row is None else row.owner_id)
+        if row is None or not is_valid:
             raise InvalidLink(reason="forged")
         if (now or utc_now()).timestamp() > claim.expires:
             raise LinkExpired

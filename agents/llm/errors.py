@@ -1,4 +1,4 @@
-"""Why a model call failed: the fact and the next step, never the endpoint's own text."""
+"""Failures of model calls, in our own words: the fact and the next step."""
 
 import re
 from enum import Enum
@@ -167,7 +167,7 @@ def model_failed(fault: ModelFault, status: int | None = None) -> ModelFailed:
 
 
 def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, object]:
-    """What an error says about a fault, safe to show."""
+    """Error details of a fault, safe to show."""
     details: dict[str, object] = {
         "fault": fault.name.lower(),
         "reason": fault.en.format(status=status),
@@ -177,7 +177,7 @@ def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, obj
 
 
 def name_registry_fields(failure: ModelFailed) -> None:
-    """Let a failure of a registered model name the fields of the registry, not the settings."""
+    """Replace names of settings by the registry's fields, for a failure of a registered model."""
     for index, key in enumerate(("reason", "reason_zh")):
         text = str(failure.details[key])
         for setting, names in _FIELDS.items():
@@ -193,12 +193,7 @@ _FIXED = {401: ModelFault.KEY_REFUSED, 403: ModelFault.KEY_REFUSED, 402: ModelFa
 
 
 def classify_error(status: int, text: str) -> ModelFault:
-    """Which fault an error answer means.
-
-    Args:
-        status: of HTTP, or the code of an error within a stream.
-        text: the endpoint's words; they are only searched, never kept.
-    """
+    """The fault behind an error response, or an error code inside a stream."""
     words = text.lower()
     if _NO_CREDIT.search(words) and status in {400, 402, 403, 429}:
         return ModelFault.NO_CREDIT
@@ -219,18 +214,18 @@ def classify_error(status: int, text: str) -> ModelFault:
 
 
 def refuses_stream_options(text: str) -> bool:
-    """Whether an error answer names the field that asks for token counts."""
+    """Whether an error response names the field that requests token counts."""
     return bool(_STREAM_OPTIONS.search(text.lower()))
 
 
 def refuses_images(text: str) -> bool:
-    """Whether an error answer says that pictures are not taken at all."""
+    """Whether an error response says that the endpoint takes no images."""
     words = text.lower()
     return bool(_IMAGES.search(words) and _REFUSING.search(words))
 
 
 def refuses_tools(text: str) -> bool:
-    """Whether an error answer says that tools are not taken at all."""
+    """Whether an error response says that the endpoint takes no tools."""
     words = text.lower()
     return bool(
         _TOOLS.search(words) and _REFUSING.search(words) and not _ABOUT_A_CALL.search(words)

@@ -1,4 +1,4 @@
-"""The chat-completions wire format: messages out, stream chunks in."""
+"""Client of OpenAI-compatible chat-completions endpoints."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -43,14 +43,14 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "sensitive": "content_filter",
     "safety": "content_filter",
 }
-# The endpoint gave up half-way and says so where others just hang up.
+# The endpoint gave up half-way.
 _BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
-# Of an error in the stream that has no code: its words decide.
+# For stream errors without a code: their text decides.
 _STATUS = 400
 
 
-# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
+# Fields that come in pieces; all others, such as encrypted data, come at once.
 _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
@@ -119,7 +119,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
             for call in message.tool_calls
         ]
         if traits.echo_reasoning:
-            # Wanted on each of them; calls that the model did not make have none.
+            # Required on each message with calls, empty where the model did not make them.
             fields[traits.reasoning_field] = message.reasoning
         if message.reasoning_blocks:
             fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
@@ -127,7 +127,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
 
 
 def _content_parts(message: ModelMessage) -> JsonValue:
-    """The content: parts where there are pictures, which several endpoints take only if so."""
+    """Plain text, or parts if there are images."""
     if not message.images:
         return message.content
     parts: list[JsonValue] = [{"type": "text", "text": message.content}]
@@ -138,7 +138,7 @@ def _content_parts(message: ModelMessage) -> JsonValue:
 
 
 class OpenAIReader(PayloadReader):
-    """Reads the chunks of one streamed completion, or one that came whole."""
+    """Reader of one completion, streamed or whole."""
 
     def __init__(self, traits: Traits) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class OpenAIReader(PayloadReader):
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        """What was held back until it was certain that no more comes."""
+        """Events held back until the end of the stream."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
         return events + list(self._calls.close()) + list(self._details.close())
 
@@ -199,13 +199,13 @@ class OpenAIReader(PayloadReader):
             reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
             cached_prompt_tokens=as_count(prompt_details.get("cached_tokens")),
         )
-        # Counts are totals: the newest stands, but zeros in between say nothing.
+        # Counts are totals: the latest counts, except for zeros in between.
         if counted.prompt_tokens or counted.completion_tokens:
             self.usage = counted
 
 
 def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
-    """The failure that an error object in the stream stands for."""
+    """The failure for an error object inside the stream."""
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
@@ -223,16 +223,13 @@ def _content(content: JsonValue) -> str:
 
 
 class ReasoningAccumulator:
-    """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
-
-    Signatures are over whole blocks: one that comes back in pieces is refused.
-    """
+    """Joins streamed ``reasoning_details`` into whole blocks, which the signatures cover."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, detail: JsonValue) -> None:
-        """Take up one entry of a chunk."""
+        """Add one entry of a chunk."""
         piece = as_object(detail)
         if not piece:
             return
@@ -245,13 +242,13 @@ class ReasoningAccumulator:
         last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
-        """The blocks, in their order."""
+        """The blocks in order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
 
 
 class OpenAIModel(HttpChatModel):
-    """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
+    """The client; after a refusal, ``stream_options`` are no longer sent."""
 
     def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         super().__init__(endpoint, client)
@@ -260,7 +257,7 @@ class OpenAIModel(HttpChatModel):
     async def _turn(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        # Another turn may find it out while this one is on its way.
+        # A concurrent turn may change the traits.
         was_asked = self._traits.stream_usage
         try:
             async with aclosing(super()._turn(messages, tools)) as events:

@@ -1,4 +1,4 @@
-"""Asks a model for its first word, once, to see whether it answers."""
+"""Connection test of a language model."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _QUESTION = (ModelMessage("user", "Say hello."),)
 
 @dataclass(frozen=True, slots=True)
 class ModelProbe:
-    """What came of the question.
+    """Result of a connection test.
 
     Attributes:
         milliseconds: Until the first word, or until it failed.

@@ -1,4 +1,4 @@
-"""Reasoning that a model writes into its answer: ``<think>...</think>`` at the very start."""
+"""Parser of reasoning in an answer: ``<think>...</think>`` at its start."""
 
 from typing import Literal
 
@@ -8,14 +8,14 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class ThinkTagParser:
-    """Tells reasoning from answer while both stream; holds back only what may be a tag."""
+    """Incremental parser of reasoning and answer; holds back only a possible tag."""
 
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "after", "answer"] = "start"
         self._held = ""
 
     def feed(self, text: str) -> list[ModelText | ModelThought]:
-        """What is certain after this piece of text."""
+        """The events that are certain after this piece of text."""
         if self._state == "answer":
             return [ModelText(text)]
         self._held += text
@@ -33,7 +33,7 @@ class ThinkTagParser:
         return events
 
     def close(self) -> list[ModelText | ModelThought]:
-        """What was held back, now that no more comes."""
+        """The events held back, at the end of the stream."""
         rest, self._held = self._held, ""
         if not rest:
             return []
@@ -61,6 +61,6 @@ class ThinkTagParser:
 
 
 def partial_mark_length(text: str, mark: str) -> int:
-    """How many characters at the end of a text may be the beginning of a mark."""
+    """Length of the longest end of a text that may be the start of a mark."""
     longest = min(len(text), len(mark) - 1)
     return next((n for n in range(longest, 0, -1) if text.endswith(mark[:n])), 0)

@@ -1,4 +1,4 @@
-"""One streamed model call over HTTP: retries, deadlines and the end that every turn must have."""
+"""One streamed model call over HTTP: retries, deadlines, and reading the stream to its end."""
 
 import asyncio
 import json
@@ -63,13 +63,9 @@ _JITTER = random.SystemRandom()
 
 
 class PayloadReader(ABC):
-    """Reads the stream of one turn; a protocol adds what one JSON object means.
+    """Reader of one turn's stream; subclasses interpret one JSON object of their protocol.
 
-    Attributes:
-        finish_reason: Set once the endpoint said how the turn ended.
-        usage: As the endpoint counted it, if it did.
-        has_calls: Whether there was a tool call.
-        failure: Why reading stopped before the end.
+    ``failure`` says why reading stopped before the end.
     """
 
     def __init__(self) -> None:
@@ -80,7 +76,7 @@ class PayloadReader(ABC):
         self.failure: ModelFailed | None = None
 
     def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
-        """The events of some ``data`` payloads, up to the end or a bad one (``failure``)."""
+        """The events of ``data`` payloads up to the end, or to the first bad payload (``failure``)."""
         events: list[ModelEvent] = []
         for payload in payloads:
             try:
@@ -92,7 +88,7 @@ class PayloadReader(ABC):
         return merge_deltas(events)
 
     def close(self) -> list[ModelEvent]:
-        """What was held back until it was certain that no more comes."""
+        """Events held back until the end of the stream."""
         return []
 
     def _read(self, payload: str) -> Iterable[ModelEvent]:
@@ -108,15 +104,14 @@ class PayloadReader(ABC):
 
 
 def stream_error(status: int, text: str) -> ModelFailed:
-    """The failure that an error object in the stream stands for."""
+    """The failure for an error object inside the stream."""
     fault = classify_error(status, text)
     return model_failed(ModelFault.ERROR_IN_STREAM if fault in _VAGUE else fault, status)
 
 
 def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
-    """Join neighbours of one kind, so that one network read gives few events."""
+    """Merge neighbouring deltas, so that one network read gives few events."""
     joined: list[ModelEvent] = []
-    # What is to be added to the last of them.
     more: list[str] = []
     for event in events:
         piece = _continues(joined[-1], event) if joined else None
@@ -130,7 +125,7 @@ def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
 
 
 def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
-    """The text by which an event goes on with the one before it, if it does."""
+    """The text that an event adds to the previous event, if it continues it."""
     match last, event:
         case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
             return delta
@@ -155,7 +150,7 @@ def _extend(joined: list[ModelEvent], more: list[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What is sent for one turn."""
+    """The HTTP request of one turn."""
 
     url: str
     headers: Mapping[str, str]
@@ -169,13 +164,13 @@ async def stream_turn(
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
-    Retries are one layer and end with the first byte of an answer: a stream that breaks is
-    surfaced, never repeated, because its text was already shown.
+    Retries happen here only and end with the first byte of an answer: a broken stream is never
+    repeated, because its text was already shown.
 
     Raises:
         ToolsRefused: The endpoint refused because of the tools.
         StreamOptionsRefused: It refused because of ``stream_options``.
-        ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
+        ModelFailed: Every other failure of the endpoint.
     """
     request = _request(client, endpoint, call)
     written = 0
@@ -189,7 +184,7 @@ async def stream_turn(
     if failure is not None:
         raise failure
     if reader.usage is None:
-        # The request's size stands for its tokens where an endpoint counts none.
+        # Without counts of the endpoint, tokens are estimated from the request's size.
         yield TokenUsage(
             _estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True
         )
@@ -245,13 +240,13 @@ def _size(event: ModelEvent) -> int:
 
 
 def _estimate_prompt_tokens(request: httpx.Request, call: ModelRequest) -> int:
-    """Tokens of a request: those of its text, and what a picture of our size costs about."""
+    """Estimated tokens of a request: its text, and a flat cost for each image."""
     drawn = sum(len(image.base64) for image in call.images)
     return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)
 
 
 def _tokens(size: int) -> int:
-    """An estimate from bytes of UTF-8: about right for English, and for Chinese too."""
+    """An estimate from UTF-8 bytes, about right for both English and Chinese."""
     return math.ceil(size / _BYTES_PER_TOKEN)
 
 
@@ -285,7 +280,7 @@ def _request(
         "Content-Type": "application/json",
         **call.headers,
     }
-    # Half a surrogate pair, which JSON may bring in, has no UTF-8 form.
+    # JSON may bring in lone surrogates, which have no UTF-8 form.
     content = json.dumps(call.body, ensure_ascii=False).encode("utf-8", "replace")
     try:
         return client.build_request(
@@ -305,7 +300,7 @@ async def _send(
             return answer
         wait = answer.wait_seconds
         if wait is None:
-            # Spread over the upper half, so that clients cut off together don't return together.
+            # Jitter: clients cut off together must not return together.
             wait = endpoint.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
         is_last = attempt >= endpoint.attempts or wait > endpoint.longest_wait_seconds
         if is_last or not answer.is_transient:
@@ -394,7 +389,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 async def _payloads(
     response: httpx.Response, reader: PayloadReader, deadline: float
 ) -> AsyncGenerator[list[str], None]:
-    """The ``data`` payloads of each network read; a body that is no stream is one payload."""
+    """The ``data`` payloads of each network read; a non-streamed body is one payload."""
     decoder = SseDecoder()
     is_whole = "application/json" in response.headers.get("Content-Type", "")
     body = b""
@@ -410,14 +405,14 @@ async def _payloads(
     except EventTooLarge as error:
         raise model_failed(ModelFault.EVENT_TOO_LARGE) from error
     except httpx.HTTPError as error:
-        # After the finish reason only usage is left to lose.
+        # After the finish reason, only usage can be lost.
         if reader.finish_reason is None:
             raise model_failed(_transport_fault(error)) from error
     yield [body.decode("utf-8", "replace")] if is_whole else [e.data for e in decoder.close()]
 
 
 async def _next(chunks: AsyncIterator[bytes], deadline: float) -> bytes | None:
-    """The next read; an endpoint that only keeps the line alive meets the deadline here."""
+    """The next read, or a failure at the deadline, which keep-alive bytes don't extend."""
     try:
         async with asyncio.timeout_at(deadline):
             return await anext(chunks, None)

@@ -1,4 +1,4 @@
-"""The tools of MCP servers as a run offers them."""
+"""Tools of MCP servers for runs."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ MOST_TOOLS = 100
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server.
+    """A tool of an MCP server, bound to its connection.
 
     Attributes:
-        name: under which models call it.
-        parameters: JSON Schema of the arguments, as the server gave it.
-        invoke: calls it with checked arguments and gives its result as text.
+        name: as models call it.
+        parameters: the server's JSON Schema of the arguments.
+        invoke: calls it with validated arguments and returns its result as text.
     """
 
     name: str
@@ -41,10 +41,9 @@ class RemoteTool:
 
 
 def default_policy(tool: McpTool) -> ToolPolicy:
-    """What applies where nobody says otherwise: a person is asked.
+    """Ask, except for tools that their server declares read-only.
 
-    Not for what its server declares to change nothing: that is the word of a server which the
-    owner of the connection chose. Operator and owner may be stricter.
+    The owner chose to trust the server; operator and owner may set stricter policies.
     """
     return "auto" if tool.is_read_only else "ask"
 
@@ -52,7 +51,7 @@ def default_policy(tool: McpTool) -> ToolPolicy:
 def tools_by_name(
     connections_with_tools: Iterable[ConnectionWithTools],
 ) -> dict[str, tuple[ConnectionWithTools, McpTool]]:
-    """All tools of connections by the name under which models call them."""
+    """All tools of these connections by the name under which models call them."""
     tools: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
     for connection in connections_with_tools:
         for tool in connection.tools:
@@ -63,7 +62,7 @@ def tools_by_name(
 def add_tool_policies(
     server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]
 ) -> ServerPolicies:
-    """The server's policies with those of the tools of a person's connections."""
+    """The server's policies extended by default policies of a person's MCP tools."""
     defaults = {
         name: default_policy(tool)
         for name, (_, tool) in tools_by_name(connections_with_tools).items()
@@ -80,26 +79,26 @@ def add_tool_policies(
 async def load_tool_policies(
     session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
-    """The server's policies with those of the tools of all of a person's connections."""
+    """The server's policies extended for all connections of a person."""
     return add_tool_policies(
         server, await connections.list_with_tools(session, service.tool_lists, owner_id)
     )
 
 
 def may_use_connections(lacking: Collection[str]) -> bool:
-    """Whether a run that lacks these permissions may use connections at all."""
+    """Whether a run that lacks these permissions may use connections."""
     return Permission.MCP_VIEW not in lacking
 
 
 def is_policy_name(name: str) -> bool:
-    """Whether an operator may bound this name though no tool of the server has it."""
+    """Whether an operator may set a policy for this name without knowing the tool."""
     return name == FAMILY or name.startswith(PREFIX)
 
 
 def tools_for_run(
     service: McpService, database: Database, connections_with_tools: Sequence[ConnectionWithTools]
 ) -> tuple[RemoteTool, ...]:
-    """The tools of enabled connections, as many as models take, those of older ones first."""
+    """The tools of enabled connections, oldest connection first, up to ``MOST_TOOLS``."""
     enabled = [connection for connection in connections_with_tools if connection.row.enabled]
     reach = _Reach(service, database)
     return tuple(

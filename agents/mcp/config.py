@@ -1,4 +1,4 @@
-"""Where an MCP server is and how it is spoken to."""
+"""Targets and limits of MCP sessions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class McpType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class McpTarget:
-    """All that a session depends on: another one of any of it is another session.
+    """Session key: a change of any field needs a new session.
 
     Attributes:
         token: sent as a bearer token; empty for none.
-        heartbeat_seconds: between pings of a WebSocket; None for none.
-        pause_seconds: before a server that failed is tried again; doubled each time.
-        max_retries: failures in a row before pauses begin.
+        heartbeat_seconds: between WebSocket pings; None for none.
+        pause_seconds: before a failed server is tried again; doubled each time.
+        max_retries: consecutive failures before pauses begin.
     """
 
     connection_id: str
@@ -35,7 +35,7 @@ class McpTarget:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The credentials of each request."""
+        """Headers with the credentials."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def __repr__(self) -> str:
@@ -44,22 +44,20 @@ class McpTarget:
 
 @dataclass(frozen=True, slots=True)
 class McpLimits:
-    """Bounds of all connections; what is beyond them is an error of the server's.
+    """Bounds of all sessions; a server that exceeds them has failed.
 
     Attributes:
-        connect_seconds: to connect and agree on a protocol version.
-        list_seconds: for the whole list of tools.
-        idle_seconds: after which a session that nobody uses is closed.
-        fresh_seconds: how long a list of tools is not asked for again by runs.
-        message_bytes: of one message; small enough that reading it holds up nobody.
-        answer_bytes: of all that comes in answer to one request.
-        unasked_messages: in a row, over a WebSocket.
+        idle_seconds: after which an unused session is closed.
+        fresh_seconds: age up to which runs use a tool list without asking again.
+        message_bytes: small enough to parse without blocking the event loop.
+        answer_bytes: of all messages that answer one request.
+        unasked_messages: consecutive ones over a WebSocket.
         tools: of one server; the rest are left out.
         schema_characters: of one tool's schema as JSON; a tool with a larger one is left out.
-        description_characters: of one tool's description; a longer one is cut.
+        description_characters: of one tool; longer ones are cut.
         owner_tools: of all servers of one person; the rest are left out.
-        owner_characters: of the JSON of these tools; small enough that reading it holds up nobody.
-        most_pause_seconds: between attempts to reach a server that is down.
+        owner_characters: of their JSON.
+        most_pause_seconds: between attempts to reach a failing server.
     """
 
     connect_seconds: float = 10
@@ -80,7 +78,7 @@ class McpLimits:
 
 
 def mcp_limits(call_seconds: float) -> McpLimits:
-    """The bounds where one call may take so long; nothing else may take longer."""
+    """Limits with this bound on calls, and none of the others above it."""
     usual = McpLimits()
     return McpLimits(
         call_seconds=call_seconds,

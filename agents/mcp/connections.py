@@ -1,4 +1,4 @@
-"""People's MCP connections in the database; the owner is part of every query."""
+"""MCP connections in the database and their cached tool lists; every query names the owner."""
 
 import json
 from collections import OrderedDict
@@ -38,12 +38,9 @@ MOST_CONNECTIONS = 100
 
 
 class ToolListCache:
-    """Lists as they were parsed, those used longest ago forgotten first.
+    """LRU cache of parsed tool lists, bounded by characters of JSON.
 
-    A list never changes under its key: another one is of another moment.
-
-    Args:
-        characters: of the JSON of all lists that are held.
+    Entries are immutable: the time of listing is part of the key.
     """
 
     def __init__(self, characters: int = _PARSED_CHARACTERS) -> None:
@@ -51,7 +48,7 @@ class ToolListCache:
         self._room = characters
 
     def get(self, key: _Key) -> tuple[McpTool, ...] | None:
-        """The tools of a list; None where it is not held."""
+        """The tools of a list; None if it is not cached."""
         entry = self._lists.get(key)
         if entry is None:
             return None
@@ -59,7 +56,7 @@ class ToolListCache:
         return entry[0]
 
     def parse(self, key: _Key, stored: str) -> tuple[McpTool, ...]:
-        """The tools of a stored list, which is held from now on."""
+        """Parse a stored list and cache it."""
         tools = mcp_tools.from_text(stored)
         if key not in self._lists:
             self._lists[key] = tools, len(stored)
@@ -73,11 +70,11 @@ class ToolListCache:
 async def read_lists(
     session: AsyncSession, parsed: ToolListCache, listed_at: Mapping[str, datetime]
 ) -> dict[str, tuple[McpTool, ...]]:
-    """The tools of lists, by the ids of their connections.
+    """Tool lists by connection id.
 
     Args:
-        parsed: those that this process has parsed already; it gets the others.
-        listed_at: when their servers gave them, by the same ids.
+        parsed: cache, which gets the missing lists.
+        listed_at: when each list was made, by connection id.
     """
     tools_by_id = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
     missing = [key for key, tools in tools_by_id.items() if tools is None]
@@ -92,11 +89,9 @@ async def read_lists(
 async def fit_quota(
     session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """Those of a server's tools that its owner has room for beside the other servers'.
+    """The first tools of a server that fit the owner's quota over all servers.
 
-    Args:
-        session: a writing one that has the owner's turn.
-        tools: its server's, the first of which are kept.
+    The session must hold the owner's lock.
     """
     query = (
         select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
@@ -118,7 +113,7 @@ async def fit_quota(
 
 @dataclass(frozen=True)
 class ConnectionFields:
-    """What an owner says of a connection, checked, the token sealed."""
+    """Validated fields of a connection, with the token sealed."""
 
     name: str
     type: str
@@ -131,7 +126,7 @@ class ConnectionFields:
 
 @dataclass(frozen=True)
 class ConnectionListing:
-    """One page of connections and how many there are in all."""
+    """One page of connections, and how many there are in all."""
 
     items: Sequence[McpConnection]
     total: int
@@ -139,7 +134,7 @@ class ConnectionListing:
 
 @dataclass(frozen=True)
 class ConnectionRow:
-    """A connection, and when its server listed its tools last; None for never."""
+    """A connection, and when its tools were last listed; None for never."""
 
     row: McpConnection
     listed_at: datetime | None
@@ -147,17 +142,17 @@ class ConnectionRow:
 
 @dataclass(frozen=True)
 class ConnectionWithTools(ConnectionRow):
-    """A connection with the tools that its server listed last."""
+    """A connection with its last tool list."""
 
     tools: tuple[McpTool, ...]
 
 
 async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
-    """Keep a new connection.
+    """Store a new connection.
 
     Raises:
-        McpNameTaken: the owner has another one of this name.
-        McpConnectionsFull: the owner has as many as are kept.
+        McpNameTaken: the owner has another connection of this name.
+        McpConnectionsFull: the owner's limit is reached.
     """
     # Two at once must not both find room for the last one, nor the name free.
     await take_turn(work.session, owner_id)
@@ -181,16 +176,15 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
 async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
-    """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
+    """Replace a connection's fields; a new address discards the tool list.
 
     Args:
-        fields: all of them, as the change leaves them.
-        version: of the connection that they were made of.
+        version: of the row that the fields were derived from.
 
     Raises:
-        Conflict: it was changed since.
+        Conflict: the row was changed since.
         McpConnectionNotFound: the owner has none of this id.
-        McpNameTaken: the owner has another one of this name.
+        McpNameTaken: the owner has another connection of this name.
     """
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
@@ -217,7 +211,7 @@ def _target(connection_id: str) -> AuditTarget:
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
-    """Load one of an owner's connections.
+    """One of an owner's connections.
 
     Raises:
         McpConnectionNotFound: the owner has none of this id.
@@ -244,13 +238,10 @@ async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> 
 async def list_rows(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
 ) -> list[ConnectionRow]:
-    """An owner's connections, oldest first.
-
-    Args:
-        ids: which; None for all.
+    """An owner's connections of these ids, or all, oldest first.
 
     Raises:
-        McpConnectionNotFound: the owner has none of one of the ids.
+        McpConnectionNotFound: the owner lacks one of the ids.
     """
     query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
@@ -268,7 +259,7 @@ async def list_rows(
 async def load_tools(
     session: AsyncSession, parsed: ToolListCache, rows: Sequence[ConnectionRow]
 ) -> list[ConnectionWithTools]:
-    """Connections with their tools, as they were listed last."""
+    """Connections with their last tool lists."""
     moments = {
         connection.row.id: connection.listed_at
         for connection in rows
@@ -287,20 +278,19 @@ async def list_with_tools(
     owner_id: str,
     ids: Sequence[str] | None = None,
 ) -> list[ConnectionWithTools]:
-    """An owner's connections with their tools: :func:`listed` and :func:`with_tools`.
+    """``list_rows`` with tools.
 
     Raises:
-        McpConnectionNotFound: the owner has none of one of the ids.
+        McpConnectionNotFound: the owner lacks one of the ids.
     """
     return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
-    """Pass who may use a connection; its owner may not where the account is limited to others.
+    """Check that an account may use a connection.
 
     Raises:
-        PermissionDenied: who may look at no connection, or not at this one: it is not among those
-            that the account is limited to.
+        PermissionDenied: MCP is not permitted, or the account is limited to other connections.
     """
     principal.require(Permission.MCP_VIEW)
     if principal.mcp_access is not None and connection_id not in principal.mcp_access:
@@ -322,10 +312,10 @@ async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
 async def record_tools(
     work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """Keep what a server has just listed, unless the connection was changed meanwhile.
+    """Store a server's tool list, unless the connection was changed meanwhile.
 
     Returns:
-        Those of the tools that its owner has room for.
+        The tools that fit the owner's quota.
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
@@ -339,7 +329,7 @@ async def record_tools(
 
 
 async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
-    """Keep that a server could not be used; the tools that are known stay."""
+    """Record that a server could not be used; its last tool list stays."""
     await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
 
 

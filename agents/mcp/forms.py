@@ -1,4 +1,4 @@
-"""What owners say of their connections: checked and sealed before it is kept."""
+"""Validation and sealing of connection forms."""
 
 from dataclasses import dataclass, field
 
@@ -22,11 +22,9 @@ _SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SC
 
 @dataclass(frozen=True)
 class ConnectionForm:
-    """What a caller says of a connection; None is not said.
+    """Fields of a connection to create or change; None leaves a field as it is.
 
-    Args:
-        auth_token: a new one; empty takes the stored one away.
-        config: replaces the whole of it.
+    An empty ``auth_token`` removes the stored token; ``config`` is replaced as a whole.
     """
 
     name: str | None = None
@@ -41,12 +39,11 @@ class ConnectionForm:
 async def create(
     database: Database, service: McpService, owner_id: str, form: ConnectionForm
 ) -> McpConnection:
-    """Keep a new connection, and look at its server beside.
+    """Create a connection and list its tools in the background.
 
     Raises:
-        InvalidRequest: a field can't be used.
-        UrlNotAllowed: its address is not called.
-        McpNameTaken, McpConnectionsFull: it can't be kept.
+        InvalidRequest, UrlNotAllowed: a field can't be used.
+        McpNameTaken, McpConnectionsFull: it can't be stored.
     """
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
     fields = await _fields(service, blank, form)
@@ -60,18 +57,17 @@ async def create(
 async def update(
     database: Database, service: McpService, which: tuple[str, str], form: ConnectionForm
 ) -> McpConnection:
-    """Change a connection, and look at its server beside.
+    """Change a connection and list its tools in the background.
 
     Args:
         which: the owner's id and the connection's.
-        said: what is to be another.
 
     Raises:
         McpConnectionNotFound: the owner has none of this id.
-        InvalidRequest: a field can't be used, or the token of one host would go to another.
-        UrlNotAllowed: its address is not called.
-        McpNameTaken: the owner has another one of this name.
-        Conflict: others changed it again and again.
+        InvalidRequest: a field can't be used, or the token would go to another host.
+        UrlNotAllowed: its address is not allowed.
+        McpNameTaken: the owner has another connection of this name.
+        Conflict: others changed it several times meanwhile.
     """
     attempts = 0
     while True:

@@ -1,4 +1,4 @@
-"""MCP connections of a process: contact with their servers, and what is kept of it."""
+"""Contact with MCP servers: probing, tool lists and calls."""
 
 import asyncio
 import json
@@ -41,11 +41,11 @@ FIRST_LOOK_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """The result of a call.
+    """Result of a call.
 
     Attributes:
-        value: the result as the protocol has it: ``content``, ``structuredContent``, ``isError``.
-        text: the same for a model; pictures and sounds are named, not shown.
+        value: as in the protocol: ``content``, ``structuredContent``, ``isError``.
+        text: for a model; images and sounds are only named.
     """
 
     value: dict[str, JsonValue]
@@ -53,7 +53,7 @@ class McpResult:
 
 
 def read_result(result: "mcp_types.CallToolResult") -> McpResult:
-    """Make a result of the protocol ours."""
+    """Convert a result of the protocol."""
     value: dict[str, JsonValue] = result.model_dump(
         mode="json", by_alias=True, exclude_none=True, include=_FIELDS
     )
@@ -80,7 +80,7 @@ def _text_of(block: "mcp_types.ContentBlock") -> str:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """How a contact with a server went; ``failure`` is None where it went well."""
+    """Outcome of a contact; ``failure`` is None on success."""
 
     tools: tuple[McpTool, ...]
     failure: AgentexError | None = None
@@ -104,22 +104,22 @@ class McpService:
 
     @property
     def call_seconds(self) -> float:
-        """How long one call may take, connecting included."""
+        """Bound of one call, connecting included."""
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
     async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
-        """Connect if need be, ask for the tools, and keep what comes of it.
+        """List a server's tools and store the outcome.
 
         Args:
-            insists: a person asks: a server that failed just now is tried again.
+            insists: ignore the pause after failures.
         """
         return await self._noted(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
-        """Connect anew and ask for the tools, and keep what comes of it.
+        """Connect in a new session, list the tools, and store the outcome.
 
-        Calls that are under way go on: the session that they use stays as it is.
+        The session in use stays open, and calls in progress continue.
         """
         try:
             contact = ProbeResult(await self._pool.list_tools_once(self._target(row)))
@@ -140,7 +140,7 @@ class McpService:
         return ProbeResult(tools)
 
     def refresh_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
-        """Begin to look, beside whoever asks; one look at a time for each connection."""
+        """Refresh in the background; one task at a time for each connection."""
         key = (row.id, row.version)
         if key not in self._looking:
             task = asyncio.create_task(self.refresh(row, insists=False))
@@ -157,15 +157,10 @@ class McpService:
     def refresh_stale(
         self, connection_rows: Sequence[ConnectionRow]
     ) -> set[asyncio.Task[ProbeResult]]:
-        """Before a run: begin to look at servers that nobody has looked at for a while.
-
-        A server that is down holds nothing up: it was seen to be, and its last list is used.
-
-        Args:
-            present: the connections that the run may use.
+        """Before a run, refresh connections with outdated tool lists in the background.
 
         Returns:
-            The looks at servers that were never seen, which are worth waiting for.
+            Tasks of servers that were never reached, which are worth waiting for.
         """
         enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
@@ -184,14 +179,14 @@ class McpService:
     async def call(
         self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]
     ) -> McpResult:
-        """Call a tool, once: a call that failed may have taken effect and is not repeated.
+        """Call a tool, without retries: a failed call may have taken effect.
 
         Args:
-            tool: the server's name of it.
+            tool: its name on the server.
 
         Raises:
-            McpSwitchedOff: the connection is not enabled.
-            McpRefusal: the server answered with an error of the protocol's.
+            McpSwitchedOff: the connection is disabled.
+            McpRefusal: the server answered with a protocol error.
             McpUnavailable, McpResultTooLarge: it gave no usable answer.
         """
         if not row.enabled:
@@ -217,11 +212,11 @@ class McpService:
         return await asyncio.to_thread(read_result, result)
 
     async def discard(self, connection_id: str) -> None:
-        """Close what is open to a connection that was changed or deleted."""
+        """Close the session of a changed or deleted connection."""
         await self._pool.discard(connection_id)
 
     async def close(self) -> None:
-        """Close everything."""
+        """Close all sessions and background tasks."""
         beside = {self._sweeping, *self._looking.values()}
         for task in beside:
             task.cancel()
@@ -229,7 +224,7 @@ class McpService:
         await self._pool.close()
 
     async def _noted(self, row: McpConnection, contact: ProbeResult) -> ProbeResult:
-        """The contact with those of the tools that were kept."""
+        """Store the outcome of a contact; its tools are cut to the owner's quota."""
         if contact.failure is None:
             async with unit_of_work(self._database) as work:
                 tools = await connections.record_tools(work, row, contact.tools, self._limits)

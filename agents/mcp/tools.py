@@ -1,4 +1,4 @@
-"""The tools of an MCP server as they are kept: bounded, and named so that models can call them."""
+"""Records of MCP tools, and the names under which models call them."""
 
 import hashlib
 import json
@@ -26,13 +26,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool as its server describes it.
-
-    Attributes:
-        input_schema: JSON Schema of the arguments, as it came.
-        is_read_only: the server says that a call changes nothing.
-        is_idempotent: the server says that a repeated call changes nothing more.
-    """
+    """A tool as its server describes it; both flags are the server's own claims."""
 
     name: str
     description: str
@@ -45,7 +39,7 @@ _FIELDS = tuple(field.name for field in fields(McpTool))
 
 
 def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
-    """Those of a server's tools that are kept, without what is beyond the limits."""
+    """A server's tools within the limits."""
     usable: dict[str, McpTool] = {}
     for tool in tools:
         is_known = tool.name in usable or not 0 < len(tool.name) <= _LONGEST_TOOL
@@ -71,7 +65,7 @@ def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
 
 
 def from_text(stored: str) -> tuple[McpTool, ...]:
-    """The tools of a JSON column, of its text: what stands there was checked when it came."""
+    """The tools of a JSON column's text, which was validated when stored."""
     return tuple(
         McpTool(
             name=as_text(tool.get("name")),
@@ -88,8 +82,8 @@ def from_text(stored: str) -> tuple[McpTool, ...]:
 def callable_name(connection_name: str, tool_name: str) -> str:
     """The name under which a model calls a tool: ``mcp__<connection>__<tool>``.
 
-    Follows from the two names alone, has at most 64 characters of those that all providers take,
-    and differs where they differ: what had to be changed or cut carries a digest of it.
+    Deterministic and unique for both names, and at most 64 characters that all providers accept:
+    changed or cut parts carry a digest.
     """
     server = _clean(connection_name, _LONGEST_SERVER)
     if "__" in server or server.startswith("_") or server.endswith("_"):

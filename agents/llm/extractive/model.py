@@ -1,4 +1,4 @@
-"""The offline model: no weights; it retrieves and quotes, or says that it found nothing."""
+"""Offline chat model without weights: retrieves and quotes, or says that it found nothing."""
 
 import json
 import re
@@ -31,7 +31,7 @@ from core.json_access import as_object, as_text, parse
 from kb_service.text.tokenizer import is_cjk_dominant
 
 ENOUGH_COVERAGE = 0.6
-# They give and find procedures, which this model can't follow: nothing to search in, or to quote.
+# Skills are procedures, which this model can't follow: no searches, no quotes.
 _OF_SKILLS = frozenset({"load_skill", "read_skill_file", "find_skills", "complete_step"})
 _MOST_SEARCHES = 2
 _SLASH_COMMAND = re.compile(r"^/tool(?=\s|$)\s*(?P<name>[\w.-]*)\s*(?P<arguments>.*)$", re.DOTALL)
@@ -130,7 +130,7 @@ def wording_for(question: str) -> Wording:
 
 @dataclass(frozen=True, slots=True)
 class _ToolResult:
-    """What came back for one call of this turn; ``passages`` is None if it was no search."""
+    """Result of one call of this turn; ``passages`` is None if it was no search."""
 
     call: ToolCall
     content: str
@@ -157,22 +157,22 @@ class _Turn:
 
 
 class ExtractiveModel:
-    """A ``ChatModel`` that can only retrieve and quote (coverage rules: ``quoting``)."""
+    """A ``ChatModel`` that can only retrieve and quote."""
 
     name = "extractive"
     provider = "agentex"
     is_extractive = True
     sees_images = False
-    # It reads whatever it is given.
+    # No limit.
     context_window = 1_000_000
 
     async def events(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        """One turn: a search, a second one for what the first did not cover, or the answer.
+        """One turn: a search, a second search for what the first did not cover, or the answer.
 
-        The search tool is any offered tool with a string parameter ``query``. A question of the
-        form ``/tool name {json}`` is turned into that call.
+        Any offered tool with a string parameter ``query`` is a search tool. A question of the
+        form ``/tool name {json}`` becomes that call.
         """
         turn = _read(messages)
         call = _next_call(turn, tools)
@@ -188,10 +188,9 @@ class ExtractiveModel:
 
 
 def standalone_question(question: str, earlier: Sequence[str]) -> str:
-    """The question, preceded by the last one that had content if it has none of its own.
+    """The question, preceded by an earlier question if it has no content terms of its own.
 
-    At most as long as a query may be: of a longer one its beginning and its end, where people
-    ask; what they paste stands between.
+    Longer questions are cut to a query's length in the middle, where people paste text.
     """
     condensed = _condensed(question)
     if content_terms(condensed):

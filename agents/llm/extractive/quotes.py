@@ -1,4 +1,4 @@
-"""Choosing the sentences that answer a question best, by the words they share with it."""
+"""Selection of the sentences that answer a question best, by shared terms."""
 
 import math
 import re
@@ -79,7 +79,7 @@ def content_terms(question: str) -> tuple[Term, ...]:
                 continue
             surface = token if is_chinese else piece
             terms[token] = Term(token, surface, len(terms), number if is_chinese else -1)
-    # A character left over between particles says nothing beside real words.
+    # Single characters between particles mean nothing next to real words.
     whole = tuple(term for term in terms.values() if term.run < 0 or len(term.key) > 1)
     return whole or tuple(terms.values())
 
@@ -101,10 +101,9 @@ def _is_cjk(character: str) -> bool:
 
 
 def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
-    """The terms not among the found tokens.
+    """The terms not among the present tokens.
 
-    A Chinese bigram that only spans the border of two found words is not missing: each of its
-    characters belongs to a bigram that was found.
+    A Chinese bigram is covered if each of its characters belongs to a present bigram of its run.
     """
     covered: dict[int, set[str]] = {}
     for term in terms:
@@ -118,17 +117,14 @@ def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
 
 
 def nameable(terms: tuple[Term, ...], missing: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The missing terms that mean something by themselves: words, and Chinese runs as a whole.
-
-    What is left of a run that was found in part is seldom a word.
-    """
+    """The missing words and whole Chinese runs; the rest of a partly covered run is rarely a word."""
     absent = {term.key for term in missing}
     found_in_part = {term.run for term in terms if term.run >= 0 and term.key not in absent}
     return tuple(term for term in missing if term.run not in found_in_part)
 
 
 def surface_text(terms: tuple[Term, ...]) -> str:
-    """The terms as the question writes them; overlapping Chinese bigrams are joined again."""
+    """The terms as the question writes them, with Chinese bigrams joined again."""
     words: list[str] = []
     previous: Term | None = None
     for term in terms:
@@ -193,7 +189,7 @@ class _Weights:
         n = len(candidates)
         self._idf = {
             term.key: _idf(counts[term.key], n)
-            # Half of a Chinese run's bigrams span the border of two words: most unseen ones do.
+            # Half of a Chinese run's bigrams span a word border: most unseen ones do.
             * (_UNSEEN_BIGRAM if term.run >= 0 and not counts[term.key] else 1)
             for term in terms
         }
@@ -207,12 +203,12 @@ def _idf(count: int, n: int) -> float:
 
 
 def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
-    """At most three pieces of the sources, best sources first, in document order within one.
+    """At most three quotes, best source first and in document order within a source.
 
-    Sentences are scored by the rarity of the question's terms they hold, less for terms in the
-    passage's headings and for passages further down, and chosen greedily for what they add;
-    nothing is chosen when even the best is too far from the question. On 400 questions each the
-    answer stood in a quote for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    Sentences are scored by the rarity of the question's terms, with discounts for terms in
+    headings only and for lower passages, and chosen greedily for what they add; nothing is
+    chosen if even the best is too far from the question. On 400 questions each, a quote held
+    the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
@@ -256,13 +252,13 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
         share = 0.0
     bonus = _PHRASE_SHARE * _phrase(candidate, keys)
     too_long = max(1.0, _length(candidate.unit.text) / _LONG_CHARACTERS)
-    # The search has read more than the words: its order counts.
+    # The search knows more than the words: its order counts.
     match = share * (1 + bonus) / math.sqrt(too_long)
     return replace(candidate, match=match, score=match / (1 + _RANK_DECAY * candidate.rank))
 
 
 def _length(text: str) -> float:
-    """Characters, a Chinese one as the two and a half Latin ones that say as much."""
+    """Length in Latin characters; a Chinese character counts as two and a half."""
     return len(text) + 1.5 * len(_CJK.findall(text))
 
 
@@ -276,14 +272,14 @@ def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
 def _choose(
     scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights
 ) -> list[_Candidate]:
-    """Greedy: the best one, then what adds new terms or is nearly as good."""
+    """Greedily: the best candidate, then those that add terms or are nearly as good."""
     keys = {term.key for term in terms}
     total = weights.sum(keys) + 1e-9
     ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.position))
     best = ordered[0].score
     if max(c.match for c in ordered) < _LEAST_MATCH:
         return []
-    # What the search put first is the strongest evidence: it has a say in every answer.
+    # The search's first passage is the strongest evidence: it is quoted in every answer.
     lead = [c for c in ordered if c.rank == 0 and c.match >= _LEAST_LEAD]
     chosen = [ordered[0], *lead[:1]] if ordered[0].rank else ordered[:1]
     while len(chosen) < MOST_QUOTES:
@@ -318,7 +314,7 @@ def _tokens_of(candidates: Iterable[_Candidate]) -> set[str]:
 
 def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weights) -> float:
     absent = {term.key for term in missing}
-    # A bigram over a word border that counts as found has no weight of its own to add.
+    # A covered bigram over a word border adds no weight.
     have = weights.sum(term.key for term in terms if term.key not in absent)
     return have / (have + weights.sum(absent) + 1e-9)
 
@@ -326,7 +322,7 @@ def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weig
 def _in_reading_order(
     chosen: Sequence[_Candidate], scored: Sequence[_Candidate]
 ) -> list[_Candidate]:
-    """Best source first, document order within; a sentence that points back gets the one before."""
+    """Best source first; a sentence that starts with an anaphor gets its predecessor."""
     best_of = {c.rank: max(o.score for o in chosen if o.rank == c.rank) for c in chosen}
     picked = list(chosen)
     by_place = {(c.rank, c.position): c for c in scored}

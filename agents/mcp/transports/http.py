@@ -1,4 +1,4 @@
-"""HTTP to MCP servers: guarded, without redirects and compression, and with an end to every answer."""
+"""Streamable HTTP transport: guarded, without redirects and compression, and bounded."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ _NOT_OFFERED = 405
 async def http_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits
 ) -> AsyncGenerator[TransportStreams]:
-    """The messages of a server over streamable HTTP (MCP specification, Transports)."""
+    """The message streams of a server over streamable HTTP."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
     transport = _LimitedTransport(GuardedHttpx2Transport(guard), limits)
@@ -41,10 +41,10 @@ async def http_streams(
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):
-    """Answers no request with more than the limits, and with nothing that is not the protocol's.
+    """Enforces limits and the protocol on every response.
 
-    A request that fails gets an answer of ours: raised through the library an error would end
-    the session, and every other call in it.
+    Failures become responses of our own: an exception would end the library's session with all
+    its calls.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
@@ -104,7 +104,7 @@ def _instead(request: httpx2.Request, fault: McpFault, status: int = _NOTHING) -
 
 
 class _TooLong(httpx2.StreamError):
-    """An answer beyond the limit; the library takes it for one that can't be read."""
+    """A response beyond the limit; the library treats it as unreadable."""
 
 
 class _SizeLimitedStream(httpx2.AsyncByteStream):

@@ -1,4 +1,4 @@
-"""MCP over WebSocket: JSON-RPC messages as text frames, with the subprotocol ``mcp``."""
+"""WebSocket transport: JSON-RPC messages as text frames, subprotocol ``mcp``."""
 
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -28,14 +28,14 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 async def websocket_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
 ) -> AsyncGenerator[TransportStreams]:
-    """The messages of a server over a WebSocket.
+    """The message streams of a server over a WebSocket.
 
     Args:
-        note: is told why the connection ended.
+        note: gets the reason when the connection ends.
 
     Raises:
         UrlNotAllowed: the guard refuses.
-        McpUnavailable: there is no connection.
+        McpUnavailable: the connection failed.
     """
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
@@ -82,7 +82,7 @@ async def _receive(
     limits: McpLimits,
     note: FaultNote,
 ) -> None:
-    """Read messages until the connection ends; the session ends with the stream."""
+    """Read messages until the connection ends, and with it the session."""
     unasked = 0
     async with incoming:
         async for frame in connection:
@@ -132,7 +132,7 @@ async def _connector(target: McpTarget, guard: OutboundGuard) -> aiohttp.TCPConn
 
 
 class _Pinned(AbstractResolver):
-    """Knows the addresses that the guard let through, whatever name is asked for."""
+    """Resolver that returns only the addresses that the guard allowed."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses
@@ -157,7 +157,7 @@ class _Pinned(AbstractResolver):
 
 
 def _only(addresses: list[str], port: int) -> Callable[[_AddressInfo], socket.socket]:
-    """Sockets to these addresses and this port: redirects are followed, and not through a resolver."""
+    """Socket factory for allowed addresses only, since redirects to addresses skip the resolver."""
     allowed = {(parse_address(address), port) for address in addresses}
 
     def make(info: _AddressInfo) -> socket.socket:
