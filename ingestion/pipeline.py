@@ -214,7 +214,7 @@ def _split(
         return parsed
     splitting = taken.making.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter]
+    split = SPLITTERS[splitting.splitter].split
     try:
         pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
     except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself

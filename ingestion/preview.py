@@ -132,7 +132,7 @@ class SplitPreviewer:
 def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter]
+    split = SPLITTERS[splitting.splitter].split
     pieces = stop.until(split(parsed, sizes=sizes, counter=request.counter))
     shown = list(islice(pieces, request.most))
     counts = [(piece.token_count, len(piece.windows)) for piece in shown]

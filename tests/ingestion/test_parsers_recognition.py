@@ -9,11 +9,11 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.TiffImagePlugin import IFDRational
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import GreyImage, OcrResult, OcrSettings, is_ready
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.hostile import page_pdf
@@ -336,6 +336,6 @@ def test_languages_that_are_not_installed_are_passed_over(configured):
 
 
 def test_pdf_with_a_text_layer_is_not_recognised(tmp_path, monkeypatch):
-    monkeypatch.setattr(ocr, "Recogniser", None)
+    monkeypatch.setattr(ocr, "OcrEngine", None)
     parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), ParseLimits())
     assert (parsed.text, parsed.warnings) == ("ab", ())

@@ -12,6 +12,7 @@ from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion import preview
 from ingestion.preview import SplitPreviewer, SplitRequest
+from ingestion.splitters import SplitterEntry
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import token_counter
 
@@ -60,8 +61,8 @@ async def test_cutting_stops_when_the_time_is_over(
         finally:
             stopped.set()
 
-    whole = preview.SPLITTERS["heading_recursive"]
-    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", endless)
+    whole = preview.SPLITTERS["heading_recursive"].split
+    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", SplitterEntry(endless))
     call = asyncio.create_task(previewer.preview(request(tmp_path / "a.md", "text")))
     assert await asyncio.to_thread(begun.wait, 30)
     call.cancel()
@@ -73,7 +74,7 @@ async def test_cutting_stops_when_the_time_is_over(
 async def test_preview_whose_turn_does_not_come_is_told_so(
     previewer: SplitPreviewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(preview, "_TURN_SECONDS", 0.1)
+    monkeypatch.setattr(preview, "_LOCK_SECONDS", 0.1)
     slow = request(tmp_path / "slow.md", "- item with *some* words\n\n" * 400_000)
     first = asyncio.create_task(previewer.preview(slow))
     await asyncio.sleep(0.05)

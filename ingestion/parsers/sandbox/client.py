@@ -238,7 +238,7 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
 def _seconds(request: ParseRequest) -> float:
     """How long a parse may take; reading pictures has time of its own."""
     limits = request.limits
-    may_recognise = PARSERS[request.media_type].content in ("pdf", "image") and is_installed()
+    may_recognise = PARSERS[request.media_type].family.is_recognised and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr
 from ingestion.parsers.image.ocr import OcrSettings
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox import limits as sandbox_limits
 from ingestion.parsers.sandbox.progress import reporting_to
