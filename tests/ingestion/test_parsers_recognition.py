@@ -110,7 +110,7 @@ async def test_recognition_says_how_far_it_is(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     request = ParseRequest(path, "application/pdf", ParseLimits())
-    (parsed,) = await child.parse_each([request], heard=hear)
+    (parsed,) = await child.parse_each([request], listener=hear)
     assert parsed.pages == 12
     assert told == sorted(set(told))
     assert told
@@ -123,7 +123,9 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     with pytest.raises(LookupError):
-        await child.parse_each([ParseRequest(path, "application/pdf", ParseLimits())], heard=stop)
+        await child.parse_each(
+            [ParseRequest(path, "application/pdf", ParseLimits())], listener=stop
+        )
     assert child.pid is None
     assert (await child.parse(DATA / "guide.md", "text/markdown")).text
 

@@ -105,7 +105,7 @@ class ParserChild:
         return outcome
 
     async def parse_each(
-        self, requests: Sequence[ParseRequest], *, heard: ProgressListener = ignore_progress
+        self, requests: Sequence[ParseRequest], *, listener: ProgressListener = ignore_progress
     ) -> list[ParsedDocument | ParseFailure]:
         """Parse small files one after the other, without going back and forth for each.
 
@@ -114,7 +114,7 @@ class ParserChild:
 
         Args:
             requests: not many, and all with the same bound on memory.
-            heard: is told how far a long one is, in percent; what it raises ends the child.
+            listener: is told how far a long one is, in percent; what it raises ends the child.
 
         Returns:
             For each what ``parse`` returns or raises.
@@ -129,16 +129,16 @@ class ParserChild:
         outcomes: list[ParsedDocument | ParseFailure] = []
         async with self._turn:
             while remaining := requests[len(outcomes) :]:
-                outcomes += await self._parse_in(await self._running(), remaining, heard)
+                outcomes += await self._parse_in(await self._running(), remaining, listener)
         return outcomes
 
     async def _parse_in(
-        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+        self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
         """Parse until a file ends this child, that one included."""
         is_settled = False
         try:
-            outcomes = await self._exchange(process, requests, heard)
+            outcomes = await self._exchange(process, requests, listener)
             is_settled = not _ends_child(outcomes[-1])
         finally:
             if not is_settled:
@@ -187,7 +187,7 @@ class ParserChild:
         burial.add_done_callback(self._burials.discard)
 
     async def _exchange(
-        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+        self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
         memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
@@ -195,7 +195,7 @@ class ParserChild:
         unsent = b"".join(map(pack_request, requests))
         try:
             for request in requests:
-                outcomes.append(await _ask(process, request, unsent, memory, heard))
+                outcomes.append(await _ask(process, request, unsent, memory, listener))
                 unsent = b""
                 if _ends_child(outcomes[-1]):
                     break
@@ -209,7 +209,7 @@ async def _ask(
     request: ParseRequest,
     unsent: bytes,
     memory: "_MemoryWatch",
-    heard: ProgressListener,
+    listener: ProgressListener,
 ) -> ParsedDocument | ParseFailure:
     """Send what is unsent and wait for the answer to a request."""
     try:
@@ -217,7 +217,7 @@ async def _ask(
             if unsent:
                 await _write(process, unsent)
             while isinstance(reply := await _reply(process, request), int):
-                await heard(reply)
+                await listener(reply)
             return reply
     except TimeoutError:
         return ParseFailure(FailureReason.PARSE_TIMEOUT)

@@ -38,12 +38,12 @@ class ParserPool:
             self._idle.put_nowait(child)
 
     async def parse_each(
-        self, requests: Sequence[ParseRequest], *, heard: ProgressListener = ignore_progress
+        self, requests: Sequence[ParseRequest], *, listener: ProgressListener = ignore_progress
     ) -> list[ParsedDocument | ParseFailure]:
         """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
         child = await self._idle.get()
         try:
-            return await child.parse_each(requests, heard=heard)
+            return await child.parse_each(requests, listener=listener)
         finally:
             self._idle.put_nowait(child)
 
