@@ -9,7 +9,7 @@ from core.db.database import Database
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 

@@ -24,7 +24,7 @@ from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, re
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS

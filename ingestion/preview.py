@@ -13,7 +13,7 @@ from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.sandbox.pool import ParserPool, parse_limits
+from ingestion.parsers.sandbox.client import ParserPool, parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS

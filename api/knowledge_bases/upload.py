@@ -18,7 +18,7 @@ from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from ingestion.parsers import PARSERS, run_preflight
 from ingestion.parsers.file_type import detect_type
-from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.client import parse_limits
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,

@@ -32,7 +32,7 @@ from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import WorkerContext
 from ingestion.parsers.image.ocr import OcrSettings
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
 from ingestion.transfer import requeue_transfers
 from ingestion.worker.document_runner import DocumentRunner
