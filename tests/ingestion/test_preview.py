@@ -11,6 +11,7 @@ import pytest
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion import preview
+from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreviewer, SplitRequest
 from ingestion.splitters import SplitterEntry
 from kb_service.knowledge_bases.service import Splitting
@@ -29,10 +30,11 @@ async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
 
 def request(path: Path, text: str, **changes: object) -> SplitRequest:
     path.write_text(text)
-    asked = SplitRequest(
-        path, "text/markdown", Splitting("heading_recursive", 100, 0), token_counter(), 3
+    document = ParseRequest(path, "text/markdown")
+    preview_request = SplitRequest(
+        document, Splitting("heading_recursive", 100, 0), token_counter(), 3
     )
-    return replace(asked, **changes)
+    return replace(preview_request, **changes)
 
 
 async def test_file_that_takes_too_long_to_parse_is_given_up_and_the_next_one_is_cut(
