@@ -34,10 +34,12 @@ async def check_config(
     """
     if (agent_type := config.get("agent_type")) is not None:
         require_known(as_text(agent_type))
-    ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
+    ids = [as_text(kb_id) for kb_id in as_list(config.get("knowledge_base_ids"))]
     await knowledge_bases.get_searchable(session, principal, ids)
-    chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
-    await connections.list_rows(session, principal.user_id, chosen)
+    connection_ids = [
+        as_text(connection_id) for connection_id in as_list(config.get("mcp_connection_ids"))
+    ]
+    await connections.list_rows(session, principal.user_id, connection_ids)
     fault = await skill_selection.find_config_fault(session, principal, config.get("skill_ids"))
     if fault is not None:
         raise InvalidRequest("config.skill_ids", fault)

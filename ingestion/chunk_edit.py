@@ -15,7 +15,7 @@ from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
 from ingestion.vectorize import PointOrigin, embed_points, empty_window_points
 from kb_service.documents import chunks
-from kb_service.documents.chunks import ChunkPlace
+from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
@@ -43,7 +43,7 @@ class ChunkEdit:
 
 
 async def edit_chunk(
-    database: Database, spaces: EmbeddingSpaces, place: ChunkPlace, edit: ChunkEdit
+    database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit
 ) -> Chunk:
     """Change a passage; when this returns, searches find it by its new text.
 
@@ -79,14 +79,14 @@ async def edit_chunk(
     if not values:
         return place.chunk
     async with unit_of_work(database) as work:
-        row = await chunks.change(work, place, values)
+        row = await chunks.update_chunk(work, place, values)
         if points:
             await _upsert(spaces.of(model), points)
     log.info("chunk.changed", chunk_id=row.id, fields=sorted(values))
     return row
 
 
-def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
+def _piece(place: LocatedChunk, content: str, space: EmbeddingSpace) -> Piece:
     chunk = place.chunk
     tokens = space.counter.count(content)
     if not 0 < tokens <= MAX_TOKENS:
@@ -104,7 +104,7 @@ def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
     )
 
 
-async def _points(space: EmbeddingSpace, place: ChunkPlace, piece: Piece) -> list[ChunkPoint]:
+async def _points(space: EmbeddingSpace, place: LocatedChunk, piece: Piece) -> list[ChunkPoint]:
     knowledge_base, document = place.knowledge_base, place.document
     origin = PointOrigin(
         index_scope(knowledge_base.id, knowledge_base.generation),

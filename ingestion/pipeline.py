@@ -36,7 +36,7 @@ from kb_service.models import Document, DocumentStage
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Flip, Outcome
+from kb_service.work_queue.completion import RevisionResult, RevisionSwitch
 from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
@@ -73,7 +73,7 @@ async def _process_batch(context: WorkerContext, batch: Sequence[ClaimedDocument
     except asyncio.CancelledError:
         for claimed in batch:
             async with unit_of_work(context.database) as work:
-                await leases.hand_back(work, claimed.lease)
+                await leases.release_for_retry(work, claimed.lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
         if len(batch) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
@@ -143,7 +143,7 @@ class _SplitDocument:
     pieces: Sequence[Piece]
 
 
-_AttemptResult = Flip | Exception
+_AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(
@@ -176,10 +176,10 @@ async def _run_stages(
 
 
 async def _commit(
-    context: WorkerContext, attempts: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
+    context: WorkerContext, attempts: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
     async with unit_of_work(context.database) as work:
-        flips = await completion.complete_each(work, attempts)
+        flips = await completion.commit_revisions(work, attempts)
     for lease, outcome in attempts:
         if lease.document_id not in flips:
             # Another transaction has its row: a single document can wait for that.
@@ -214,7 +214,9 @@ async def _record_results(
     results: Sequence[_AttemptResult],
 ) -> None:
     pairs = list(zip(batch, results, strict=True))
-    completed = [(claimed.document, flip) for claimed, flip in pairs if isinstance(flip, Flip)]
+    completed = [
+        (claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)
+    ]
     if completed:
         # One line for all: logging each would be a notable part of a small document's work.
         log.info("documents.completed", document_ids=[document.id for document, _ in completed])
@@ -237,7 +239,9 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
 
-async def _remove_superseded(context: WorkerContext, document: Document, flip: Flip) -> None:
+async def _remove_superseded(
+    context: WorkerContext, document: Document, flip: RevisionSwitch
+) -> None:
     """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
@@ -274,7 +278,7 @@ async def _parse_each(
 
 async def _embed_and_index(
     space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
-) -> list[Outcome]:
+) -> list[RevisionResult]:
     """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds.
 
     Returns:
@@ -282,7 +286,7 @@ async def _embed_and_index(
     """
     for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
         # An attempt that was cut short may have left more pieces than this one has.
-        gone = document_queries.unshown_revisions(document)
+        gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
@@ -308,8 +312,8 @@ def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
     return [pack_terms(piece.text) for _, piece in placed]
 
 
-def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> Outcome:
-    return Outcome(
+def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
+    return RevisionResult(
         chunks=map(partial(_chunk_row, split.claimed.document), split.pieces, terms),
         chunk_count=len(split.pieces),
         encoding=split.parsed.encoding,

@@ -13,8 +13,8 @@ from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
 from ingestion.context import WorkerContext
 from kb_service import questions
-from kb_service.evaluation.runner import SavedQuestion, asking, evaluate, saved
-from kb_service.failures import MODEL_ERRORS, Outage, outage_of, outage_of_model
+from kb_service.evaluation.runner import SavedQuestion, bind_search, evaluate, questions_from_rows
+from kb_service.failures import MODEL_ERRORS, Outage, describe_model_outage, describe_outage
 from kb_service.knowledge_bases import index_version
 from kb_service.models import KnowledgeBase
 from kb_service.reindex import (
@@ -33,7 +33,7 @@ from kb_service.reindex.service import WINDOW, Cutover
 from kb_service.reindex.status import State
 from kb_service.retrieval.service import Searcher
 from kb_service.vector_index.protocol import index_scope
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 
 log = get_logger(__name__)
 
@@ -49,20 +49,20 @@ async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None or row.target is None:
             return
-        tally = await reindex_status.count(session, row)
+        tally = await reindex_status.count_documents(session, row)
     if tally.left and (row.paused or tally.at_work > WINDOW // 2):
         return
     if tally.left == 0 and tally.failed:
         return
     async with unit_of_work(context.database, context.queue.push) as work:
-        locked = await reindex_service.lock(work.session, knowledge_base_id)
+        locked = await reindex_service.get_for_update(work.session, knowledge_base_id)
         if locked is None or locked.target is None:
             return
-        await reindex_service.begin_next(work, locked)
-        if (await reindex_status.count(work.session, locked)).state() is not State.READY:
+        await reindex_service.start_next_documents(work, locked)
+        if (await reindex_status.count_documents(work.session, locked)).state() is not State.READY:
             return
         if not reindex_quality_gate.is_measured(locked):
-            asked = await questions.list_all(work.session, EVERYTHING, locked)
+            asked = await questions.list_all(work.session, SYSTEM_VIEWER, locked)
             if asked:
                 reindex_service.enqueue_reindex(work, knowledge_base_id)
                 return
@@ -78,14 +78,14 @@ async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None:
             return
-        tally = await reindex_status.count(session, row)
-        asked = saved(await questions.list_all(session, EVERYTHING, row))
+        tally = await reindex_status.count_documents(session, row)
+        asked = questions_from_rows(await questions.list_all(session, SYSTEM_VIEWER, row))
     is_ready = row.target is not None and tally.state() is State.READY
     if is_ready and asked and not reindex_quality_gate.is_measured(row):
         try:
             await _measure(context, row, asked)
         except AgentexError as error:
-            await _record_outage(context, row, outage_of(error))
+            await _record_outage(context, row, describe_outage(error))
             raise
     await maintain(context, knowledge_base_id)
 
@@ -94,16 +94,16 @@ async def _measure(context: WorkerContext, row: KnowledgeBase, asked: list[Saved
     longest = context.settings.max_query_characters
     searcher = Searcher(context.database, context.spaces, max_query_characters=longest)
     try:
-        present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
+        present = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), asked)).quality
     except MODEL_ERRORS as error:
         if not _changes_model(row):
             raise
         # What can't be searched can't be lost, and to leave this model is the remedy.
-        missing = outage_of_model(error, row.embedding_model)
+        missing = describe_model_outage(error, row.embedding_model)
         log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
         await _record_recall(context, row, None, missing=missing)
         return
-    target = (await evaluate(asking(searcher, EVERYTHING, row, shadow=True), asked)).quality
+    target = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), asked)).quality
     figures = {"questions": len(asked), "present": vars(present), "target": vars(target)}
     await _record_recall(context, row, figures)
 
@@ -122,17 +122,17 @@ async def _record_recall(
 ) -> None:
     number = (row.target or {}).get("generation", 0)
     async with unit_of_work(context.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
+        locked = await reindex_service.get_for_update(work.session, row.id)
         if locked is not None:
-            reindex_quality_gate.note_recall(work, locked, number, recall, missing=missing)
+            reindex_quality_gate.record_recall(work, locked, number, recall, missing=missing)
 
 
 async def _record_outage(context: WorkerContext, row: KnowledgeBase, outage: Outage) -> None:
     async with unit_of_work(context.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
+        locked = await reindex_service.get_for_update(work.session, row.id)
         if locked is not None:
             number = (row.target or {}).get("generation", 0)
-            reindex_quality_gate.note_waiting(work, locked, number, outage)
+            reindex_quality_gate.record_wait(work, locked, number, outage)
 
 
 async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
@@ -142,7 +142,7 @@ async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
         row = await session.get(KnowledgeBase, knowledge_base_id)
     if row is None or row.deleted_at is not None:
         return
-    if reindex_service.is_due(row):
+    if reindex_service.is_previous_expired(row):
         row = await _close_way_back(context, row)
     for entry in row.retired:
         await _delete_generation(
@@ -152,9 +152,9 @@ async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
 
 async def _close_way_back(context: WorkerContext, row: KnowledgeBase) -> KnowledgeBase:
     async with unit_of_work(context.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
-        if locked is not None and reindex_service.is_due(locked):
-            await reindex_service.close_way_back(work, locked)
+        locked = await reindex_service.get_for_update(work.session, row.id)
+        if locked is not None and reindex_service.is_previous_expired(locked):
+            await reindex_service.discard_previous(work, locked)
         return locked or row
 
 
@@ -169,9 +169,9 @@ async def _delete_generation(
     more = True
     while more:
         async with unit_of_work(context.database) as work:
-            more = await reindex_cleanup.delete_unshown_chunks(work, knowledge_base_id)
+            more = await reindex_cleanup.delete_unused_chunks(work, knowledge_base_id)
     async with unit_of_work(context.database) as work:
-        await reindex_cleanup.forget_retired(work, knowledge_base_id, number)
+        await reindex_cleanup.remove_retired(work, knowledge_base_id, number)
     log.info("reindex.cleared", knowledge_base_id=knowledge_base_id, generation=number)
 
 

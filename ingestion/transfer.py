@@ -21,16 +21,16 @@ from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
 from ingestion.transfer_restore import DocumentRestorer, TransferDestination, TransferLost
 from kb_service import questions
-from kb_service.failures import outage_of
+from kb_service.failures import describe_outage
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase, Transfer
 from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.archive_format import Content
-from kb_service.transfer.archive_reader import Archive, limits_of
-from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.archive_format import DocumentContent
+from kb_service.transfer.archive_reader import ArchiveReader, archive_limits
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
 from kb_service.transfer.jobs import TransferLease
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 
 log = get_logger(__name__)
 
@@ -88,7 +88,7 @@ class _SourceGone(Exception):
 class _TransferSource:
     """What a transfer reads, be it a file or a knowledge base of this installation."""
 
-    contents: Callable[[Callable[[str], bool]], AsyncGenerator[Content]]
+    contents: Callable[[Callable[[str], bool]], AsyncGenerator[DocumentContent]]
     drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
     document_count: int
     embedding_model: str
@@ -108,7 +108,7 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
         )
     if row is None:
         return
-    lease = transfers.lease_of(row)
+    lease = transfers.lease_from_row(row)
     try:
         if row.attempt > settings.ingest_attempts:
             await _fail(context, row, lease, _POISON)
@@ -123,7 +123,7 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
         log.info("transfer.completed", transfer_id=row.id)
     except asyncio.CancelledError:
         async with unit_of_work(context.database) as work:
-            await transfers.hand_back(work, lease)
+            await transfers.release_for_retry(work, lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
         await _record_failure(context, row, lease, error)
@@ -169,11 +169,11 @@ async def _postpone(
     context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception
 ) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
-    words = outage_of(error).words
+    words = describe_outage(error).words
     if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
         words |= _IMPORT_ANEW
     async with unit_of_work(context.database) as work:
-        await transfers.postpone(work, lease, words, pause=_OUTAGE_PAUSE)
+        await transfers.reschedule(work, lease, words, pause=_OUTAGE_PAUSE)
 
 
 async def _remove_file(context: WorkerContext, row: Transfer) -> None:
@@ -183,7 +183,7 @@ async def _remove_file(context: WorkerContext, row: Transfer) -> None:
 
 async def _renew(context: WorkerContext, lease: TransferLease) -> bool:
     async with unit_of_work(context.database) as work:
-        return await transfers.advance(work, lease, seconds=context.settings.lease_seconds)
+        return await transfers.renew(work, lease, seconds=context.settings.lease_seconds)
 
 
 async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease) -> None:
@@ -198,7 +198,7 @@ async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease)
         async def guard(work: UnitOfWork) -> None:
             share = 100 * done // max(1, source.document_count)
             seconds = context.settings.lease_seconds
-            held = await transfers.advance(work, lease, seconds=seconds, progress=min(99, share))
+            held = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
             if not held:
                 raise TransferLost
 
@@ -236,12 +236,12 @@ async def _finish(
         for one in drafts
     ]
     try:
-        await questions.add(work, EVERYTHING, knowledge_base, arrived)
+        await questions.add_questions(work, SYSTEM_VIEWER, knowledge_base, arrived)
     except KnowledgeBaseNotFound as error:
         raise TransferLost from error
     knowledge_base.enabled = True
     work.session.add(knowledge_base)
-    await transfers.complete(work, transfers.lease_of(row))
+    await transfers.complete(work, transfers.lease_from_row(row))
 
 
 @asynccontextmanager
@@ -251,8 +251,8 @@ async def _open_source(context: WorkerContext, row: Transfer) -> AsyncGenerator[
         return
     async with context.store.local_copy(row.source) as path:
         with path.open("rb") as file:
-            limits = limits_of(await context.live.now())
-            archive = await to_thread.run_sync(Archive, file, limits)
+            limits = archive_limits(await context.live.now())
+            archive = await to_thread.run_sync(ArchiveReader, file, limits)
 
             async def drafts() -> Sequence[QuestionDraft]:
                 return archive.questions
@@ -273,7 +273,9 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error
-    live = LiveSource(Stores(context.database, context.store, context.spaces), asking, origin)
+    live = KnowledgeBaseSource(
+        SourceStores(context.database, context.store, context.spaces), asking, origin
+    )
     return _TransferSource(
         contents=live.contents,
         drafts=live.drafts,
@@ -289,12 +291,12 @@ async def requeue_transfers(context: WorkerContext) -> int:
         How many jobs were written.
     """
     async with context.database.reading() as session:
-        waiting = await transfers.waiting(session, _GRACE)
+        waiting = await transfers.stale(session, _GRACE)
     if not waiting:
         return 0
     queued = await context.queue.queued_keys()
     async with unit_of_work(context.database, context.queue.push) as work:
         for transfer_id, attempt in waiting:
-            if transfers.key(transfer_id, attempt) not in queued:
-                transfers.enqueue(work, transfer_id, attempt)
+            if transfers.transfer_key(transfer_id, attempt) not in queued:
+                transfers.enqueue_transfer(work, transfer_id, attempt)
         return len(work.jobs)

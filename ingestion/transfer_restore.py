@@ -29,7 +29,7 @@ from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
-    Content,
+    DocumentContent,
     DocumentEntry,
     PointEntry,
 )
@@ -115,7 +115,7 @@ class DocumentRestorer:
     def _is_held(self, status: str, holder: str | None) -> bool:
         return status == DocumentStatus.PAUSED and holder == self._to.mark
 
-    async def take(self, content: Content) -> None:
+    async def take(self, content: DocumentContent) -> None:
         """Store a document's file, and write what waits when it has become enough.
 
         Raises:
@@ -150,7 +150,7 @@ class DocumentRestorer:
                 if await self._show(work, one):
                     await _insert(work, rows)
 
-    def _row(self, content: Content) -> Document:
+    def _row(self, content: DocumentContent) -> Document:
         entry, id_ = content.entry, self._to.document_id(content.key)
         row = Document(
             id=id_,
@@ -219,9 +219,7 @@ class DocumentRestorer:
         await permissions.mark_narrowed(work, self._to.knowledge_base.id)
         if self._to.source_id is not None:
             copies = {one.key: one.row.id for one in restricted if one.row.id not in redone}
-            await permissions.copy_readers(
-                work, self._to.source_id, self._to.knowledge_base.id, copies
-            )
+            await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
         """A copy's source may have grown since its size was promised."""
@@ -279,7 +277,7 @@ class DocumentRestorer:
         return True
 
 
-async def _store(context: WorkerContext, key: str, content: Content) -> None:
+async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
     """Write a document's file under a key, and see that it is the one the entry describes."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 

@@ -125,7 +125,7 @@ _SOMETHING = Outage(
 )
 
 
-def outage_of_model(error: AgentexError, model: str) -> Outage:
+def describe_model_outage(error: AgentexError, model: str) -> Outage:
     """What is wrong with an embedding model.
 
     Args:
@@ -135,7 +135,7 @@ def outage_of_model(error: AgentexError, model: str) -> Outage:
     return _OF_MODELS[error.code].of_model(model)
 
 
-def outage_of(error: Exception) -> Outage:
+def describe_outage(error: Exception) -> Outage:
     """What is away that an error comes from."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return _OF_PARTS[StorageFull.code]
@@ -143,5 +143,5 @@ def outage_of(error: Exception) -> Outage:
         return _SOMETHING
     model = error.details.get("model")
     if isinstance(error, MODEL_ERRORS) and isinstance(model, str):
-        return outage_of_model(error, model)
+        return describe_model_outage(error, model)
     return _OF_PARTS.get(error.code, _SOMETHING)

@@ -11,7 +11,13 @@ from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.text.csv_escape import escape_cell, unescape_cell
 from kb_service.models import Question
-from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
+from kb_service.questions import (
+    MAX_EXPECTED,
+    MAX_QUESTIONS,
+    PassageSpec,
+    QuestionDraft,
+    validate_draft,
+)
 
 FileFormat = Literal["jsonl", "csv"]
 
@@ -29,7 +35,7 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest("file", "The file must be UTF-8", "文件必须是 UTF-8 编码") from error
-    passages: dict[str, list[Passage]] = {}
+    passages: dict[str, list[PassageSpec]] = {}
     lines = _json_lines(text) if kind == "jsonl" else _csv_lines(text)
     for number, line in lines:
         if number > _MAX_LINES:
@@ -52,7 +58,7 @@ def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
         raise _line_refused(number, "must not contain the character NUL", "不能包含 NUL 字符")
     passage = {"document": words["document"], "text": words["text"]}
     try:
-        return checked(QuestionDraft(words["question"], [passage]))
+        return validate_draft(QuestionDraft(words["question"], [passage]))
     except AgentexError as error:
         field, why = error.details.get("field"), error.details.get("error")
         why_zh = error.details.get("error_zh", why)

@@ -116,7 +116,7 @@ async def delete_account(
         details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
     )
     if heir is not None:
-        await ownership.hand_over(work, user.id, heir.id, label=user.username)
+        await ownership.transfer_ownership(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
     await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
@@ -194,7 +194,7 @@ async def _finish(database: Database, user_id: str) -> bool:
             (ChatSession, ChatSession.owner_id == user_id),
             (AgentRun, AgentRun.owner_id == user_id),
         )
-        if await ownership.are_left(session, user_id):
+        if await ownership.has_rows(session, user_id):
             return False
         for table, condition in in_use:
             if await _count(session, table, condition):
@@ -206,7 +206,7 @@ async def _finish(database: Database, user_id: str) -> bool:
 async def _erase(work: UnitOfWork, user_id: str) -> None:
     """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
     session = work.session
-    await ownership.erase(work, user_id)
+    await ownership.delete_all(work, user_id)
     await service.erase_owned_by(work, user_id)
     await delete_user_shares(work, user_id)
     await memories.delete_all(work, user_id)

@@ -73,22 +73,24 @@ class ImageSanitizer:
         """
         if not content:
             raise EmptyFile(field="file")
-        found = detect_type(content[:16])
-        if found is None:
+        mime_type = detect_type(content[:16])
+        if mime_type is None:
             raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
         async with self._turn:
             reply = await _in_child(content, *((FOR_MODELS,) if for_models else ()))
         line, _, drawn = reply[:_LONGEST_LINE].partition(b"\n")
         drawn = reply[len(line) + 1 :]
-        told = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
-        fault = told.get("fault")
+        reply_fields = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
+        fault = reply_fields.get("fault")
         if fault == "too_many_pixels":
             raise ImageTooLarge(max_pixels=MOST_PIXELS)
-        expected = "image/jpeg" if for_models else found
-        if fault is not None or told["mime_type"] != expected:
+        expected = "image/jpeg" if for_models else mime_type
+        if fault is not None or reply_fields["mime_type"] != expected:
             log.info("attachment.not_drawn", fault=fault)
             raise CorruptImage(field="file")
-        return SanitizedImage(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
+        return SanitizedImage(
+            expected, cast(int, reply_fields["width"]), cast(int, reply_fields["height"]), drawn
+        )
 
 
 async def _in_child(content: bytes, *arguments: str) -> bytes:

@@ -104,8 +104,8 @@ def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, objec
 
 
 def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    told, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(told).encode() + b"\n" + drawn)
+    fields, drawn = answer(content, for_models=for_models)
+    to.write(json.dumps(fields).encode() + b"\n" + drawn)
     to.flush()
 
 

@@ -136,8 +136,8 @@ class AttachmentService:
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.
-        is_ours = self._links.is_ours(claim, "" if row is None else row.owner_id)
-        if row is None or not is_ours:
+        is_valid = self._links.is_valid(claim, "" if row is None else row.owner_id)
+        if row is None or not is_valid:
             raise InvalidLink(reason="forged")
         if (now or utc_now()).timestamp() > claim.expires:
             raise LinkExpired
@@ -184,10 +184,16 @@ class AttachmentService:
         """
         async with self._database.reading() as session:
             rows = await get_many(session, owner_id, ids)
-        drawn = await asyncio.gather(*(self._shown(rows[one]) for one in ids if one in rows))
+        drawn = await asyncio.gather(
+            *(
+                self._image_for_model(rows[attachment_id])
+                for attachment_id in ids
+                if attachment_id in rows
+            )
+        )
         return [picture for picture in drawn if picture is not None]
 
-    async def _shown(self, row: Attachment) -> SanitizedImage | None:
+    async def _image_for_model(self, row: Attachment) -> SanitizedImage | None:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
@@ -236,8 +242,8 @@ class AttachmentService:
             await self._store.delete(row.storage_key)
         async with unit_of_work(self._database) as work:
             for row in rows:
-                if (known := await work.session.get(Attachment, row.id)) is not None:
-                    await work.session.delete(known)
+                if (stored := await work.session.get(Attachment, row.id)) is not None:
+                    await work.session.delete(stored)
 
 
 async def assign_to_session(

@@ -61,12 +61,12 @@ def read_date(text: str) -> date:
     if not _DATE.fullmatch(day):
         raise BadTime("An all-day event has days, not times: use a date such as 2026-03-17")
     try:
-        found = date.fromisoformat(day)
+        parsed = date.fromisoformat(day)
     except ValueError as error:
         raise BadTime(f"There is no day {day}") from error
-    if found.year not in _YEARS:
+    if parsed.year not in _YEARS:
         raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
-    return found
+    return parsed
 
 
 def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
@@ -77,20 +77,20 @@ def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
     """
     _check_year(local)
     first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
-    shown = first.astimezone(zone)
-    if shown.replace(tzinfo=None) != local:
+    on_clock = first.astimezone(zone)
+    if on_clock.replace(tzinfo=None) != local:
         raise BadTime(
-            f"{_told(local)} does not exist in {zone.key}: clocks go forward then. "
-            f"Use {_told(shown)} or another time"
+            f"{_format_local(local)} does not exist in {zone.key}: clocks go forward then. "
+            f"Use {_format_local(on_clock)} or another time"
         )
     second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if second == first:
         return UtcMoment(first)
     return UtcMoment(
         first,
-        f"{_told(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
-        f"(UTC{_offset(shown)}) was taken. For the later one write "
-        f"{_told(local)}{_offset(second.astimezone(zone))}",
+        f"{_format_local(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
+        f"(UTC{_offset(on_clock)}) was taken. For the later one write "
+        f"{_format_local(local)}{_offset(second.astimezone(zone))}",
     )
 
 
@@ -150,7 +150,7 @@ def _check_year(moment: datetime) -> None:
         raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
 
 
-def _told(moment: datetime) -> str:
+def _format_local(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="minutes")
 
 

@@ -76,9 +76,9 @@ class RunCalendar:
 
     async def _execute_once(self, order: CalendarCommand, key: str) -> CommandResult:
         async with unit_of_work(self._database) as work:
-            known = await work.session.get(CalendarCall, (self._run_key, key))
-            if known is not None:
-                return CommandResult(known.event_id, known.sequence, is_repeated=True)
+            earlier = await work.session.get(CalendarCall, (self._run_key, key))
+            if earlier is not None:
+                return CommandResult(earlier.event_id, earlier.sequence, is_repeated=True)
             done = await self._carry_out(work, order)
             call = CalendarCall(
                 run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence

@@ -51,7 +51,7 @@ async def create(
     work: UnitOfWork,
     owner_id: str,
     details: EventDetails,
-    said: TimeInput,
+    times: TimeInput,
     *,
     run_key: str | None = None,
 ) -> tuple[CalendarEvent, TimeSpan]:
@@ -63,7 +63,7 @@ async def create(
     Raises:
         InvalidRequest: no title, or times that can't be used.
     """
-    span = new_span(said)
+    span = new_span(times)
     row = CalendarEvent(
         owner_id=owner_id,
         title=_title(details.title or ""),
@@ -120,7 +120,7 @@ async def list_events(
 
 
 async def update(
-    work: UnitOfWork, row: CalendarEvent, details: EventDetails, said: TimeInput
+    work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput
 ) -> TimeSpan | None:
     """Change an event; its sequence grows when that makes a difference.
 
@@ -131,7 +131,7 @@ async def update(
         InvalidRequest: an empty title, or times that can't be used.
     """
     before = row.model_dump()
-    span = changed_span(row, said)
+    span = changed_span(row, times)
     if span is not None:
         row.starts_at, row.ends_at = span.starts_at, span.ends_at
         row.time_zone, row.all_day = span.zone.key, span.all_day

@@ -1,4 +1,4 @@
-"""The registry of models: administrators list, add, change and remove them (seed 002, section 6)."""
+"""Model registry for administrators (docs/reference/agentex-api.md, section 6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,7 +27,7 @@ KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
 
 @dataclass(frozen=True)
 class ModelDraft:
-    """A model as it is to be registered; the names are those of ``RegisteredModel``."""
+    """Fields of a model to register, named as in ``RegisteredModel``."""
 
     name: str
     model_id: str
@@ -48,16 +48,12 @@ _FIELDS = tuple(field.name for field in fields(ModelDraft))
 
 
 def to_draft(row: RegisteredModel) -> ModelDraft:
-    """A model as it is, to be changed."""
+    """The current fields of a registered model."""
     return ModelDraft(**{name: getattr(row, name) for name in _FIELDS})
 
 
 class ModelRegistry:
-    """Writes the registry.
-
-    Args:
-        guard: says which addresses may be called.
-    """
+    """Creates, changes and deletes registered models."""
 
     def __init__(
         self, database: Database, adapters: ModelClientCache, guard: OutboundGuard
@@ -67,11 +63,10 @@ class ModelRegistry:
         self._guard = guard
 
     async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
-        """Register a model; its key, which may be empty, is sealed.
+        """Register a model and seal its key, which may be empty.
 
         Raises:
-            InvalidRequest: a field can't be used.
-            UrlNotAllowed: nor can the address.
+            InvalidRequest, UrlNotAllowed: a field can't be used.
             ModelNameTaken: another model has the name.
         """
         await self._check(draft)
@@ -85,16 +80,16 @@ class ModelRegistry:
     async def update(
         self, model_id: str, changes: dict[str, object], api_key: str | None
     ) -> RegisteredModel:
-        """Change a model; the next run on it acts on the change.
+        """Change a model; the next run on it uses the change.
 
         Args:
-            changes: the new values by the names of ``ModelDraft``.
-            api_key: the new one; empty for none any more, None to keep what there is.
+            changes: new values by the names of ``ModelDraft``.
+            api_key: empty removes the key, None keeps it.
 
         Raises:
             ModelNotFound: there is none.
             InvalidRequest: a field can't be used, or the key would go to another address.
-            UrlNotAllowed, ModelNameTaken: as when it is created.
+            UrlNotAllowed, ModelNameTaken: see ``create``.
         """
         async with self._database.reading() as session:
             before = to_draft(await get(session, model_id))
@@ -109,14 +104,14 @@ class ModelRegistry:
                     "api_key", "The address is another one: give the key for it, or null for none"
                 )
             await self._write(work, row, draft, api_key)
-            given = {*changes, *(() if api_key is None else ("api_key",))}
+            changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
-            names: list[JsonValue] = [*sorted(given)]
+            names: list[JsonValue] = [*sorted(changed_fields)]
             _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
         return row
 
     async def delete(self, model_id: str) -> None:
-        """Remove a model; who asks for the default is answered by the installation's own then.
+        """Delete a model.
 
         Raises:
             ModelNotFound: there is none.
@@ -170,7 +165,7 @@ async def list_all(session: AsyncSession) -> Sequence[RegisteredModel]:
 
 
 async def get(session: AsyncSession, model_id: str, *, for_update: bool = False) -> RegisteredModel:
-    """One registered model, whoever may use it.
+    """A registered model, whoever may use it.
 
     Raises:
         ModelNotFound: there is none.
@@ -216,17 +211,17 @@ async def _check_access(session: AsyncSession, draft: ModelDraft, row: Registere
     # Those that stood there before may be gone by now.
     roles = set(draft.role_access or ()) - set(row.role_access or ())
     users = set(draft.user_access or ()) - set(row.user_access or ())
-    found = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
-    if roles - found:
+    existing = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
+    if roles - existing:
         raise InvalidRequest("role_access", "There is no such role")
-    found = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
-    if users - found:
+    existing = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
+    if users - existing:
         raise InvalidRequest("user_access", "There is no such user")
 
 
 async def _require_free_name(session: AsyncSession, name: str, own_id: str) -> None:
-    taken = select(RegisteredModel.id).where(
+    same_name = select(RegisteredModel.id).where(
         RegisteredModel.name == name, RegisteredModel.id != own_id
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(same_name)).first() is not None:
         raise ModelNameTaken(field="name")

@@ -93,12 +93,12 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob 
     return DistillJob(row.run_key, holder, row.attempts)
 
 
-async def load_utterances(session: AsyncSession, held: DistillJob) -> UserUtterances | None:
+async def load_utterances(session: AsyncSession, job: DistillJob) -> UserUtterances | None:
     """What the owner said; None when the run is gone or nothing may be remembered of it.
 
     That is so where its owner has changed their mind, or they or the run lack the permission.
     """
-    run = await session.get(AgentRun, held.run_key)
+    run = await session.get(AgentRun, job.run_key)
     if run is None or not await _may_remember(session, run):
         return None
     theirs = select(ChatMessage.content).where(
@@ -110,8 +110,8 @@ async def load_utterances(session: AsyncSession, held: DistillJob) -> UserUttera
         # Asked again after a run that failed: the question is that run's.
         of_run = (ChatMessage.session_id == run.session_id, ChatMessage.run_id == run.run_id)
         answered = select(func.min(col(ChatMessage.position))).where(*of_run).scalar_subquery()
-        asked = theirs.where(col(ChatMessage.position) < answered)
-        last = asked.order_by(col(ChatMessage.position).desc()).limit(1)
+        earlier = theirs.where(col(ChatMessage.position) < answered)
+        last = earlier.order_by(col(ChatMessage.position).desc()).limit(1)
         messages = (await session.exec(last)).all()
     model = ModelRef(run.model_id, run.model)
     return UserUtterances(run.owner_id, run.run_id, tuple(messages), model)
@@ -137,25 +137,25 @@ def _lacking(run: AgentRun) -> list[JsonValue]:
     return as_list(as_object(run.request.get("input")).get("lacking"))
 
 
-async def complete(work: UnitOfWork, held: DistillJob) -> bool:
+async def complete(work: UnitOfWork, job: DistillJob) -> bool:
     """Take a run off the list, with what came of it in the same transaction.
 
     Returns:
         False when it is not held any more: another one does it, or its owner forgot everything.
     """
-    statement = delete(Distillation).where(*_is_held(held))
+    statement = delete(Distillation).where(*_is_held(job))
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def reschedule(work: UnitOfWork, held: DistillJob, *, seconds: float) -> None:
+async def reschedule(work: UnitOfWork, job: DistillJob, *, seconds: float) -> None:
     """Leave a run for later."""
     until = await database_now(work.session) + timedelta(seconds=seconds)
-    statement = update(Distillation).where(*_is_held(held))
+    statement = update(Distillation).where(*_is_held(job))
     await work.session.exec(statement.values(lease_owner=None, lease_until=until))
 
 
-def _is_held(held: DistillJob) -> tuple[ColumnElement[bool], ...]:
+def _is_held(job: DistillJob) -> tuple[ColumnElement[bool], ...]:
     return (
-        col(Distillation.run_key) == held.run_key,
-        col(Distillation.lease_owner) == held.holder,
+        col(Distillation.run_key) == job.run_key,
+        col(Distillation.lease_owner) == job.holder,
     )

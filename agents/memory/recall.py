@@ -26,8 +26,18 @@ from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
 from kb_service.text.term_hashes import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
+log = get_logger(__name__)
+
+
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
 _RELATED = 0.3
+
+
+# A search goes on by its terms alone rather than let a run wait for a busy encoder.
+_ENCODER_SECONDS = 2
+# Vectors made in one search; the rest are made in the next ones.
+_MADE_AT_ONCE = 64
+_STORED = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +114,19 @@ def rank(
 
 def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
     """BM25 as the index does it, with the rarity of terms among these memories."""
-    wanted = encode_query(question).indices
-    weights = [_weights(memory.text) for memory in memories]
-    holders = Counter(term for one in weights for term in wanted if term in one)
+    query_terms = encode_query(question).indices
+    weights_by_memory = [_weights(memory.text) for memory in memories]
+    holders = Counter(
+        term for weights in weights_by_memory for term in query_terms if term in weights
+    )
     rarity = {
         term: math.log1p((len(memories) - count + 0.5) / (count + 0.5))
         for term, count in holders.items()
     }
-    scores = [sum(one.get(term, 0.0) * rare for term, rare in rarity.items()) for one in weights]
+    scores = [
+        sum(weights.get(term, 0.0) * rare for term, rare in rarity.items())
+        for weights in weights_by_memory
+    ]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
     return _HitList.of(pair for pair in pairs if pair[1] > 0)
 
@@ -121,15 +136,6 @@ def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
 def _weights(text: str) -> dict[int, float]:
     vector = encode_document(text)
     return dict(zip(vector.indices, vector.values, strict=True))
-
-
-log = get_logger(__name__)
-
-# A search goes on by its terms alone rather than let a run wait for a busy encoder.
-_ENCODER_SECONDS = 2
-# Vectors made in one search; the rest are made in the next ones.
-_MADE_AT_ONCE = 64
-_STORED = np.dtype("<f4")
 
 
 class MemorySearcher:
@@ -161,21 +167,21 @@ class MemorySearcher:
         return await to_thread.run_sync(rank, question, memories, dense)
 
     async def _dense(self, question: str, memories: Sequence[Memory]) -> DenseScores | None:
-        asked: Vectors | None = None
+        query_vector: Vectors | None = None
         made: list[Memory] = []
         try:
             async with asyncio.timeout(_ENCODER_SECONDS):
-                asked = await self._encoder.embed_queries([question])
+                query_vector = await self._encoder.embed_queries([question])
                 made = await self._make_vectors(memories)
         except (AgentexError, TimeoutError) as error:
             log.warning("memory.vectors_missing", error=type(error).__name__)
-        if asked is None:
+        if query_vector is None:
             return None
         await self._store_vectors(made)
         ready = [memory for memory in memories if self._has_vector(memory)]
         return DenseScores(
             [memory.id for memory in ready],
-            cosines(asked, self._stacked(ready)) if ready else [],
+            cosines(query_vector, self._stacked(ready)) if ready else [],
             self._encoder.languages,
         )
 
@@ -190,9 +196,9 @@ class MemorySearcher:
 
     async def _make_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
         """Give vectors to memories that have none, or one of another model; these are told."""
-        lacking = [one for one in memories if not self._has_vector(one)][:_MADE_AT_ONCE]
+        lacking = [memory for memory in memories if not self._has_vector(memory)][:_MADE_AT_ONCE]
         if lacking:
-            vectors = await self._encoder.embed_passages([one.text for one in lacking])
+            vectors = await self._encoder.embed_passages([memory.text for memory in lacking])
             for memory, vector in zip(lacking, vectors, strict=True):
                 memory.vector = vector.astype(_STORED).tobytes()
                 memory.vector_model = self._encoder.name

@@ -79,7 +79,7 @@ class MemoryService:
         self,
         owner_id: str,
         run_id: str,
-        said: Sequence[str],
+        utterances: Sequence[str],
         *,
         is_offline: bool,
         choices: MemoryChoices | None = None,
@@ -104,27 +104,27 @@ class MemoryService:
             if not is_offline:
                 async with self._database.reading() as session:
                     rows = await store.list_all(session, owner_id)
-            tools = _RunOwnerMemory(self, owner_id, run_id, said)
-            return RunMemory(tools, await self._context(said, rows))
+            tools = _RunOwnerMemory(self, owner_id, run_id, utterances)
+            return RunMemory(tools, await self._context(utterances, rows))
         # The edge of the run: it is begun already and must be driven, whatever fails here.
         except Exception as error:
             log.exception("memory.not_given", run_id=run_id, error=type(error).__name__)
             return RunMemory()
 
     async def _context(
-        self, said: Sequence[str], rows: Sequence[Memory]
+        self, utterances: Sequence[str], rows: Sequence[Memory]
     ) -> tuple[ContextItem, ...]:
         if not rows:
             return ()
         ranked: list[Memory] = []
         if len(rows) > _GIVEN:
             # All of a few are told anyway; the model is not to wait for their order.
-            question = standalone_question(said[-1], said[:-1])
-            ranked = [found.memory for found in await self._recaller.rank(question, rows)]
+            question = standalone_question(utterances[-1], utterances[:-1])
+            ranked = [hit.memory for hit in await self._recaller.rank(question, rows)]
         # What was written last may matter to any question, as how the user wants to be spoken to.
         best = {memory.id: memory for memory in [*ranked[:_GIVEN], *rows]}
-        told = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
-        return (ContextItem(_ABOUT, "\n".join(told)),)
+        lines = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
+        return (ContextItem(_ABOUT, "\n".join(lines)),)
 
     async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
         """Remember something in a transaction of its own; raises as ``save`` does."""
@@ -136,17 +136,17 @@ class _RunOwnerMemory:
     """The memories of a run's owner, as its tools reach them (a ``LongTermMemory``)."""
 
     def __init__(
-        self, memories: MemoryService, owner_id: str, run_id: str, said: Sequence[str]
+        self, memories: MemoryService, owner_id: str, run_id: str, utterances: Sequence[str]
     ) -> None:
         self._memories = memories
         self._owner_id = owner_id
         self._run_id = run_id
-        self._said = said
+        self._said = utterances
 
     async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         """What has to do with something, best first."""
-        found = await self._memories.search(self._owner_id, about)
-        rows = [one.memory for one in found[:most]]
+        ranked = await self._memories.search(self._owner_id, about)
+        rows = [hit.memory for hit in ranked[:most]]
         return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
     async def save(self, text: str) -> SaveResult:

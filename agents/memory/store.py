@@ -64,9 +64,9 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
     await take_turn(work.session, owner_id)
-    known = await _of_digest(work.session, owner_id, digest)
-    if known is not None:
-        return SavedMemory(known, is_new=False)
+    present = await _of_digest(work.session, owner_id, digest)
+    if present is not None:
+        return SavedMemory(present, is_new=False)
     if await count(work.session, owner_id) >= most:
         raise MemoryFull(limit=most)
     row = Memory(
@@ -94,10 +94,10 @@ async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
         MemoryNotFound: the owner has none of this id.
     """
     query = select(Memory).where(Memory.id == memory_id, Memory.owner_id == owner_id)
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise MemoryNotFound
-    return found
+    return row
 
 
 async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> MemoryListing:

@@ -61,7 +61,7 @@ def mentions_secret(text: str) -> bool:
     return _SECRET.search(text) is not None
 
 
-def is_stated_in(text: str, said: Sequence[str]) -> bool:
+def is_stated_in(text: str, utterances: Sequence[str]) -> bool:
     """Whether a fact is made of words that somebody said: at least half of them.
 
     It keeps a document that was read in between from writing memories of its own; a fact said
@@ -71,5 +71,5 @@ def is_stated_in(text: str, said: Sequence[str]) -> bool:
         said: the messages of the person it is about.
     """
     words = set(tokenize(_PERSON.sub(" ", text)))
-    heard = {token for message in said for token in tokenize(message)}
+    heard = {token for message in utterances for token in tokenize(message)}
     return len(words & heard) >= _ENOUGH_OF_IT * len(words) if words else False

@@ -128,7 +128,7 @@ class RunBuilder:
         run = unfinished.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
-            rows = await sharing.still_visible(session, owner, unfinished.knowledge_base_ids)
+            rows = await sharing.reload_visible(session, owner, unfinished.knowledge_base_ids)
             chosen = await self.models.reopen(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
         journal.mark_unreported(unfinished.answered)

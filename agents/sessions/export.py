@@ -18,6 +18,8 @@ from core.errors.auth import SessionNotFound
 from core.json_access import as_count, as_list, as_object, as_text
 from kb_service.text.tokenizer import is_cjk_dominant
 
+_BATCH = 100
+
 
 @dataclass(frozen=True)
 class _ExportTexts:
@@ -111,7 +113,7 @@ class MarkdownExporter:
         return "\n\n".join(parts) + "\n"
 
     def _sources(self, details: Mapping[str, JsonValue]) -> Iterable[str]:
-        cited = [as_object(one) for one in as_list(details.get("citations"))]
+        cited = [as_object(citation) for citation in as_list(details.get("citations"))]
         if not cited:
             return []
         return [f"**{self._words.sources}**", "\n".join(map(self._source, cited))]
@@ -120,7 +122,7 @@ class MarkdownExporter:
         where = [as_text(citation.get("document_name"))]
         if (page := citation.get("page")) is not None:
             where.append(self._words.page.format(page=page))
-        headings = [as_text(one) for one in as_list(citation.get("heading_path"))]
+        headings = [as_text(heading) for heading in as_list(citation.get("heading_path"))]
         where += [" > ".join(headings)] if headings else []
         line = plain(f"[{as_count(citation.get('number'))}] {' · '.join(where)}")
         return f"- {line}\n  > {plain(as_text(citation.get('quote')))}"
@@ -135,11 +137,11 @@ class MarkdownExporter:
         name = words.tool_call.format(
             tool=as_text(call.get("tool")), duration=as_count(call.get("duration"))
         )
-        shown = (
+        parts = (
             f"{title}:\n\n{_json(call.get(field))}"
             for title, field in ((words.input, "input"), (words.output, "output"))
         )
-        return _folded(name, "\n\n".join(shown))
+        return _folded(name, "\n\n".join(parts))
 
 
 def _json(value: JsonValue) -> str:
@@ -156,9 +158,6 @@ def _folded(title: str, body: str) -> str:
 
 def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-
-
-_BATCH = 100
 
 
 async def message_batches(

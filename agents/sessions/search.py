@@ -60,23 +60,23 @@ async def search_sessions(
         conditions: whose sessions, and which of them.
         arranged: gives a query of sessions its order and its limits.
     """
-    said = (
+    newest = (
         select(ChatMessage.session_id, func.max(ChatMessage.position).label("position"))
         .join(ChatSession, col(ChatSession.id) == col(ChatMessage.session_id))
         .where(*conditions, _has(col(ChatMessage.content), words))
         .group_by(col(ChatMessage.session_id))
         .subquery()
     )
-    has_words = _has(col(ChatSession.title), words) | said.c.session_id.is_not(None)
+    has_words = _has(col(ChatSession.title), words) | newest.c.session_id.is_not(None)
     query = (
-        select(ChatSession, said.c.position, func.count().over())
-        .join(said, said.c.session_id == col(ChatSession.id), isouter=True)
+        select(ChatSession, newest.c.position, func.count().over())
+        .join(newest, newest.c.session_id == col(ChatSession.id), isouter=True)
         .where(*conditions, has_words)
     )
-    found = (await session.exec(arranged(query))).all()
-    places = {row.id: place for row, place, _ in found if place is not None}
+    rows = (await session.exec(arranged(query))).all()
+    places = {row.id: place for row, place, _ in rows if place is not None}
     matches = await _matches(session, places, words)
-    return SessionSearchResult([row for row, *_ in found], found[0][2] if found else 0, matches)
+    return SessionSearchResult([row for row, *_ in rows], rows[0][2] if rows else 0, matches)
 
 
 def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:

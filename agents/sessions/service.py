@@ -11,7 +11,7 @@ from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, QueryT, paginate
@@ -80,10 +80,10 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
         ChatSession.owner_id == principal.user_id,
         or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise SessionNotFound
-    return found
+    return row
 
 
 async def list_sessions(
@@ -105,24 +105,24 @@ async def list_sessions(
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
     if search:
-        return await _found(session, conditions, search, page)
+        return await _search(session, conditions, search, page)
     query = _paged(select(ChatSession).where(*conditions), page)
     total = select(func.count()).select_from(ChatSession).where(*conditions)
     return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def _found(
+async def _search(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
-    found = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
-    total = found.total
-    if not found.rows and page.number > 1:
+    result = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
+    total = result.total
+    if not result.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
         total = (
             await search_sessions(session, conditions, words, lambda query: _paged(query, first))
         ).total
-    return SessionListing(found.rows, total, found.matches)
+    return SessionListing(result.rows, total, result.matches)
 
 
 def _paged(query: QueryT, page: PageRequest) -> QueryT:
@@ -239,8 +239,8 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
 
 def make_title(question: str) -> str:
     """A title made of the first words of a question; empty where it has none that can be seen."""
-    seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
-    return shorten(" ".join(seen.split()), TITLE_LENGTH)
+    visible = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
+    return shorten(" ".join(visible.split()), TITLE_LENGTH)
 
 
 def _is_unseen(sign: str) -> bool:
@@ -264,3 +264,15 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
     query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)
+
+
+async def count_runs(session: AsyncSession) -> dict[str, int]:
+    """Runs by state, with every state."""
+    query = select(AgentRun.status, func.count()).group_by(AgentRun.status)
+    counts = dict((await session.exec(query)).all())
+    return {status.value: counts.get(status.value, 0) for status in RunStatus}
+
+
+async def count_sessions(session: AsyncSession) -> int:
+    """Everybody's sessions."""
+    return (await session.exec(select(func.count()).select_from(ChatSession))).one()

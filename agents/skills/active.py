@@ -1,12 +1,95 @@
 """The skills that a run works by: how far each one is, and what it allows."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from xml.sax.saxutils import quoteattr
 
 from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
-from agents.skills.strict_steps import StrictStep, names_tool, render_step
-from skills.store.summary import SkillCard
+from skills.schema import ParsedSkill, Step
+from skills.store.summary import SkillCard, plain_line
+from skills.strict_mode import is_strict
+
+_LONGEST_TITLE = 200
+# Nothing in a skill's text may end what it stands in, or begin another one.
+_OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StrictStep:
+    """A step of a strict skill.
+
+    Attributes:
+        text: What to do, markdown as written.
+        tools: Those of the skill's that it names; None where it names none.
+    """
+
+    title: str
+    text: str
+    tools: tuple[str, ...] | None
+
+
+def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
+    """The steps of a strict skill; none of any other."""
+    if not is_strict(parsed):
+        return ()
+    return tuple(
+        StrictStep(step_title(step), step.instruction, _tools_of(step, parsed))
+        for step in parsed.steps
+    )
+
+
+def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
+    if not step.tools:
+        return None
+    return tuple(
+        tool for tool in step.tools if parsed.tools is None or names_tool(parsed.tools, tool)
+    )
+
+
+def step_title(step: Step) -> str:
+    """A step in one line."""
+    first = step.instruction.strip().split("\n", 1)[0]
+    return plain_line(step.title or first)[:_LONGEST_TITLE]
+
+
+def is_enforceable(tool: str) -> bool:
+    """Whether an entry of allowed tools names tools; one of their arguments, ``Tool(x:*)``, does not."""
+    return "(" not in tool and "*" not in tool.removesuffix("*")
+
+
+def names_tool(entries: Iterable[str], tool: str) -> bool:
+    """Whether one of some allowed tools, each of which may end with ``*``, names a tool."""
+    return any(
+        tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
+        for entry in entries
+        if is_enforceable(entry)
+    )
+
+
+def escape_tags(text: str) -> str:
+    """A skill's text without the tags between which such texts stand."""
+    return _OWN_TAGS.sub("&lt;", text)
+
+
+def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
+    """A step for the model.
+
+    Args:
+        index: which, from 1.
+    """
+    stage = stages[index - 1]
+    head = f'<skill_step index="{index}" of="{len(stages)}" title={quoteattr(stage.title)}>'
+    tools = ""
+    if stage.tools is not None:
+        names = escape_tags(", ".join(stage.tools)) or "none"
+        tools = f"Allowed tools in this step: {names}; calls of others are refused. "
+    return (
+        f"{head}\n{escape_tags(stage.text)}\n</skill_step>\n\n{tools}Do this step alone. Then report "
+        f"it to complete_step with index {index} and, as evidence, what was done."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +192,21 @@ class LoadedSkill:
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
     """A skill with the tools that it allows at a step, from 1; None once all are done."""
-    named = skill.stages[index - 1].tools if skill.stages and index else None
-    return skill if named is None else replace(skill, tools=named)
+    tools = skill.stages[index - 1].tools if skill.stages and index else None
+    return skill if tools is None else replace(skill, tools=tools)
 
 
-def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _in_both(
+    first: tuple[str, ...] | None, second: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
     """The allowed tools of two lists; None for no restriction."""
-    if one is None or other is None:
-        return other if one is None else one
-    named = (
-        *(tool for tool in one if names_tool(other, tool)),
-        *(t for t in other if names_tool(one, t)),
+    if first is None or second is None:
+        return second if first is None else first
+    tools = (
+        *(tool for tool in first if names_tool(second, tool)),
+        *(t for t in second if names_tool(first, t)),
     )
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(tools))
 
 
 def dump_skill(skill: ActiveSkill) -> dict[str, JsonValue]:
@@ -143,18 +228,18 @@ def load_skill(note: JsonValue) -> ActiveSkill:
     return _ACTIVE.validate_python(note)
 
 
-def to_state(one: LoadedSkill) -> JsonValue:
+def to_state(loaded: LoadedSkill) -> JsonValue:
     """A skill with its steps, as shared state tells of it."""
     steps: list[JsonValue] = []
     is_current = False
-    for index, title in enumerate(one.skill.steps, start=1):
-        status = "done" if index in one.done else "pending"
+    for index, title in enumerate(loaded.skill.steps, start=1):
+        status = "done" if index in loaded.done else "pending"
         if status == "pending" and not is_current:
             status, is_current = "current", True
         step: dict[str, JsonValue] = {"index": index, "title": title, "status": status}
-        evidence = one.done.get(index)
+        evidence = loaded.done.get(index)
         steps.append({**step, "evidence": evidence} if evidence else step)
-    ref = one.skill.ref
+    ref = loaded.skill.ref
     about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
-    named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}
-    return {**about, **named, "chosen": one.skill.chosen, "steps": steps}
+    names: dict[str, JsonValue] = {"slug": loaded.skill.key, "name": loaded.skill.name}
+    return {**about, **names, "chosen": loaded.skill.chosen, "steps": steps}

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from agents.run_request import PinnedSkill, RunRequest
 from agents.skills.active import OfferedSkill, RunTask, SkillVersionRef
-from agents.skills.impressions import ImpressionCounter
-from agents.skills.loader import OwnerSkillLoader
+from agents.skills.loader import ImpressionCounter, OwnerSkillLoader
 from agents.skills.run_skills import RunSkills, SkillResources
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog
@@ -21,6 +20,8 @@ from skills.store.summary import SkillCard
 MOST_LISTED = 30
 """Skills in an index; of more, those that fit the question are listed, the others searched."""
 _KEPT_SELECTORS = 64
+
+_NOTHING = IndexBlock("", (), 0)
 
 
 class RunSkillsFactory:
@@ -104,7 +105,7 @@ class RunSkillsFactory:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.list_readable(session, Person(owner_id))
+            return await catalog.list_readable(session, UserViewer(owner_id))
 
     async def _means(
         self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
@@ -113,27 +114,24 @@ class RunSkillsFactory:
             selector = await self._selector(offered)
         except EngineUnavailable:
             # Which skills are listed must not keep a run from beginning.
-            selector = await prepare_selector([one.card for one in offered])
+            selector = await prepare_selector([skill.card for skill in offered])
         ranked = await selector.rank_anyway(question) if len(offered) > MOST_LISTED else ()
-        cards = [one.card for one in ranked or offered]
+        cards = [skill.card for skill in ranked or offered]
         listed = write_index(cards, budget, most=MOST_LISTED) if cards else _NOTHING
         return SkillResources(library, selector, listed)
 
     async def _selector(self, offered: Sequence[OfferedSkill]) -> SkillSelector:
         """The selector of these skills; their texts are encoded once while they stay as they are."""
-        key = tuple((one.key, one.ref.sha) for one in offered)
-        known = self._selectors.pop(key, None)
-        if known is None:
+        key = tuple((skill.key, skill.ref.sha) for skill in offered)
+        selector = self._selectors.pop(key, None)
+        if selector is None:
             # Few are all listed, and encoding them would only take time.
             encoder = self._encoder if len(offered) > MOST_LISTED else None
-            known = await prepare_selector([one.card for one in offered], encoder)
-        self._selectors[key] = known
+            selector = await prepare_selector([skill.card for skill in offered], encoder)
+        self._selectors[key] = selector
         while len(self._selectors) > _KEPT_SELECTORS:
             del self._selectors[next(iter(self._selectors))]
-        return known
-
-
-_NOTHING = IndexBlock("", (), 0)
+        return selector
 
 
 def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str, OfferedSkill]:
@@ -146,23 +144,27 @@ def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str
         cards: of all that the reader's agents may use.
     """
     offered: dict[str, OfferedSkill] = {}
-    for card in sorted(cards, key=lambda one: (one.owner_id != owner_id, one.slug, one.owner)):
+    for card in sorted(cards, key=lambda card: (card.owner_id != owner_id, card.slug, card.owner)):
         key = f"{card.owner}/{card.slug}" if card.slug in offered else card.slug
         # Triggers that were taken from the description stand in it.
         triggers = tuple(text for text in card.triggers if text not in card.description)
-        shown = SkillCard(key, card.name, card.description, triggers, card.not_for)
-        offered[key] = OfferedSkill(key, SkillVersionRef(card.id, card.version, card.sha), shown)
+        summary = SkillCard(key, card.name, card.description, triggers, card.not_for)
+        offered[key] = OfferedSkill(key, SkillVersionRef(card.id, card.version, card.sha), summary)
     return offered
 
 
 def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> list[OfferedSkill]:
     """The chosen ones in their own versions, under the keys that the offered ones leave them."""
-    by_id, by_key = {one.ref.id: one for one in offered}, {one.key for one in offered}
+    by_id, by_key = {skill.ref.id: skill for skill in offered}, {skill.key for skill in offered}
     chosen: list[OfferedSkill] = []
-    for one in pinned:
-        known = by_id.get(one.id)
-        other = f"{one.owner}/{one.slug}" if one.slug in by_key else one.slug
-        key, card = (known.key, known.card) if known else (other, SkillCard(other, one.slug, ""))
+    for pin in pinned:
+        same_skill = by_id.get(pin.id)
+        other = f"{pin.owner}/{pin.slug}" if pin.slug in by_key else pin.slug
+        key, card = (
+            (same_skill.key, same_skill.card)
+            if same_skill
+            else (other, SkillCard(other, pin.slug, ""))
+        )
         by_key.add(key)
-        chosen.append(OfferedSkill(key, SkillVersionRef(one.id, one.version, one.sha), card))
+        chosen.append(OfferedSkill(key, SkillVersionRef(pin.id, pin.version, pin.sha), card))
     return chosen

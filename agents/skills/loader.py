@@ -1,5 +1,7 @@
 """The skills of a run's owner: opened for the run, and what it does with them written down."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,7 +11,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import RunSkill
 from agents.skills.active import RunTask, SkillVersionRef
-from agents.skills.impressions import ImpressionCounter
 from core.audit.context import Actor
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.authentication import principal_for_user
@@ -18,15 +19,59 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors.base import AgentexError
 from core.logging import get_logger
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
 from skills.store.usage import UsageKind, count_uses
 
+log = get_logger(__name__)
+
+_PAUSE_SECONDS = 1.0
+
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
-log = get_logger(__name__)
+
+class ImpressionCounter:
+    """Keeps beginning runs from waiting for counters that all of them add to.
+
+    What a killed process had not written down is lost: these are statistics.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: Counter[tuple[str, int]] = Counter()
+
+    def add(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count that these stood in the index of one more run."""
+        self._counts.update((skill.id, skill.version) for skill in skills)
+
+    async def run(self) -> None:
+        """Write down what was counted, once a second, and once more when cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                await self._write()
+        finally:
+            await self._write()
+
+    async def _write(self) -> None:
+        if not self._counts:
+            return
+        counts, self._counts = self._counts, Counter()
+        try:
+            async with unit_of_work(self._database) as work:
+                await count_uses(work, UsageKind.OFFERED, counts)
+        except (AgentexError, asyncio.CancelledError) as error:
+            # They are added to what comes until then.
+            self._counts.update(counts)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            log.warning("skill_offers.not_written", code=error.code)
+        except Exception:
+            # Whatever it is, the next round must come.
+            log.exception("skill_offers.crashed")
 
 
 class SkillLoader(Protocol):
@@ -86,13 +131,13 @@ class OwnerSkillLoader:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open_skill(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
         """As :class:`SkillLoader` says; the gate is passed anew each time."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            reader = Person(self._owner_id)
+            reader = UserViewer(self._owner_id)
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
@@ -152,6 +197,6 @@ class OwnerSkillLoader:
     async def _count(self, use: UsageKind, skills: Sequence[SkillVersionRef]) -> None:
         if not skills:
             return
-        counts = {(one.id, one.version): 1 for one in skills}
+        counts = {(skill.id, skill.version): 1 for skill in skills}
         async with unit_of_work(self._database) as work:
             await count_uses(work, use, counts)

@@ -13,10 +13,10 @@ from agents.skills.active import (
     OfferedSkill,
     dump_skill,
     load_skill,
+    names_tool,
     to_state,
 )
 from agents.skills.loader import SkillLoader
-from agents.skills.strict_steps import names_tool
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
@@ -78,7 +78,7 @@ class RunSkills:
         self.chosen = tuple(chosen)
         self._is_begun = not self.chosen
         self._selector = means.selector
-        self._offered = {one.key: one for one in [*offered, *chosen]}
+        self._offered = {skill.key: skill for skill in [*offered, *chosen]}
         self._working: dict[str, LoadedSkill] = {}
         self._held: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
@@ -97,7 +97,7 @@ class RunSkills:
 
     def find(self, name: str) -> OfferedSkill | None:
         """The skill of a key or an id, in the version that the run keeps to."""
-        by_id = next((one for one in self._offered.values() if one.ref.id == name), None)
+        by_id = next((skill for skill in self._offered.values() if skill.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
     def withdraw(self, skill: OfferedSkill) -> None:
@@ -112,13 +112,13 @@ class RunSkills:
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
         """The offered skills that fit a request, best first; by words alone without an encoder."""
         ranked = await self._selector.rank_anyway(query)
-        found = [self._offered.get(one.card.slug) for one in ranked if one.score > 0]
-        return [one for one in found if one is not None][:most]
+        skills = [self._offered.get(skill.card.slug) for skill in ranked if skill.score > 0]
+        return [skill for skill in skills if skill is not None][:most]
 
     @property
     def active(self) -> tuple[ActiveSkill, ...]:
         """Those that the run works by, in the order in which they were loaded."""
-        return tuple(one.skill for one in self._working.values())
+        return tuple(loaded.skill for loaded in self._working.values())
 
     def is_active(self, skill_id: str) -> bool:
         """Whether the run works by a skill."""
@@ -126,27 +126,27 @@ class RunSkills:
 
     def is_chosen(self, skill_id: str) -> bool:
         """Whether a person chose a skill."""
-        return any(one.ref.id == skill_id for one in self.chosen)
+        return any(skill.ref.id == skill_id for skill in self.chosen)
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
         """Whether one more skill is more than a run may work by; those that wait have a place."""
-        known = {one.ref.id: one for one in (*self.active, *self._held.values())}
-        others = [one for one in known.values() if one.ref.id != skill.ref.id]
-        by_model = sum(not one.chosen for one in others)
-        together = skill.tokens + sum(one.tokens for one in others)
+        by_id = {other.ref.id: other for other in (*self.active, *self._held.values())}
+        others = [other for other in by_id.values() if other.ref.id != skill.ref.id]
+        by_model = sum(not other.chosen for other in others)
+        together = skill.tokens + sum(other.tokens for other in others)
         return together > MOST_TOKENS or (not skill.chosen and by_model >= MOST_ACTIVE)
 
     def pin(self, skill: ActiveSkill) -> None:
         """Keep to a version from here on."""
-        known = self._offered.get(skill.key)
-        card = known.card if known else SkillCard(skill.key, skill.name, "")
+        offered = self._offered.get(skill.key)
+        card = offered.card if offered else SkillCard(skill.key, skill.name, "")
         self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
 
     def hold_pending(self, call_id: str, skill: JsonValue) -> None:
         """Keep tools to a skill already while a person is asked for what it needs."""
-        held = load_skill(skill)
-        self._held[call_id] = held
-        self.pin(held)
+        pending = load_skill(skill)
+        self._held[call_id] = pending
+        self.pin(pending)
 
     def release_pending(self, call_id: str) -> None:
         """The person has answered."""
@@ -207,14 +207,14 @@ class RunSkills:
         """
         if self._allows(tool):
             return None
-        names = ", ".join(one.key for one in self.restricting)
-        allowed = [one for one in among if self._allows(one)]
-        known = ", ".join(allowed[:_MOST_NAMED]) or "none"
+        names = ", ".join(skill.key for skill in self.restricting)
+        allowed = [name for name in among if self._allows(name)]
+        names_text = ", ".join(allowed[:_MOST_NAMED]) or "none"
         if (more := len(allowed) - _MOST_NAMED) > 0:
-            known += f" and {more} more"
+            names_text += f" and {more} more"
         return (
             f"The tool {tool[:100]} is not allowed by the active skill {names}: go on without it. "
-            f"Allowed tools: {known}."
+            f"Allowed tools: {names_text}."
         )
 
     @property
@@ -224,20 +224,22 @@ class RunSkills:
 
     @property
     def _in_force(self) -> tuple[ActiveSkill, ...]:
-        return tuple(one.in_force for one in self._working.values())
+        return tuple(loaded.in_force for loaded in self._working.values())
 
     def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
         """Those of some skills that restrict tools; where a person chose such, these alone."""
         every = (*self._in_force, *self._held.values())
-        by_person = any(one.chosen for one in every if one.tools is not None)
-        return [one for one in skills if one.tools is not None and (one.chosen or not by_person)]
+        by_person = any(skill.chosen for skill in every if skill.tools is not None)
+        return [
+            skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)
+        ]
 
     def _allows(self, tool: str) -> bool:
         active = self._counting(self._in_force)
-        is_allowed = not active or any(names_tool(one.tools or (), tool) for one in active)
+        is_allowed = not active or any(names_tool(skill.tools or (), tool) for skill in active)
         # What may never be loaded gives nothing that those that are loaded do not.
         return is_allowed and all(
-            names_tool(one.tools or (), tool) for one in self._counting(self._held.values())
+            names_tool(skill.tools or (), tool) for skill in self._counting(self._held.values())
         )
 
     def render_index(self) -> str:
@@ -245,12 +247,12 @@ class RunSkills:
         if not self._is_listed:
             self._is_listed = True
             listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
-            self.loader.record_impressions([one.ref for one in listed])
+            self.loader.record_impressions([skill.ref for skill in listed])
         return self.index.text
 
     async def record_denial(self, tool: str) -> None:
         """Count and audit that a tool was refused."""
-        await self.loader.record_denial([one.ref for one in self.restricting], tool)
+        await self.loader.record_denial([skill.ref for skill in self.restricting], tool)
 
     def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with every active skill in them, behind the last question where it is absent.
@@ -258,7 +260,7 @@ class RunSkills:
         A skill's text stands on the level of a tool's result, never above the system's message.
         """
         present = {call.id for message in messages for call in message.tool_calls}
-        missing = [one for one in self._working.values() if one.call.id not in present]
+        missing = [loaded for loaded in self._working.values() if loaded.call.id not in present]
         last = max(
             (place for place, message in enumerate(messages) if message.role == "user"),
             default=None,
@@ -266,9 +268,9 @@ class RunSkills:
         if not missing or last is None:
             return list(messages)
         added: list[ModelMessage] = []
-        for one in missing:
-            added.append(ModelMessage("assistant", tool_calls=(one.call,)))
-            added.append(ModelMessage("tool", one.told, tool_call_id=one.call.id))
+        for loaded in missing:
+            added.append(ModelMessage("assistant", tool_calls=(loaded.call,)))
+            added.append(ModelMessage("tool", loaded.told, tool_call_id=loaded.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
     def state_update(self, *, anew: bool = False) -> JsonValue:
@@ -277,13 +279,13 @@ class RunSkills:
         Args:
             anew: whether nobody has been shown them yet.
         """
-        shown: JsonValue = [to_state(one) for one in self._working.values()]
-        if not shown or (shown == self._shown and not anew):
+        state: JsonValue = [to_state(loaded) for loaded in self._working.values()]
+        if not state or (state == self._shown and not anew):
             return None
-        self._shown = shown
-        return shown
+        self._shown = state
+        return state
 
 
-def close_names(text: str, known: Sequence[str]) -> list[str]:
+def close_names(text: str, names: Sequence[str]) -> list[str]:
     """Those of some names that are spelled nearly like a text."""
-    return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)
+    return difflib.get_close_matches(text, names, n=_ALIKE, cutoff=0.5)

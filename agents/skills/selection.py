@@ -62,13 +62,13 @@ async def select_skills(
         field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
     cards = await catalog.list_readable(session, principal)
     together: dict[str, OpenedSkill] = {}
-    for one in choices or ():
-        opened = await _opened(session, principal, one, field)
+    for choice in choices or ():
+        opened = await _opened(session, principal, choice, field)
         together.setdefault(opened.card.id, opened)
-    named = assign_keys(cards, principal.user_id).get(slash_skill(request.question) or "")
-    if named is not None and named.ref.id not in together:
-        choice = SkillChoice(named.ref.id, named.ref.version)
-        together[named.ref.id] = await _opened(session, principal, choice, field)
+    by_slash = assign_keys(cards, principal.user_id).get(slash_skill(request.question) or "")
+    if by_slash is not None and by_slash.ref.id not in together:
+        choice = SkillChoice(by_slash.ref.id, by_slash.ref.version)
+        together[by_slash.ref.id] = await _opened(session, principal, choice, field)
     _check_size(list(together.values()), field)
     return SkillSelection(cards, tuple(map(_pinned, together.values())))
 
@@ -77,7 +77,7 @@ def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
     if len(skills) > MOST_SKILLS:
         error = f"{len(skills)} skills with the one of the message, at most {MOST_SKILLS}"
         raise InvalidRunInput(field=field, error=error)
-    tokens = sum(one.parsed.token_estimate for one in skills)
+    tokens = sum(choice.parsed.token_estimate for choice in skills)
     if tokens > MOST_TOKENS:
         error = f"about {tokens} tokens together, more than {MOST_TOKENS}: choose fewer"
         raise InvalidRunInput(field=field, error=error)
@@ -96,21 +96,21 @@ async def find_config_fault(
         return "must be a list of ids or of {id, version}"
     if choices:
         principal.require(Permission.SKILL_VIEW)
-    for one in choices:
+    for choice in choices:
         try:
-            await catalog.open_skill(session, principal, one.id, one.version)
+            await catalog.open_skill(session, principal, choice.id, choice.version)
         except (SkillNotFound, SkillVersionNotFound):
             return _NO_SUCH
     return None
 
 
 async def _opened(
-    session: AsyncSession, principal: Principal, one: SkillChoice, field: str
+    session: AsyncSession, principal: Principal, choice: SkillChoice, field: str
 ) -> OpenedSkill:
     try:
-        return await catalog.open_skill(session, principal, one.id, one.version)
+        return await catalog.open_skill(session, principal, choice.id, choice.version)
     except (SkillNotFound, SkillVersionNotFound):
-        raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
+        raise InvalidRunInput(field=field, error=_NO_SUCH, value=choice.id) from None
 
 
 def _pinned(skill: OpenedSkill) -> PinnedSkill:

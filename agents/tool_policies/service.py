@@ -55,7 +55,7 @@ def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
     if unknown:
         raise UnusableSetting(
             setting="AGENTEX_TOOL_POLICIES",
-            error=f"there is no tool {unknown[0][:100]!r}; there are {_known()}",
+            error=f"there is no tool {unknown[0][:100]!r}; there are {_tool_names()}",
         )
     return ServerPolicies(DEFAULT_POLICIES, bounds)
 
@@ -81,14 +81,14 @@ async def effective_policies(
     session: AsyncSession, owner_id: str, server: ServerPolicies
 ) -> dict[str, ToolPolicy]:
     """What applies to a person's runs that begin now, for every tool."""
-    return {one.tool: one.policy for one in await list_policies(session, owner_id, server)}
+    return {view.tool: view.policy for view in await list_policies(session, owner_id, server)}
 
 
 async def set_policies(
     work: UnitOfWork,
     owner_id: str,
     server: ServerPolicies,
-    wanted: Mapping[str, ToolPolicy | None],
+    choices: Mapping[str, ToolPolicy | None],
 ) -> None:
     """Set one's own policies; None forgets one, and tools that are not named stay as they are.
 
@@ -96,18 +96,20 @@ async def set_policies(
         InvalidRequest: there is no such tool.
         ToolPolicyFixed: the operator allows no freer use of one.
     """
-    for tool, policy in wanted.items():
+    for tool, policy in choices.items():
         if tool not in server.defaults:
-            raise InvalidRequest(f"policies.{tool[:100]}", f"No such tool; there are {_known()}")
+            raise InvalidRequest(
+                f"policies.{tool[:100]}", f"No such tool; there are {_tool_names()}"
+            )
         bound = server.bounds.get(tool)
         if policy is not None and bound is not None and is_freer(policy, bound):
             raise ToolPolicyFixed(tool=tool, policy=bound)
-    if not wanted:
+    if not choices:
         # An entry without tools says that all was forgotten.
         return
     await take_turn(work.session, owner_id)
-    _note(work, owner_id, dict(wanted))
-    for tool, policy in wanted.items():
+    _note(work, owner_id, dict(choices))
+    for tool, policy in choices.items():
         row = await work.session.get(ChosenPolicy, (owner_id, tool))
         if policy is None:
             if row is not None:
@@ -138,5 +140,5 @@ async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:
     return {tool: _POLICIES.validate_python(policy) for tool, policy in rows}
 
 
-def _known() -> str:
+def _tool_names() -> str:
     return ", ".join(sorted(DEFAULT_POLICIES))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends
 
 from api.accounts.schemas import ApiKeyAnswer, key_page
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, Text
 from api.http.routing import Router

@@ -9,14 +9,7 @@ from pydantic import Field
 
 from agents.accounts import deletion
 from agents.accounts.deletion import DeletionMode, DeletionResult
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import (
     Empty,
@@ -260,11 +253,11 @@ async def list_users(
     ),
 )
 async def create_user(
-    body: NewUserBody, principal: CurrentPrincipal, services: CurrentServices
+    body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Envelope[WholeUserAnswer]:
     """Make an account for somebody; nobody gives a role that allows more than their own."""
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         found = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
     return _whole(*found)
 
@@ -315,15 +308,15 @@ async def delete_user(
     responses=error_responses(*_CHANGE_REFUSALS, WeakPassword),
 )
 async def reset_password(
-    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Empty:
     """Give an account another password; all its logins end."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         user, _ = await user_admin.find_account(session, user_id)
     check_strength(body.new_password, username=user.username)
     # Hashes take long: no transaction is open while they are made.
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         await user_admin.reset_password(
             work.session,
             principal,

@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.accounts.schemas import ApiKeyAnswer, key_page
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Security, Writing, paging
 from api.http.errors import error_responses
 from api.http.rate_limit import client_address
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text
@@ -171,19 +171,23 @@ async def change_me(
     ),
 )
 async def change_my_password(
-    body: PasswordBody, request: Request, principal: CurrentPrincipal, services: CurrentServices
+    body: PasswordBody,
+    request: Request,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    security: Security,
 ) -> Empty:
     """Change one's password; all other logins end."""
     principal.require_whole()
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         before = await users.get_user(session, principal.user_id)
     # Hashes take long: no transaction is open while they are made.
-    async with services.login_throttle.attempt(before.username, client_address(request.scope)):
+    async with security.login_throttle.attempt(before.username, client_address(request.scope)):
         if not await verify_password(body.old_password, before.password_hash):
             raise InvalidCredentials(field="old_password")
     check_strength(body.new_password, username=before.username)
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         user = await users.get_user(work.session, principal.user_id)
         if user.password_hash != before.password_hash:
             raise InvalidCredentials(field="old_password")

@@ -24,14 +24,7 @@ from agents.calendar.service import (
 )
 from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
 from agents.client_time import UserClock
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import (
     Empty,
@@ -300,10 +293,10 @@ async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     },
 )
 async def download_feed(
-    services: CurrentServices, token: Annotated[Secret, Query(max_length=200)]
+    database: CurrentDatabase, token: Annotated[Secret, Query(max_length=200)]
 ) -> Response:
     """The calendar of whoever made this token; needs no other credential."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         rows = await feeds.read(session, token)
     # Thousands of events would hold up the event loop.
     content = await asyncio.to_thread(feeds.to_ics, rows)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from fastapi import Depends, Request
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file
+from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
@@ -94,7 +94,7 @@ async def upload_archive(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[ArchiveAnswer]:
     """Upload a zip file; each member that can be read becomes a document of its own.
@@ -103,15 +103,15 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated. Office files and e-books, which
     are zip files inside, are refused: they are documents themselves.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
-            members = _Members(services, intake, archive, attributes)
+            members = _Members(context, intake, archive, attributes)
             items = [await members.take(member) for member in archive.members]
         finally:
             archive.close()
@@ -124,12 +124,12 @@ class _Members:
 
     def __init__(
         self,
-        services: Services,
+        context: AppContext,
         intake: Intake,
         archive: ZipUpload,
         attributes: Attributes | None,
     ) -> None:
-        self._services = services
+        self._context = context
         self._intake = intake
         self._archive = archive
         self._attributes = attributes
@@ -144,8 +144,8 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = document_names.clean_name(member.name)
-            stored = await document_storage.store_upload(
-                self._services.store,
+            stored = await document_storage.store_stream(
+                self._context.knowledge.store,
                 self._archive.read(member),
                 max_bytes=self._intake.max_bytes,
             )
@@ -157,11 +157,10 @@ class _Members:
         except AgentexError as error:
             if error.status not in _ABOUT_THE_MEMBER:
                 raise
-            code = error.code
             answer.error = MemberRefusal(
-                code=code,
-                message=code.message,
-                message_zh=code.message_zh,
+                code=error.code,
+                message=error.message,
+                message_zh=error.message_zh,
                 # The list of all endings would be told anew for each member.
                 details={k: v for k, v in error.details.items() if k != "supported"},
             )

@@ -6,7 +6,7 @@ from datetime import datetime
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
@@ -18,7 +18,7 @@ from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly,
 from core.errors.conflicts import Conflict, DocumentNameTaken
 from core.errors.requests import InvalidRequest
 from kb_service.documents import permissions
-from kb_service.documents.permissions import NewReaders, Readers
+from kb_service.documents.permissions import DocumentAcl, DocumentAclUpdate
 
 router = Router(
     prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
@@ -68,9 +68,9 @@ class AccessBody(RequestModel):
         description="Of the readers as they were read; refused if they changed",
     )
 
-    def wanted(self) -> NewReaders:
+    def wanted(self) -> DocumentAclUpdate:
         """The same in the domain's terms."""
-        return NewReaders([one.wanted() for one in self.readers], self.version)
+        return DocumentAclUpdate([one.wanted() for one in self.readers], self.version)
 
 
 def _reader(one: ShareEntry) -> ReaderAnswer:
@@ -79,7 +79,7 @@ def _reader(one: ShareEntry) -> ReaderAnswer:
     )
 
 
-def _answer(readers: Readers) -> Envelope[AccessAnswer]:
+def _answer(readers: DocumentAcl) -> Envelope[AccessAnswer]:
     items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
     answer = AccessAnswer(
         restricted=readers.restricted,
@@ -95,7 +95,7 @@ async def read_access(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[AccessAnswer]:
     """Who reads a document of one's own knowledge base."""
-    return _answer(await permissions.readers_of(session, principal, kb_id, doc_id))
+    return _answer(await permissions.get_acl(session, principal, kb_id, doc_id))
 
 
 @router.put(
@@ -123,5 +123,5 @@ async def open_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Let all who read the knowledge base read the document again."""
-    await permissions.open_to_all(work, principal, kb_id, doc_id)
+    await permissions.unrestrict(work, principal, kb_id, doc_id)
     return Empty()

@@ -6,11 +6,11 @@ from typing import Annotated, Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, Writing, requires
+from api.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, answer
+from api.knowledge_bases.schemas import DocumentAnswer, document_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
@@ -85,8 +85,8 @@ def _endpoint(name: ActionName) -> Endpoint:
         kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
     ) -> Envelope[DocumentAnswer]:
         base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-        row = await document_actions.act(work, principal, name, base.id, doc_id)
-        return Envelope(data=answer(row, base))
+        row = await document_actions.apply_action(work, principal, name, base.id, doc_id)
+        return Envelope(data=document_answer(row, base))
 
     endpoint.__name__, endpoint.__doc__ = f"{name.value}_document", _SUMMARIES[name]
     return endpoint
@@ -118,7 +118,9 @@ async def act_on_documents(
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     ids, more = await _wanted(work, principal, base, body)
-    outcomes = await document_actions.act_on_many(work, principal, body.action, base.id, ids)
+    outcomes = await document_actions.apply_action_to_many(
+        work, principal, body.action, base.id, ids
+    )
     items = [_item(body.action, id_, outcome) for id_, outcome in outcomes.items()]
     counts = {
         outcome.value: count
@@ -143,7 +145,7 @@ async def _wanted(
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    found = await document_actions.ids_of_status(
+    found = await document_actions.ids_with_status(
         work.session, principal, base.id, body.status, limit=_MOST + 1
     )
     return found[:_MOST], len(found) > _MOST

@@ -6,16 +6,9 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, few_files, no_file, one_file
+from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
 from api.http.responses import (
     Empty,
     Envelope,
@@ -27,7 +20,12 @@ from api.http.responses import (
     page_of,
 )
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
+from api.knowledge_bases.schemas import (
+    DocumentAnswer,
+    UploadAnswer,
+    document_answer,
+    load_document_answer,
+)
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
@@ -111,13 +109,13 @@ class DocumentChangeBody(RequestModel):
         Raises:
             InvalidRequest: it is none that a text may be read as.
         """
-        if self.encoding is None or self.encoding == document_update.AUTOMATIC:
+        if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
         codec = selectable_codec(self.encoding)
         if codec is None:
             known = ", ".join(sorted(selectable_codecs()))
-            en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
         return codec
 
 
@@ -146,7 +144,7 @@ async def list_documents(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await document_queries.list_documents(session, principal, row.id, page, only=only)
     ahead = await document_progress.count_ahead(session, principal, row.id, listing.items)
-    items = [answer(document, row, ahead=ahead) for document in listing.items]
+    items = [document_answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)
 
 
@@ -175,7 +173,7 @@ async def upload_document(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
@@ -183,8 +181,8 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
 
@@ -203,7 +201,7 @@ async def upload_documents(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
@@ -212,11 +210,11 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 
-    async def take(few: Sequence[SentFile]) -> None:
+    async def take(few: Sequence[FormFile]) -> None:
         for sent, told in zip(few, await intake.take_all(few), strict=True):
             item = BatchItem(name=sent.file.filename or "", document=None, error=None)
             if isinstance(told, AgentexError):
@@ -225,11 +223,11 @@ async def upload_documents(
                 item.document = told
             items.append(item)
 
-    await few_files(
+    await read_file_batches(
         request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
     )
     if not items:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     return Envelope(data=BatchAnswer(items=items))
 
 
@@ -242,7 +240,7 @@ async def read_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[DocumentAnswer]:
     """One document: its status, stage, progress and, where it failed, why."""
-    return Envelope(data=await read_answer(session, principal, kb_id, doc_id))
+    return Envelope(data=await load_document_answer(session, principal, kb_id, doc_id))
 
 
 @router.put(
@@ -264,7 +262,7 @@ async def change_document(
     encoding its text is, which does.
     """
     attributes = (
-        None if body.metadata is None else document_metadata.checked_attributes(body.metadata)
+        None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
     )
     codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
@@ -273,9 +271,9 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = document_update.Wanted(body.name, attributes, codec)
-    row = await document_update.change(work, principal, base.id, doc_id, wanted)
-    return Envelope(data=answer(row, base))
+    wanted = document_update.DocumentUpdate(body.name, attributes, codec)
+    row = await document_update.update(work, principal, base.id, doc_id, wanted)
+    return Envelope(data=document_answer(row, base))
 
 
 @router.delete(
@@ -288,5 +286,5 @@ async def delete_document(
 ) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await document_actions.act(work, principal, ActionName.DELETE, row.id, doc_id)
+    await document_actions.apply_action(work, principal, ActionName.DELETE, row.id, doc_id)
     return Empty()

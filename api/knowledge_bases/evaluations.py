@@ -10,15 +10,8 @@ from fastapi import Depends, Query, Request
 from pydantic import JsonValue
 from starlette.requests import ClientDisconnect
 
-from api.container import Services
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -35,12 +28,12 @@ from core.errors.requests import InvalidPagination
 from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
-    Ask,
+    AskQuestion,
     QuestionResult,
     SavedQuestion,
     ask_all,
-    asking,
-    saved,
+    bind_search,
+    questions_from_rows,
     summarise,
 )
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -166,7 +159,7 @@ async def evaluate_knowledge_base(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     body: EvaluationBody | None = None,
 ) -> Envelope[WholeEvaluationAnswer] | EventStream:
     """Ask all saved questions through the search and keep the figures.
@@ -178,13 +171,13 @@ async def evaluate_knowledge_base(
     ends with ``result`` or ``error``. Who closes the connection cancels the measurement: then
     nothing is kept.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = saved(await questions.list_all(session, principal, row))
+        asked = questions_from_rows(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
-    task = _Task(services, principal, row, options)
+    task = _Task(context, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
         return stream_response(with_error_event(_events(task, asked), language))
@@ -200,27 +193,29 @@ async def evaluate_knowledge_base(
 class _Task:
     """Who measures what, and how."""
 
-    services: Services
+    context: AppContext
     principal: Principal
     knowledge_base: KnowledgeBase
     options: RetrievalOptions
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> AskQuestion:
         """The search that is measured."""
-        services, base = self.services, self.knowledge_base
-        return asking(services.searcher, self.principal, base, self.options)
+        searcher, base = self.context.knowledge.searcher, self.knowledge_base
+        return bind_search(searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
-    async with unit_of_work(task.services.database) as work:
+    async with unit_of_work(task.context.database) as work:
         # Once more: it may have gone meanwhile.
         row = await knowledge_bases.get(
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
         retrieval = {**row.retrieval, **task.options.choices()}
         kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await evaluation_store.before(work.session, task.principal, row, kept)
+        earlier = await evaluation_store.previous_evaluation(
+            work.session, task.principal, row, kept
+        )
         return _whole(kept, earlier)
 
 
@@ -266,7 +261,9 @@ async def read_evaluation(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     found = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
-        data=_whole(found, await evaluation_store.before(session, principal, row, found))
+        data=_whole(
+            found, await evaluation_store.previous_evaluation(session, principal, row, found)
+        )
     )
 
 

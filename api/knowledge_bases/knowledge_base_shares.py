@@ -2,7 +2,7 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Text
 from api.http.routing import Router
@@ -24,7 +24,7 @@ async def list_shares(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[ShareList]:
     """With whom one's own knowledge base is shared."""
-    return shares_answer(await sharing.shares_of(session, principal, kb_id))
+    return shares_answer(await sharing.get_shares(session, principal, kb_id))
 
 
 @router.put(
@@ -40,4 +40,6 @@ async def replace_shares(
     ``read`` lets them search it, read its documents and ask agents about it; ``write`` lets them
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
-    return shares_answer(await sharing.share(work, principal, kb_id, body.wanted(), body.version))
+    return shares_answer(
+        await sharing.replace_shares(work, principal, kb_id, body.wanted(), body.version)
+    )

@@ -7,7 +7,7 @@ from fastapi import Depends
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -195,11 +195,11 @@ async def change_knowledge_base(
     Another splitter, chunk size or embedding model starts a re-index where there are documents
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
     """
-    row = await sharing.hold(work.session, principal, kb_id, Action.WRITE)
+    row = await sharing.get_for_update(work.session, principal, kb_id, Action.WRITE)
     if body.is_public not in {None, row.is_public}:
-        row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
-    await knowledge_bases.change(work, row, body.draft())
-    await reindex_service.request(work, row, body.draft())
+        row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
+    await knowledge_bases.update_knowledge_base(work, row, body.draft())
+    await reindex_service.request_reindex(work, row, body.draft())
     return await _answer(work.session, principal, row)
 
 
@@ -210,6 +210,6 @@ async def change_knowledge_base(
 )
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
-    row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
+    row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
     return Empty()

@@ -6,16 +6,9 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 from pydantic import Field
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file
+from api.http.multipart import single_file_form
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
@@ -150,23 +143,23 @@ async def import_questions(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     replace: Annotated[bool, Query(description="Remove the present questions first")] = False,
 ) -> Envelope[QuestionImportAnswer]:
     """Save the questions of a file: JSON Lines, or CSV where its name ends in ``.csv``.
 
     Each line has ``question``, ``document`` and, if wanted, ``text``. All lines are saved or none.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-    async with one_file(request, max_bytes=services.settings.max_request_bytes) as form:
+    async with single_file_form(request, max_bytes=context.settings.max_request_bytes) as form:
         kind: FileFormat = "csv" if (form.file.filename or "").lower().endswith(".csv") else "jsonl"
         drafts = question_files.parse(await form.file.read(), kind)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(context.database) as work:
         row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
         if replace:
             await questions.delete_all(work, principal, row)
-        added = await questions.add(work, principal, row, drafts)
+        added = await questions.add_questions(work, principal, row, drafts)
         return Envelope(data=QuestionImportAnswer(**vars(added)))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
@@ -24,7 +24,7 @@ from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.reindex import service as reindex_service
 from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover, ReindexOutcome
-from kb_service.reindex.status import Report, State
+from kb_service.reindex.status import ReindexStatus, State
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -157,7 +157,7 @@ def _settings(generation: Generation | None) -> dict[str, object] | None:
     return None if generation is None else generation.to_json()
 
 
-def _fields(report: Report) -> dict[str, object]:
+def _fields(report: ReindexStatus) -> dict[str, object]:
     tally, previous = report.tally, _settings(report.previous)
     if previous is not None:
         previous["kept_until"] = report.kept_until
@@ -193,7 +193,7 @@ async def read_reindex(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return Envelope(
         data=ReindexAnswer.model_validate(
-            _fields(await reindex_status.report(session, principal, row))
+            _fields(await reindex_status.get_status(session, principal, row))
         )
     )
 
@@ -218,24 +218,24 @@ async def start_reindex(
     into force at one moment. Edits of chunks are not carried over.
     """
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    outcome = await reindex_service.request(
+    outcome = await reindex_service.request_reindex(
         work, row, body.draft(), cutover=body.cutover, force=body.force
     )
-    fields = _fields(await reindex_status.report(work.session, principal, row))
+    fields = _fields(await reindex_status.get_status(work.session, principal, row))
     return Envelope(data=RequestedAnswer.model_validate({**fields, "outcome": outcome}))
 
 
 async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> KnowledgeBase:
     await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    row = await reindex_service.lock(work.session, kb_id)
+    row = await reindex_service.get_for_update(work.session, kb_id)
     if row is None:
         raise KnowledgeBaseNotFound
     return row
 
 
-async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
+async def _kept_for(context: CurrentContext, work: Writing) -> timedelta:
     # In the same session: who holds one connection and waits for another may wait for ever.
-    return timedelta(hours=(await services.live.read(work.session)).reindex_keep_hours)
+    return timedelta(hours=(await context.live.read(work.session)).reindex_keep_hours)
 
 
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
@@ -245,7 +245,7 @@ async def _answer(
     work: UnitOfWork, principal: Principal, row: KnowledgeBase
 ) -> Envelope[ReindexAnswer]:
     await work.session.flush()
-    report = await reindex_status.report(work.session, principal, row)
+    report = await reindex_status.get_status(work.session, principal, row)
     return Envelope(data=ReindexAnswer.model_validate(_fields(report)))
 
 

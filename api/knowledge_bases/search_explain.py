@@ -5,7 +5,7 @@ from typing import Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
@@ -96,16 +96,18 @@ class WhyAnswer(ResponseModel):
     ),
 )
 async def explain_absence(
-    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[WhyAnswer]:
     """See where a passage stands in a search, and the first reason why it is not shown."""
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         wanted = PassageRef(body.chunk_id, body.document_id, body.text)
         document, chunk = await find_passage(session, principal, row, wanted)
-        most = (await services.live.read(session)).search_top_k
-    request = services.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
-    investigation = Explainer(services.database, services.searcher, principal, row, request)
+        most = (await context.live.read(session)).search_top_k
+    request = context.knowledge.searcher.resolve(
+        [row], body.query, body, filters=body.filters, top_k=most
+    )
+    investigation = Explainer(context.database, context.knowledge.searcher, principal, row, request)
     return Envelope(data=_answer(await investigation.of(document, chunk)))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
+from api.dependencies import CurrentContext, CurrentPrincipal, CurrentSettings
 from api.skills.lint import CurrentReporter
 from api.skills.schemas import (
     SavedSkill,
@@ -27,13 +27,13 @@ from skills.store.service import NewSkill, SkillContext, SkillUpdate
 class _Changing:
     def __init__(
         self,
-        services: CurrentServices,
+        context: CurrentContext,
         principal: CurrentPrincipal,
         settings: CurrentSettings,
         reporter: CurrentReporter,
         response: Response,
     ) -> None:
-        self._services = services
+        self._context = context
         self._principal = principal
         self._limits = skill_limits(settings)
         self._reporter = reporter
@@ -45,10 +45,10 @@ class _Changing:
         Raises:
             AgentexError: as :func:`skills.library.update`.
         """
-        database = self._services.database
+        database = self._context.database
         async with database.reading() as session:
             prepared = await skill_service.prepare(session, self._principal, skill_id, wanted)
-        async with unit_of_work(database, self._services.queue.push) as work:
+        async with unit_of_work(database, self._context.queue.push) as work:
             desk = SkillContext(work, self._principal, self._limits)
             seen, judged = await skill_service.update(desk, skill_id, wanted, prepared)
             is_new = judged is not None
@@ -61,8 +61,8 @@ class _Changing:
         Raises:
             AgentexError: as :func:`skills.library.create`.
         """
-        database = self._services.database
-        async with unit_of_work(database, self._services.queue.push) as work:
+        database = self._context.database
+        async with unit_of_work(database, self._context.queue.push) as work:
             seen = await skill_service.create(
                 SkillContext(work, self._principal, self._limits), wanted
             )
@@ -75,19 +75,19 @@ class _Changing:
         Raises:
             AgentexError: as :func:`skills.library.copy_of` and :func:`skills.library.create`.
         """
-        async with self._services.database.reading() as session:
+        async with self._context.database.reading() as session:
             wanted = await skill_service.new_fork(session, self._principal, skill_id, number, entry)
         return await self.create(wanted)
 
 
 async def _changing(
-    services: CurrentServices,
+    context: CurrentContext,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
     reporter: CurrentReporter,
     response: Response,
 ) -> _Changing:
-    return _Changing(services, principal, settings, reporter, response)
+    return _Changing(context, principal, settings, reporter, response)
 
 
 Changing = Annotated[_Changing, Depends(_changing)]

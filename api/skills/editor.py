@@ -5,7 +5,7 @@ import asyncio
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentServices, requires
+from api.dependencies import CurrentDatabase, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
@@ -46,14 +46,14 @@ class EditBody(RequestModel):
 
 @router.post("/render", dependencies=[View], responses=_REFUSALS)
 async def render_skill(
-    body: RenderBody, reporter: CurrentReporter, services: CurrentServices
+    body: RenderBody, reporter: CurrentReporter, database: CurrentDatabase
 ) -> Envelope[WrittenSkill]:
     """The native file that says what a model says, judged as validation judges it; nothing is stored.
 
     The file is read back before it is given: a part that would be read as something else is refused
     and named (40072). What follows from the rest (`format`, `slug`, `sections`, ...) is not looked at.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         judge = await reporter.reporter(session, skill_id=body.skill_id)
     return Envelope(data=await asyncio.to_thread(_rendered, body.parsed.model(), judge))
 
@@ -66,7 +66,7 @@ def _rendered(model: ParsedSkill, judge: Linter) -> WrittenSkill:
 
 @router.post("/edit", dependencies=[View], responses=_REFUSALS)
 async def edit_skill(
-    body: EditBody, reporter: CurrentReporter, services: CurrentServices
+    body: EditBody, reporter: CurrentReporter, database: CurrentDatabase
 ) -> Envelope[WrittenSkill]:
     """A content with some fields changed and every other byte as it was; nothing is stored.
 
@@ -74,7 +74,7 @@ async def edit_skill(
     else than before beside it, the field is refused and named (40072). To keep the result, send it
     as `content` of a `PUT` with `If-Match`.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         judge = await reporter.reporter(session, skill_id=body.skill_id)
     return Envelope(data=await asyncio.to_thread(_edited, body, judge))
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, requires
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import RequestModel, Text
 from api.http.routing import Router

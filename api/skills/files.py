@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request, Response
 
-from api.http.dependencies import CurrentPrincipal, Reading, requires
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, each_file, no_file
+from api.http.multipart import FormFile, missing_file, read_files
 from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
 from api.skills.schemas import skill_limits
@@ -85,7 +85,7 @@ class _UploadedSkills:
         self._sent_bytes = 0
         self._held_bytes = 0
 
-    async def take(self, sent: SentFile) -> None:
+    async def take(self, sent: FormFile) -> None:
         """Read one file; what is wrong with it is told in the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
@@ -133,7 +133,7 @@ class _UploadedSkills:
 async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     settings: CurrentSettings,
     dry_run: Annotated[bool, Query(description="Tell what would be done, and do nothing")] = False,
     on_conflict: Annotated[
@@ -148,11 +148,11 @@ async def import_skills(
     """
     limits = skill_limits(settings)
     received = _UploadedSkills(limits.skills)
-    await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
+    await read_files(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     language = request.headers.get("accept-language", "")
-    incoming, database = received.incoming, services.database
+    incoming = received.incoming
     if dry_run:
         async with database.reading() as session:
             results = await import_service.plan_import(

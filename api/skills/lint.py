@@ -8,8 +8,8 @@ from fastapi import Depends
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp.agent_tools import load_tool_policies
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from skills.lint.autofix import Linter
@@ -25,12 +25,12 @@ class SkillReporter:
     """Reports on what a caller sees.
 
     Args:
-        services: of the process.
+        context: of the process.
         principal: the caller; nothing is told of what they may not see.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
+    def __init__(self, context: AppContext, principal: Principal) -> None:
+        self._context = context
         self._principal = principal
 
     async def surroundings(
@@ -85,10 +85,12 @@ class SkillReporter:
 
     async def _known_tools(self, session: AsyncSession) -> frozenset[str]:
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""
-        services, principal = self._services, self._principal
-        policies = services.tool_policies
+        context, principal = self._context, self._principal
+        policies = context.agents.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
-            policies = await load_tool_policies(session, services.mcp, principal.user_id, policies)
+            policies = await load_tool_policies(
+                session, context.agents.mcp, principal.user_id, policies
+            )
         return frozenset(policies.defaults)
 
     async def _neighbours(self, session: AsyncSession, skill_id: str | None) -> list[SiblingSkill]:
@@ -108,8 +110,8 @@ def _reporting(around: LintContext) -> Linter:
     )
 
 
-async def _reporter(services: CurrentServices, principal: CurrentPrincipal) -> SkillReporter:
-    return SkillReporter(services, principal)
+async def _reporter(context: CurrentContext, principal: CurrentPrincipal) -> SkillReporter:
+    return SkillReporter(context, principal)
 
 
 CurrentReporter = Annotated[SkillReporter, Depends(_reporter)]

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import AfterValidator, Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
@@ -74,14 +74,14 @@ class ReviewBody(RequestModel):
 
 @router.post("/validate", dependencies=[View], responses=error_responses(InvalidRequest))
 async def validate_skill(
-    body: ValidateBody, reporter: CurrentReporter, services: CurrentServices
+    body: ValidateBody, reporter: CurrentReporter, database: CurrentDatabase
 ) -> Envelope[ReportAnswer]:
     """What a content says and what is wrong with it, each with line, column and, where there is one, a fix.
 
     `valid`: it loads here. `portable`: it passes the open standard's own rules, which never make a
     skill invalid. Tools and other skills that it is judged by are those of the caller's agents.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         around = await reporter.surroundings(session, skill_id=body.skill_id)
     report = await reporter.report(body.content.encode(), around)
     return Envelope(data=ReportAnswer.of(report))
@@ -122,7 +122,7 @@ async def review_skill(
     body: ReviewBody,
     principal: CurrentPrincipal,
     reporter: CurrentReporter,
-    services: CurrentServices,
+    database: CurrentDatabase,
 ) -> Envelope[SkillDetail]:
     """Decide about what one has imported, or as an administrator about a public skill's version.
 
@@ -131,6 +131,6 @@ async def review_skill(
     to others until an administrator approves it.
     """
     ruling = ReviewVerdict(body.decision, body.version, body.note)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         seen = await publishing.review(work, principal, skill_id, ruling)
-    return Envelope(data=await skill_detail(services.database, seen, reporter))
+    return Envelope(data=await skill_detail(database, seen, reporter))

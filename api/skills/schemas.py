@@ -64,7 +64,7 @@ class SkillAnswer(ResponseModel):
 class SkillDetail(SkillAnswer):
     """A skill with the version that the caller gets.
 
-    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``find_pending_version``
+    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``pending_version``
     waits for a review: before agents use it, or before others are served it. ``usage`` is that of
     the versions that the caller may read.
     """

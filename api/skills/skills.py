@@ -5,14 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
@@ -155,13 +148,13 @@ async def read_skill(
     response: Response,
     principal: CurrentPrincipal,
     reporter: CurrentReporter,
-    services: CurrentServices,
+    database: CurrentDatabase,
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         seen = await skill_access.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
-    return Envelope(data=await skill_detail(services.database, seen, reporter))
+    return Envelope(data=await skill_detail(database, seen, reporter))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router

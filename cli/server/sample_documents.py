@@ -53,10 +53,10 @@ async def _add_document(
         yield content
 
     store = open_object_store(settings)
-    stored = await document_storage.store_upload(
+    stored = await document_storage.store_stream(
         store, blocks(), max_bytes=settings.max_upload_bytes
     )
     found = detect_type(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
     kind = FileType(found.name, found.file_type)
-    await document_upload.add(work, knowledge_base, name=name, file=stored, file_type=kind)
+    await document_upload.add_document(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -8,12 +8,12 @@ from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase
 from kb_service.work_queue import leases
-from kb_service.work_queue.batching import Companions, acquire_beside
+from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
 # A batch takes about as long as one document of some pages, so it delays nobody, and it fills the
 # encoder's batches.
-_BATCH_POLICY = Companions(
+_BATCH_POLICY = BatchPolicy(
     # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),
     documents=63,
@@ -39,7 +39,7 @@ class ClaimedDocument:
     @property
     def lease(self) -> Lease:
         """The lease on the document."""
-        return leases.lease_of(self.document)
+        return leases.lease_from_row(self.document)
 
     def as_retried(self) -> "ClaimedDocument":
         """The same document after an attempt that was broken off."""
@@ -64,11 +64,11 @@ async def claim(
             return []
         beside: list[Document] = []
         if not alone and document.attempt == 1:
-            beside = await acquire_beside(
+            beside = await acquire_batch(
                 work, document, _BATCH_POLICY, owner=owner, seconds=seconds
             )
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-    generation = index_version.to_be_made(knowledge_base, document.generation)
+    generation = index_version.generation_to_build(knowledge_base, document.generation)
     account = knowledge_base.owner_id
     claimed = [ClaimedDocument(document, generation, account)]
     # No worker has held the others before.

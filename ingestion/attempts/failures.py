@@ -12,7 +12,7 @@ from core.logging import get_logger
 from ingestion.context import WorkerContext
 from ingestion.parsers.errors import ParseFailure
 from kb_service.documents import queries as document_queries
-from kb_service.failures import outage_of
+from kb_service.failures import describe_outage
 from kb_service.models import Document, DocumentStatus
 from kb_service.work_queue import leases
 from kb_service.work_queue.leases import Lease
@@ -130,12 +130,12 @@ async def _abandon(context: WorkerContext, lease: Lease) -> None:
     orphaned = [lease.revision] if row is None else _orphan_revisions(row, lease)
     await _remove_points(context, lease.document_id, orphaned)
     async with unit_of_work(context.database) as work:
-        await leases.let_go(work, lease)
+        await leases.release(work, lease)
 
 
 def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
     """The revisions whose points nobody will use, seen from an attempt that lost its lease."""
-    unshown = document_queries.unshown_revisions(row)
+    unshown = document_queries.unused_revisions(row)
     if row.status in _FINAL_STATUSES:
         return unshown
     return [lease.revision] if row.revision > lease.revision and lease.revision in unshown else []
@@ -155,9 +155,9 @@ async def remove_orphan_points(context: WorkerContext, document_id: str) -> None
         now = await database_now(session)
     if row is None or row.status not in _FINAL_STATUSES or leases.is_held(row, now):
         return
-    await _remove_points(context, row.id, document_queries.unshown_revisions(row))
+    await _remove_points(context, row.id, document_queries.unused_revisions(row))
     async with unit_of_work(context.database) as work:
-        await leases.forget(work, row)
+        await leases.clear(work, row)
 
 
 async def _remove_points(context: WorkerContext, document_id: str, revisions: list[int]) -> None:
@@ -194,7 +194,7 @@ async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
         document = await work.session.get_one(Document, lease.document_id)
     try:
         async with asyncio.timeout(seconds / 2):
-            await _remove_points(context, document.id, document_queries.unshown_revisions(document))
+            await _remove_points(context, document.id, document_queries.unused_revisions(document))
     except (AgentexError, TimeoutError) as error:
         log.warning(
             "document.not_cleared", document_id=lease.document_id, error=type(error).__name__
@@ -214,7 +214,7 @@ async def _record_parse_failure(
     if failure.retryable and lease.attempt < _PARSE_TRIES:
         async with unit_of_work(context.database) as work:
             retry_at = utc_now() + timedelta(seconds=1)
-            return await leases.postpone(
+            return await leases.reschedule(
                 work, lease, words, retry_at=retry_at, attempt=lease.attempt
             )
     return await fail(context, lease, words)
@@ -230,12 +230,12 @@ async def _postpone(
 ) -> bool:
     tries = _outage_count(document) + 1
     log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
-    words = {**outage_of(error).words, "tries": str(tries)}
+    words = {**describe_outage(error).words, "tries": str(tries)}
     if tries >= _OUTAGE_TRIES:
         last = {key: text.format(tries=tries) for key, text in _OUTAGE_TRIES_EXHAUSTED.items()}
         return await fail(context, lease, {**words, **last})
     pause = min(timedelta(seconds=2 ** min(tries, 6)), _MAX_PAUSE)
     async with unit_of_work(context.database) as work:
-        return await leases.postpone(
+        return await leases.reschedule(
             work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1
         )

@@ -66,14 +66,14 @@ class DocumentRunner:
 
     async def _claim_next(self) -> tuple[list[ClaimedDocument], str] | None:
         async with self._context.database.reading() as session:
-            waiting = await scheduler.oldest_waiting(session)
+            waiting = await scheduler.oldest_queued(session)
             allowed = [queued for queued in waiting if self._may_hold_another(queued.owner_id)]
             if not allowed:
                 return None
             owners = {queued.owner_id for queued in allowed}
             # What other workers process matters only where several owners wait.
-            held = await scheduler.in_hand(session) if len(owners) > 1 else {}
-        following = scheduler.next_in_turn(allowed, held, self._last_served)
+            held = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
+        following = scheduler.pick_next(allowed, held, self._last_served)
         if following is None:
             return None
         self._record_served(following.owner_id)

@@ -41,5 +41,7 @@ JOBS: tuple[QueueJob, ...] = (
         knowledge_bases.ERASE_JOB, _with_id(erase_knowledge_base, "knowledge_base_id"), timeout=900
     ),
     QueueJob(REINDEX_JOB, _with_id(run_reindex, "knowledge_base_id"), timeout=900),
-    QueueJob(transfers.JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS),
+    QueueJob(
+        transfers.TRANSFER_JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS
+    ),
 )

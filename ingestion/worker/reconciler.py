@@ -48,7 +48,7 @@ async def requeue_lost(context: WorkerContext) -> int:
         documents_deleted = (await session.exec(_deleted_before(now - _GRACE))).all()
         deleted = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
         knowledge_bases_deleted = (await session.exec(deleted)).all()
-        uncleared = await leases.abandoned(session)
+        uncleared = await leases.orphaned(session)
     for document_id in uncleared[:_BATCH]:
         try:
             await remove_orphan_points(context, document_id)
@@ -76,7 +76,7 @@ async def _expire_leases(context: WorkerContext) -> None:
         # A clock was changed: living workers renew their leases before they are judged by it.
         return
     async with unit_of_work(context.database) as work:
-        lost = await leases.expire(work, WORKER_LOST)
+        lost = await leases.expire_leases(work, WORKER_LOST)
     if lost:
         log.warning("reconciler.leases_expired", documents=lost)
         context.wake.set()
@@ -133,9 +133,9 @@ class OrphanSweep:
         stored = set(await self._context.store.keys())
         async with self._context.database.reading() as session:
             shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
-            keys = await document_queries.stored_keys(session) | await transfers.stored_files(
+            keys = await document_queries.storage_keys(
                 session
-            )
+            ) | await transfers.pending_import_keys(session)
         points = 0
         for index, entries in indexed:
             points += await _sweep_points(index, entries, shown)

@@ -33,7 +33,9 @@ from kb_service.visibility import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 
-ACTS = ShareAuditActions(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(
+    AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
+)
 
 DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
 DEFAULT_CHUNK_SIZE = 500
@@ -110,7 +112,7 @@ def choose_model(requested: str | None) -> ModelChoice:
     return ModelChoice(model.name) if model.served else ModelChoice(DEFAULT.name, model.name)
 
 
-def served_model(name: str) -> str:
+def require_served_model(name: str) -> str:
     """The full name of an encoder of this server.
 
     Raises:
@@ -174,7 +176,7 @@ def clean_name(name: str) -> str:
     return cleaned
 
 
-def name_of_copy(name: str) -> str:
+def default_copy_name(name: str) -> str:
     """What a copy is called whose maker gave it no name."""
     ending = " (copy)"
     return name[: NAME_LENGTH - len(ending)] + ending
@@ -183,10 +185,10 @@ def name_of_copy(name: str) -> str:
 def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
     size = _chosen(draft.chunk_size, DEFAULT_CHUNK_SIZE)
     overlap = _chosen(draft.chunk_overlap, min(DEFAULT_CHUNK_OVERLAP, size // 4))
-    return check_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
+    return validate_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
 
 
-def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
+def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
     """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
 
     Raises:
@@ -200,10 +202,10 @@ def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Sp
         _chosen(draft.chunk_size, present.chunk_size),
         _chosen(draft.chunk_overlap, present.chunk_overlap),
     )
-    return present if wanted == present else check_splitting(wanted)
+    return present if wanted == present else validate_splitting(wanted)
 
 
-def check_splitting(splitting: Splitting) -> Splitting:
+def validate_splitting(splitting: Splitting) -> Splitting:
     """The splitting, if documents can be cut so.
 
     Raises:
@@ -325,7 +327,7 @@ def _visible(principal: Principal) -> ColumnElement[bool]:
     )
 
 
-async def change(
+async def update_knowledge_base(
     work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
 ) -> KnowledgeBase:
     """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
@@ -345,7 +347,7 @@ async def change(
         knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
-        audit_public(work, knowledge_base, ACTS)
+        audit_public(work, knowledge_base, SHARE_AUDIT_ACTIONS)
     if draft.enabled is not None:
         knowledge_base.enabled = draft.enabled
     knowledge_base.updated_at = utc_now()

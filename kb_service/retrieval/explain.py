@@ -17,7 +17,7 @@ from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.results import DropReason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import DocumentScope, check_visibility
-from kb_service.visibility import Reader, readable
+from kb_service.visibility import Viewer, visible_to
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
 
@@ -64,7 +64,7 @@ class PassageRef:
 
 
 async def find_passage(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, wanted: PassageRef
+    session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, wanted: PassageRef
 ) -> tuple[Document, Chunk | None]:
     """The passage that is meant, and its document.
 
@@ -89,7 +89,7 @@ async def find_passage(
                 Chunk.id == wanted.chunk_id,
                 Document.knowledge_base_id == knowledge_base.id,
                 col(Document.deleted_at).is_(None),
-                readable(reader),
+                visible_to(reader),
             )
         )
         found = (await session.exec(query)).first()
@@ -132,7 +132,7 @@ class Explainer:
         self,
         database: Database,
         searcher: Searcher,
-        reader: Reader,
+        reader: Viewer,
         knowledge_base: KnowledgeBase,
         request: RetrievalRequest,
     ) -> None:

@@ -10,7 +10,7 @@ from sqlmodel.sql.expression import Select
 
 from core.errors.base import AgentexError
 from core.text.sanitize import strip_hidden
-from kb_service.failures import Outage, outage_of_model
+from kb_service.failures import Outage, describe_model_outage
 from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
@@ -53,7 +53,7 @@ class UnsearchedWarning:
 
     @property
     def _why(self) -> Outage:
-        return outage_of_model(self.error, self.model)
+        return describe_model_outage(self.error, self.model)
 
     @property
     def _unnamed(self) -> int:

@@ -21,7 +21,7 @@ from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import DropReason, FoundPassage, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import DocumentScope, check_visibility
-from kb_service.visibility import Reader, hidden_documents
+from kb_service.visibility import Viewer, hidden_document_ids
 
 MOST_PER_USER = 2000
 """Records kept for one user; the oldest go first."""
@@ -196,7 +196,7 @@ async def replay(
     """
     request = recorded_request(record)
     async with database.reading() as session:
-        rows = await sharing.still_visible(session, principal, request.knowledge_base_ids)
+        rows = await sharing.reload_visible(session, principal, request.knowledge_base_ids)
     result = await searcher.search(principal, rows, request, explain=True)
     recorded = recorded_passages(record)
     now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
@@ -232,7 +232,7 @@ def _score(result: SearchResult, place: int) -> float:
 
 async def _reasons(
     database: Database,
-    reader: Reader,
+    reader: Viewer,
     passages: Sequence[RecordedPassage],
     result: SearchResult,
     rows: Sequence[KnowledgeBase],
@@ -244,7 +244,7 @@ async def _reasons(
     if not filters.is_empty:
         condition = filter_condition(filters, is_sqlite=database.is_sqlite)
     async with database.reading() as session:
-        hidden = await hidden_documents(session, rows, reader)
+        hidden = await hidden_document_ids(session, rows, reader)
         scope = DocumentScope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
         vouched = await connection.run_sync(

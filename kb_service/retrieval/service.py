@@ -23,7 +23,7 @@ from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
 from kb_service.retrieval.token_cache import TermCache
-from kb_service.visibility import EVERYTHING, Reader, hidden_documents
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
 _TRIES = 5
@@ -76,7 +76,7 @@ class Searcher:
 
     async def search(
         self,
-        reader: Reader,
+        reader: Viewer,
         knowledge_bases: Sequence[KnowledgeBase],
         request: RetrievalRequest,
         *,
@@ -127,7 +127,7 @@ class Searcher:
 
     async def positions(
         self,
-        reader: Reader,
+        reader: Viewer,
         result: SearchResult,
         knowledge_base: KnowledgeBase,
         chunk: Chunk,
@@ -172,7 +172,7 @@ class Searcher:
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
             # One that is away has nothing to warm up; the next ones have.
             with suppress(*MODEL_ERRORS):
-                await self.search(EVERYTHING, [nowhere], request, explain=True)
+                await self.search(SYSTEM_VIEWER, [nowhere], request, explain=True)
 
     def _checked(self, query: str) -> str:
         text = query.strip()
@@ -182,13 +182,13 @@ class Searcher:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
 
-    async def _ground(self, reader: Reader, rows: Sequence[KnowledgeBase]) -> SearchScope:
-        if reader is EVERYTHING:
+    async def _ground(self, reader: Viewer, rows: Sequence[KnowledgeBase]) -> SearchScope:
+        if reader is SYSTEM_VIEWER:
             return SearchScope(rows, is_whole=True)
         if not any(row.narrowed for row in rows):
             return SearchScope(rows)
         async with self._means.database.reading() as session:
-            return SearchScope(rows, await hidden_documents(session, rows, reader))
+            return SearchScope(rows, await hidden_document_ids(session, rows, reader))
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(

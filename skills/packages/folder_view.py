@@ -19,7 +19,7 @@ from core.errors.auth import SkillFileNotFound, SkillNotFound
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
 from core.text.confusables import name_key
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.packages.errors import PackageProblem
 from skills.packages.export_service import catalog_fields
@@ -130,7 +130,7 @@ class SkillFolders:
         # Follows from stored bytes and one revision of a row, so that it is never outdated.
         self._heads: OrderedDict[_Key, _ExportedHead | None] = OrderedDict()
 
-    async def page(self, reader: Reader, after: FolderPosition | None, most: int) -> FolderPage:
+    async def page(self, reader: Viewer, after: FolderPosition | None, most: int) -> FolderPage:
         """Some of a reader's folders, in the order of slugs.
 
         What can't be a folder of the open standard, or is over its limits, is left out.
@@ -151,7 +151,7 @@ class SkillFolders:
         following = FolderPosition(last.slug, last.owner, last.id) if last else None
         return FolderPage(tuple(filter(None, folders)), following)
 
-    async def find(self, reader: Reader, segments: Sequence[str]) -> tuple[SkillFolder, str]:
+    async def find(self, reader: Viewer, segments: Sequence[str]) -> tuple[SkillFolder, str]:
         """The folder in which a path lies, and the rest of the path.
 
         Args:
@@ -165,7 +165,7 @@ class SkillFolders:
         (folder,) = await self._folders([source])
         return _split_path(folder, segments)
 
-    async def read(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
+    async def read(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
         """A file of a folder. To read its SKILL.md counts as loading the skill.
 
         Args:
@@ -186,7 +186,7 @@ class SkillFolders:
             content = await read_blob(session, folder.card.id, entry.sha256)
         return FolderFile(folder, path, content)
 
-    async def _read_skill(self, reader: Reader, segments: Sequence[str]) -> FolderFile:
+    async def _read_skill(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
         source = await self._source(reader, segments, is_whole=True)
         made = await asyncio.to_thread(_export_head, source.export)
         folder, path = _split_path(_folder(source, made[0] if made else None), segments)
@@ -197,7 +197,7 @@ class SkillFolders:
         return FolderFile(folder, path, made[1])
 
     async def _source(
-        self, reader: Reader, segments: Sequence[str], *, is_whole: bool = False
+        self, reader: Viewer, segments: Sequence[str], *, is_whole: bool = False
     ) -> _FolderSource:
         owner, slug = [*segments[:2], "", ""][:2]
         if not is_slug(slug) or not owner or len(owner) > _LONGEST_OWNER or "\0" in owner:

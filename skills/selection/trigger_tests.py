@@ -15,7 +15,7 @@ from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills.models import Skill, SkillTriggerTest, SkillVersion
 from skills.selection.selector import prepare_selector
 from skills.store import catalog
@@ -123,7 +123,7 @@ class TriggerCandidates:
 
 
 async def read_candidates(
-    session: AsyncSession, reader: Reader, seen: SkillView, version: SkillVersion
+    session: AsyncSession, reader: Viewer, seen: SkillView, version: SkillVersion
 ) -> TriggerCandidates:
     """The skills that a reader's agents choose among, the tested one in the given version."""
     found = await session.get(User, seen.skill.owner_id)

@@ -14,7 +14,7 @@ from core.auth.models import User
 from core.auth.sharing import shared_resource_ids
 from core.db.types import is_id
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills import schema
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.schema import ParsedSkill
@@ -91,7 +91,7 @@ class OpenedSkill:
     files: tuple[FileEntry, ...]
 
 
-async def list_readable(session: AsyncSession, reader: Reader) -> list[CatalogCard]:
+async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCard]:
     """All skills that a reader's agents may use, without loading what they say.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
@@ -109,7 +109,7 @@ async def list_readable(session: AsyncSession, reader: Reader) -> list[CatalogCa
 
 
 async def open_skill(
-    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None = None
+    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None
 ) -> OpenedSkill:
     """Load a skill for an agent.
 
@@ -130,7 +130,7 @@ async def open_skill(
 
 async def read_file(
     session: AsyncSession,
-    reader: Reader,
+    reader: Viewer,
     id_or_slug: str,
     path: str,
     version: int | None = None,
@@ -172,13 +172,13 @@ def _card(row: _UsableSkill) -> CatalogCard:
     return CatalogCard.of(row.skill, row.version, row.owner)
 
 
-def _sees_newest(reader: Reader) -> ColumnElement[bool]:
+def _sees_newest(reader: Viewer) -> ColumnElement[bool]:
     """Who sees a version before others are served it: the owner, and who may change it."""
     mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
 
-def _visible_to(reader: Reader) -> ColumnElement[bool]:
+def _visible_to(reader: Viewer) -> ColumnElement[bool]:
     shared = shared_resource_ids(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
@@ -191,7 +191,7 @@ def _visible_to(reader: Reader) -> ColumnElement[bool]:
 
 async def _load_usable(
     session: AsyncSession,
-    reader: Reader,
+    reader: Viewer,
     condition: ColumnElement[bool],
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
@@ -231,7 +231,7 @@ async def _load_usable(
 
 
 async def _load_one_usable(
-    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None
+    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None
 ) -> _UsableSkill:
     query = select(Skill).where(
         _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)

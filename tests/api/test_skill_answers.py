@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from api.container import Services
+from api.container import AppContext
 from api.skills.lint import SkillReporter
 from api.skills.schemas import skill_detail
 from core.auth.permissions import DEFAULT_ROLE
@@ -25,7 +25,7 @@ class Watching(SkillReporter):
     """Notes how many connections are held while it reads."""
 
     def __init__(self, database: Database, principal: Principal) -> None:
-        super().__init__(cast(Services, None), principal)
+        super().__init__(cast(AppContext, None), principal)
         self.pool = cast(Any, database.engine.pool)
         self.held = {"before": 0, "while": 0}
 

@@ -59,7 +59,7 @@ from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.text.token_counter import token_counter
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
 from tests.fixtures.edge_index import EdgeVectorIndex
@@ -168,13 +168,13 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _upload(self, name: str, data: bytes) -> tuple[Document, UploadOutcome]:
         context = self.world.context
-        file = await document_storage.store_upload(context.store, blocks(data), max_bytes=10**6)
+        file = await document_storage.store_stream(context.store, blocks(data), max_bytes=10**6)
         found = detect_type(name, data, len(data))
         kind = FileType(found.name, found.file_type)
         async with unit_of_work(context.database) as work:
             knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
             intake = await document_upload.take_in(
-                work, EVERYTHING, knowledge_base, Upload(name, file, kind)
+                work, SYSTEM_VIEWER, knowledge_base, Upload(name, file, kind)
             )
         for key in intake.spare_keys:
             await context.store.delete(key)
@@ -200,7 +200,9 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _act(self, action: ActionName, document_id: str) -> None:
         async with unit_of_work(self.world.context.database) as work:
-            await document_actions.act(work, EVERYTHING, action, self.kb_id, document_id)
+            await document_actions.apply_action(
+                work, SYSTEM_VIEWER, action, self.kb_id, document_id
+            )
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 

@@ -18,7 +18,7 @@ from kb_service.documents.actions import ActionName
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Chunk, Document
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 
@@ -209,7 +209,7 @@ async def test_one_that_is_taken_away_does_not_stop_the_others(
     small = await fill(context, kb_id, text("okapi"), text("zebra"), text("quagga"))
     taken = await claim(context, small[0])
     async with unit_of_work(context.database) as work:
-        await document_actions.act(work, EVERYTHING, action, kb_id, small[1])
+        await document_actions.apply_action(work, SYSTEM_VIEWER, action, kb_id, small[1])
     await process_documents(context, taken)
     for document_id in (small[0], small[2]):
         await check_whole(context, document_id)

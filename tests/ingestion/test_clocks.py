@@ -19,7 +19,7 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
 from kb_service.reindex import service as reindex_service
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import leases
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished
@@ -55,7 +55,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(context: Work
 
     async def act(name: ActionName) -> None:
         async with unit_of_work(context.database) as work:
-            await document_actions.act(work, EVERYTHING, name, kb_id, document.id)
+            await document_actions.apply_action(work, SYSTEM_VIEWER, name, kb_id, document.id)
         await check_moments(context, name)
 
     for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
@@ -63,27 +63,27 @@ async def test_every_change_of_a_document_is_dated_by_the_database(context: Work
     async with unit_of_work(context.database) as work:
         row = await leases.acquire(work, document.id, owner="one", seconds=60)
         assert row is not None
-        await leases.hand_back(work, leases.lease_of(row))
+        await leases.release_for_retry(work, leases.lease_from_row(row))
     await check_moments(context, "hand back")
     async with unit_of_work(context.database) as work:
         row = await leases.acquire(work, document.id, owner="two", seconds=60)
         assert row is not None
-        lease = leases.lease_of(row)
+        lease = leases.lease_from_row(row)
         await document_actions.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
         document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
-        await leases.let_go(work, lease)
+        await leases.release(work, lease)
     await check_moments(context, "pause all")
     await ingest(context, document.id)
     assert (await reread(context.database, document.id)).status == "completed"
     await check_moments(context, "ingest")
     async with unit_of_work(context.database) as work:
-        await document_update.change(
-            work, EVERYTHING, kb_id, document.id, document_update.Wanted("b.md")
+        await document_update.update(
+            work, SYSTEM_VIEWER, kb_id, document.id, document_update.DocumentUpdate("b.md")
         )
     await check_moments(context, "rename")
     async with unit_of_work(context.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)
-        assert await reindex_service.request(work, base, SMALL) == "started"
+        assert await reindex_service.request_reindex(work, base, SMALL) == "started"
     await maintain(context, kb_id)
     await check_moments(context, "re-index")
     await ingest(context, document.id)

@@ -16,13 +16,13 @@ from ingestion.chunk_edit import ChunkEdit, edit_chunk
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.documents import chunks
-from kb_service.documents.chunks import ChunkPlace
+from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, HybridHits
-from kb_service.visibility import EVERYTHING, Reader
+from kb_service.visibility import SYSTEM_VIEWER, Viewer
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit as edit_document
@@ -32,14 +32,14 @@ pytestmark = pytest.mark.anyio
 TEXT = b"# Zebra\n\nA zebra sleeps at noon.\n"
 
 
-async def place_of(context: WorkerContext, document: Document) -> ChunkPlace:
+async def place_of(context: WorkerContext, document: Document) -> LocatedChunk:
     async with context.database.reading() as session:
         base = await session.get_one(KnowledgeBase, document.knowledge_base_id)
         query = select(Chunk.id).where(Chunk.document_id == document.id)
-        return await chunks.get(session, EVERYTHING, base, (await session.exec(query)).one())
+        return await chunks.get(session, SYSTEM_VIEWER, base, (await session.exec(query)).one())
 
 
-async def indexed(context: WorkerContext, content: bytes = TEXT, **fields: object) -> ChunkPlace:
+async def indexed(context: WorkerContext, content: bytes = TEXT, **fields: object) -> LocatedChunk:
     async with unit_of_work(context.database) as work:
         base = await add_knowledge_base(work, **fields)
     document = await upload(context, content, kb_id=base.id)
@@ -47,7 +47,7 @@ async def indexed(context: WorkerContext, content: bytes = TEXT, **fields: objec
     return await place_of(context, document)
 
 
-async def legs_of(context: WorkerContext, place: ChunkPlace, query: str) -> HybridHits:
+async def legs_of(context: WorkerContext, place: LocatedChunk, query: str) -> HybridHits:
     space = context.spaces.default
     return await space.index.query(
         kb_ids=[place.knowledge_base.id],
@@ -126,7 +126,7 @@ async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
     inner = chunks.get
 
     async def get_after_the_way_back(
-        session: AsyncSession, reader: Reader, base: KnowledgeBase, chunk_id: str
+        session: AsyncSession, reader: Viewer, base: KnowledgeBase, chunk_id: str
     ):
         await session.exec(update(Document).values(active_revision=1))
         return await inner(session, reader, base, chunk_id)

@@ -23,7 +23,7 @@ from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 from tests.fixtures.worker_context import beside_unopened
@@ -40,8 +40,8 @@ async def count(context: WorkerContext, table: type[Document | Chunk | Knowledge
 async def delete(context: WorkerContext, document_id: str) -> None:
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(Document, document_id)
-        await document_actions.act(
-            work, EVERYTHING, ActionName.DELETE, row.knowledge_base_id, document_id
+        await document_actions.apply_action(
+            work, SYSTEM_VIEWER, ActionName.DELETE, row.knowledge_base_id, document_id
         )
 
 

@@ -37,7 +37,9 @@ async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(
             await knowledge_bases.delete(deleting, same)
         file = StoredFile(key, 7, "0" * 64)
         kind = FileType("text/markdown", "markdown")
-        await document_upload.add(uploading, seen, name="late.md", file=file, file_type=kind)
+        await document_upload.add_document(
+            uploading, seen, name="late.md", file=file, file_type=kind
+        )
     await erase_knowledge_base(context, row.id)
     async with context.database.reading() as session:
         with pytest.raises(KnowledgeBaseNotFound):

@@ -13,7 +13,7 @@ from ingestion.parsers.sandbox.progress import reporting_to, track_progress
 from ingestion.parsers.sandbox.protocol import HEADER, pack_progress, unpack_reply
 from kb_service.documents import progress as document_progress
 from kb_service.models import KnowledgeBase
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.stored import reread, upload
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     async with context.database.reading() as session:
         base = await session.get_one(KnowledgeBase, row.knowledge_base_id)
         # It begins anew with the next stage: of the knowledge base, nothing is done by that.
-        assert (await document_progress.summarise(session, EVERYTHING, base)).percent == 0
+        assert (await document_progress.get_progress(session, SYSTEM_VIEWER, base)).percent == 0
 
     async def is_down(*_: object, **__: object) -> bool:
         raise VectorIndexUnavailable

@@ -21,7 +21,7 @@ from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 
@@ -281,8 +281,8 @@ async def test_new_revision_replaces_the_points_of_the_old_one(context: WorkerCo
     await ingest(context, document.id)
     await edit(context.database, document.id, status="failed")
     async with unit_of_work(context.database) as work:
-        await document_actions.act(
-            work, EVERYTHING, ActionName.RETRY, document.knowledge_base_id, document.id
+        await document_actions.apply_action(
+            work, SYSTEM_VIEWER, ActionName.RETRY, document.knowledge_base_id, document.id
         )
     await ingest(context, document.id)
     row = await reread(context.database, document.id)

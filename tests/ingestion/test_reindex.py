@@ -36,9 +36,9 @@ from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
 from kb_service.reindex.status import State
 from kb_service.vector_index.protocol import index_scope
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Outcome
+from kb_service.work_queue.completion import RevisionResult
 from tests.fixtures.reindex_steps import (
     KEEP,
     SMALL,
@@ -69,7 +69,9 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(contex
     assert {first.status, second.status} == {"pending"}
     await ingest(context, first.id)
     async with context.database.reading() as session:
-        report = await reindex_status.report(session, EVERYTHING, await row_of(context, kb_id))
+        report = await reindex_status.get_status(
+            session, SYSTEM_VIEWER, await row_of(context, kb_id)
+        )
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
     assert await seen(context, kb_id) == old
@@ -161,12 +163,12 @@ async def test_way_back_makes_what_changed_since_anew(context: WorkerContext):
 async def put(context: WorkerContext, document: Document, animal: str) -> None:
     """Replace a document's content, as an upload of the same name does."""
     content = text(animal)
-    stored = await document_storage.store_upload(context.store, blocks(content), max_bytes=10**8)
+    stored = await document_storage.store_stream(context.store, blocks(content), max_bytes=10**8)
     kind = FileType(document.media_type, document.file_type)
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
         taken = await document_upload.take_in(
-            work, EVERYTHING, row, Upload(document.name, stored, kind)
+            work, SYSTEM_VIEWER, row, Upload(document.name, stored, kind)
         )
     assert taken.outcome == "replaced"
 
@@ -205,7 +207,7 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(
     assert await seen(context, kb_id) == old
     row = await row_of(context, kb_id)
     async with context.database.reading() as session:
-        report = await reindex_status.report(session, EVERYTHING, row)
+        report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
     assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
     assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
         ("zebra.md", "file_missing")
@@ -233,12 +235,12 @@ async def test_cancelled_re_index_leaves_all_as_it_was(context: WorkerContext):
     async with unit_of_work(context.database) as work:
         held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
         assert held is not None
-        locked = await reindex_service.lock(work.session, kb_id)
+        locked = await reindex_service.get_for_update(work.session, kb_id)
         assert locked is not None
         await reindex_service.cancel(work, locked)
     async with unit_of_work(context.database) as work:
-        outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_of(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
+        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
     await maintain(context, kb_id)
     assert {row.status for row in await rows_of(context, kb_id)} == {"completed"}
     assert await seen(context, kb_id) == old
@@ -288,8 +290,8 @@ async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(
     assert (await row_of(context, kb_id)).generation == 2
     # The worker that had it in hand for the old settings comes too late.
     async with unit_of_work(context.database) as work:
-        outcome = Outcome(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_of(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
+        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
     await edit(context.database, late.id, lease_until=None)
     await ingest(context, late.id)
     row = await reread(context.database, late.id)
@@ -306,7 +308,7 @@ async def test_end_of_a_try_and_a_cut_over_at_one_moment(context: WorkerContext)
     async def switch() -> None:
         await asyncio.sleep(0.05)
         async with unit_of_work(context.database) as work:
-            locked = await reindex_service.lock(work.session, kb_id)
+            locked = await reindex_service.get_for_update(work.session, kb_id)
             assert locked is not None
             await reindex_service.cut_over(work, locked, keep=KEEP)
             await asyncio.sleep(0.3)
@@ -329,8 +331,8 @@ async def test_cut_over_and_the_end_of_a_re_index_are_told_of_each_document(cont
     okapi, _ = await rows_of(context, kb_id)
     assert await ask_for(context, kb_id, SMALL) == "started"
     async with unit_of_work(context.database) as work:
-        locked = await reindex_service.lock(work.session, kb_id)
-        await reindex_service.begin_next(work, locked)
+        locked = await reindex_service.get_for_update(work.session, kb_id)
+        await reindex_service.start_next_documents(work, locked)
     since = utc_now()
     await decide(context, kb_id, reindex_service.cancel)
     async with context.database.reading() as session:
@@ -372,7 +374,7 @@ async def test_deletion_wins_over_a_re_index(context: WorkerContext):
     await reindexed(context, kb_id, cutover=Cutover.MANUAL)
     okapi, _ = await rows_of(context, kb_id)
     async with unit_of_work(context.database) as work:
-        await document_actions.act(work, EVERYTHING, ActionName.DELETE, kb_id, okapi.id)
+        await document_actions.apply_action(work, SYSTEM_VIEWER, ActionName.DELETE, kb_id, okapi.id)
     await erase_document(context, okapi.id)
     index = context.spaces.default.index
     assert await index.count(document_id=okapi.id) == 0

@@ -18,8 +18,8 @@ from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.reindex import service as reindex_service
 from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
-from kb_service.reindex.status import Report, State
-from kb_service.visibility import EVERYTHING
+from kb_service.reindex.status import ReindexStatus, State
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.reindex_steps import (
     KEEP,
     check_whole,
@@ -55,17 +55,17 @@ async def test_saved_questions_are_asked_before_new_settings_come_into_force(
     row = await row_of(context, kb_id)
     assert (row.generation, row.chunk_size) == (2, 40)
     async with context.database.reading() as session:
-        recall = (await reindex_status.report(session, EVERYTHING, row)).recall
+        recall = (await reindex_status.get_status(session, SYSTEM_VIEWER, row)).recall
     assert recall is not None
     assert recall["questions"] == 1
     assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
     await check_whole(context, kb_id)
 
 
-async def told_of(context: WorkerContext, kb_id: str) -> Report:
+async def told_of(context: WorkerContext, kb_id: str) -> ReindexStatus:
     async with context.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
-        return await reindex_status.report(session, EVERYTHING, row)
+        return await reindex_status.get_status(session, SYSTEM_VIEWER, row)
 
 
 def break_encoder(patch: pytest.MonkeyPatch, context: WorkerContext, error: AgentexError) -> None:
@@ -167,7 +167,7 @@ async def test_settings_that_find_less_wait_for_a_person(context: WorkerContext)
     await maintain_all(context)
     row = await row_of(context, kb_id)
     async with context.database.reading() as session:
-        report = await reindex_status.report(session, EVERYTHING, row)
+        report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
     assert (report.state, row.generation) == (State.HELD, 1)
     assert await seen(context, kb_id) == old
     await decide(context, kb_id, reindex_service.cut_over, keep=KEEP)

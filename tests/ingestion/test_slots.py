@@ -18,7 +18,7 @@ from ingestion.worker.reconciler import requeue_lost
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit, reread, upload
 
@@ -177,7 +177,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
 
         await until(has_points)
         async with unit_of_work(context.database) as work:
-            await document_actions.act(work, EVERYTHING, action, kb_id, document_id)
+            await document_actions.apply_action(work, SYSTEM_VIEWER, action, kb_id, document_id)
 
         async def given_up() -> bool:
             return (await reread(context.database, document_id)).lease_owner is None
@@ -192,7 +192,7 @@ async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
             assert row.attempt == 0
             following = ActionName.RESUME
         async with unit_of_work(context.database) as work:
-            await document_actions.act(work, EVERYTHING, following, kb_id, document_id)
+            await document_actions.apply_action(work, SYSTEM_VIEWER, following, kb_id, document_id)
         await until(ended(context, kb_id))
     row = await reread(context.database, document_id)
     assert (row.status, row.attempt) == ("completed", 1)

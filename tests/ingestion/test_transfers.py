@@ -31,7 +31,7 @@ from ingestion.worker.deletion import erase_knowledge_base
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service import questions
 from kb_service.documents import permissions
-from kb_service.documents.permissions import NewReaders
+from kb_service.documents.permissions import DocumentAclUpdate
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -45,8 +45,8 @@ from kb_service.models import (
 )
 from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.export_source import LiveSource, Stores
-from kb_service.visibility import EVERYTHING, Person
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
+from kb_service.visibility import SYSTEM_VIEWER, UserViewer
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import (
@@ -108,7 +108,7 @@ async def filled(context: WorkerContext, texts: Mapping[str, str] = TEXTS, **fie
     async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work, chunk_size=64, chunk_overlap=8, **fields)
         expected = [{"document": "en.md", "text": "hunts in the desert"}, {"document": "zh.md"}]
-        await questions.add(work, EVERYTHING, row, [QuestionDraft("When?", expected)])
+        await questions.add_questions(work, SYSTEM_VIEWER, row, [QuestionDraft("When?", expected)])
     for name, text in texts.items():
         document = await upload(context, text.encode(), name=name, kb_id=row.id)
         await ingest(context, document.id)
@@ -550,8 +550,8 @@ async def test_reading_ends_when_the_knowledge_base_is_not_the_readers_any_more(
     context: WorkerContext,
 ):
     kb_id = await filled(context, is_public=True)
-    stores = Stores(context.database, context.store, context.spaces)
-    source = LiveSource(stores, Person("somebody"), await load(context, kb_id))
+    stores = SourceStores(context.database, context.store, context.spaces)
+    source = KnowledgeBaseSource(stores, UserViewer("somebody"), await load(context, kb_id))
     contents = source.contents()
     await anext(contents)
     async with unit_of_work(context.database) as work:
@@ -571,7 +571,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
     async with unit_of_work(context.database) as work:
         reader = await add_user(work)
         owner = await work.session.get_one(User, (await load(context, kb_id)).owner_id)
-        wanted = NewReaders([ShareSpec(Access.READ, user_id=reader.id)])
+        wanted = DocumentAclUpdate([ShareSpec(Access.READ, user_id=reader.id)])
         for row in (await documents_of(context, kb_id))[:2]:
             await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
     broken = with_index(context, Failing(context.spaces.default.index, 1))
@@ -582,13 +582,13 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
     )
     async with unit_of_work(context.database) as work:
         await permissions.restrict(
-            work, principal_of(owner), copied[0], copied[1][0], NewReaders([])
+            work, principal_of(owner), copied[0], copied[1][0], DocumentAclUpdate([])
         )
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
     assert (await finished(context, cut)).status == "completed"
     async with context.database.reading() as session:
         lists = [
-            await permissions.readers_of(session, principal_of(owner), copied[0], document_id)
+            await permissions.get_acl(session, principal_of(owner), copied[0], document_id)
             for document_id in copied[1]
         ]
     named = [[one.user.id for one in each.named if one.user] for each in lists]

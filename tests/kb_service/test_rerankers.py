@@ -18,7 +18,7 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.rerankers.http import ApiReranker, RerankEndpoint
 from kb_service.retrieval.results import SearchResult, SearchWarning
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.rerank_server import RerankServer
 from tests.fixtures.stored import upload
@@ -133,7 +133,7 @@ async def ask(context: WorkerContext, api: ApiReranker | None, **options: object
     async with context.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
     request = searcher.resolve([row], "the zebra hunts", RetrievalOptions(**options))
-    return await searcher.search(EVERYTHING, [row], request)
+    return await searcher.search(SYSTEM_VIEWER, [row], request)
 
 
 def names(result: SearchResult) -> list[str]:

@@ -16,7 +16,7 @@ from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
 from kb_service.retrieval.results import DropReason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
@@ -297,7 +297,7 @@ async def test_search_that_meets_a_cut_over_searches_again(shelf: Shelf):
     )
     await space.index.upsert([point])
     request = shelf.searcher.resolve([stale], "zebra")
-    result = await shelf.searcher.search(EVERYTHING, [stale], request)
+    result = await shelf.searcher.search(SYSTEM_VIEWER, [stale], request)
     assert [found.chunk.revision for found in result.passages] == [2]
     assert result.generations == {shelf.kb_id: 2}
 
@@ -307,8 +307,8 @@ async def test_shadow_is_searched_only_when_asked(shelf: Shelf):
     row = await shelf.row()
     row.target = {"generation": 2, "embedding_model": row.embedding_model}
     request = shelf.searcher.resolve([row], "zebra")
-    assert (await shelf.searcher.search(EVERYTHING, [row], request, shadow=True)).passages == []
-    assert len((await shelf.searcher.search(EVERYTHING, [row], request)).passages) == 1
+    assert (await shelf.searcher.search(SYSTEM_VIEWER, [row], request, shadow=True)).passages == []
+    assert len((await shelf.searcher.search(SYSTEM_VIEWER, [row], request)).passages) == 1
 
 
 async def test_period_without_zone_is_utc(shelf: Shelf):

@@ -17,7 +17,7 @@ from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.service import FoundPassage, Searcher
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, upload
 
@@ -44,7 +44,7 @@ async def find(
     searcher: Searcher, kbs: list[KnowledgeBase], query: str = "zebra", top_k: int = 10
 ) -> list[FoundPassage]:
     request = searcher.resolve(kbs, query, RetrievalOptions(top_k=top_k))
-    return list((await searcher.search(EVERYTHING, kbs, request)).passages)
+    return list((await searcher.search(SYSTEM_VIEWER, kbs, request)).passages)
 
 
 async def test_passage_is_found_with_its_text_and_document(

@@ -16,7 +16,7 @@ from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
 from kb_service.text.term_hashes import compute_terms, hash_token, pack_terms, unpack_terms
 from kb_service.text.tokenizer import sentences, tokenize
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.stored import upload
 
 TEXTS = st.text(st.sampled_from("ab .。!学习计\n"), max_size=80)
@@ -60,7 +60,7 @@ async def chunk_of(context: WorkerContext, text: str) -> tuple[Chunk, KnowledgeB
 async def phrase_share(context: WorkerContext, base: KnowledgeBase) -> float:
     searcher = Searcher(context.database, context.spaces, max_query_characters=100)
     request = searcher.resolve([base], "striped zebra")
-    return (await searcher.search(EVERYTHING, [base], request)).passages[0].hit.phrase
+    return (await searcher.search(SYSTEM_VIEWER, [base], request)).passages[0].hit.phrase
 
 
 @pytest.mark.anyio

@@ -25,7 +25,7 @@ from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 
@@ -98,7 +98,7 @@ async def find(
     explain: bool = False,
 ) -> SearchResult:
     request = searcher.resolve(rows, query, filters=filters)
-    return await searcher.search(EVERYTHING, rows, request, explain=explain)
+    return await searcher.search(SYSTEM_VIEWER, rows, request, explain=explain)
 
 
 @pytest.mark.parametrize(("error", "code"), EVERY_KIND, ids=lambda one: str(one)[:30])

@@ -8,7 +8,7 @@ from core.auth.models import Share, User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillVersion
 from skills.store import catalog
 from skills.store.usage import Usage, UsageKind, count_by_version, count_uses, sum_usages
@@ -27,12 +27,12 @@ async def people(database: Database) -> tuple[User, User]:
 
 async def slugs(database: Database, who: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalog.list_readable(session, Person(who.id))]
+        return [card.slug for card in await catalog.list_readable(session, UserViewer(who.id))]
 
 
 async def opened(database: Database, who: User, *named: Any) -> catalog.OpenedSkill:
     async with database.reading() as session:
-        return await catalog.open_skill(session, Person(who.id), *named)
+        return await catalog.open_skill(session, UserViewer(who.id), *named)
 
 
 async def share(database: Database, skill: Skill, access: str, **subject: str) -> None:
@@ -143,7 +143,7 @@ async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_i
     assert (skill.body, skill.parsed.trigger_conditions) == ("# SKILL: second", ("now",))
     assert [(file.path, file.size) for file in skill.files] == [("references/a.md", 10)]
     async with database.reading() as session:
-        ask = (session, Person(anna.id), row.id)
+        ask = (session, UserViewer(anna.id), row.id)
         assert await catalog.read_file(*ask, "references/a.md", 1) == b"notes of 1"
         for path in ("references/../references/a.md", "a.md", "/references/a.md", ""):
             with pytest.raises(SkillFileNotFound):
@@ -159,7 +159,7 @@ async def test_index_is_one_query_that_loads_no_content(
             await add_skill(work, anna.id, f"skill-{number}")
     async with database.reading() as session:
         with statements_of(database) as sent:
-            assert len(await catalog.list_readable(session, Person(anna.id))) == 20
+            assert len(await catalog.list_readable(session, UserViewer(anna.id))) == 20
     (query,) = [statement for statement in sent if statement.startswith("SELECT")]
     assert "parsed" not in query
     assert "skill_blob" not in query

@@ -13,7 +13,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.lint.validate import validate
 from skills.models import Skill, SkillTerm
 from skills.store import (
@@ -52,7 +52,7 @@ async def create(database: Database, owner: User, limits: SkillLimits = ROOM) ->
 
 async def slugs(database: Database, owner: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalog.list_readable(session, Person(owner.id))]
+        return [card.slug for card in await catalog.list_readable(session, UserViewer(owner.id))]
 
 
 async def test_nobody_keeps_more_skills_than_are_allowed(database: Database):
@@ -94,7 +94,7 @@ async def test_all_versions_and_files_count_against_the_bytes_that_are_allowed(d
         await put(20_000)
     assert error.value.details["limit_bytes"] == ROOM.bytes
     async with database.reading() as session:
-        opened = await catalog.open_skill(session, Person(anna.id), skill_id)
+        opened = await catalog.open_skill(session, UserViewer(anna.id), skill_id)
     assert (opened.card.version, opened.files[0].size) == (2, 24_000)
 
 

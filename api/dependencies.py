@@ -1,4 +1,4 @@
-"""What routes ask for: the caller, a transaction, a page, the services."""
+"""What routes ask for: the caller, a transaction, a page, the context."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
@@ -7,10 +7,11 @@ from typing import Annotated, Literal, cast
 from fastapi import Depends, Header, Query, Request
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.container import Services
+from api.container import AgentServices, AppContext, KnowledgeServices, SecurityServices
 from api.http.responses import Text
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import NotAuthenticated
@@ -21,9 +22,34 @@ MAX_PAGE_SIZE = 100
 _MAX_PAGE = 1_000_000
 
 
-async def services_of(request: Request) -> Services:
-    """The process's services."""
-    return cast(Services, request.app.state.services)
+async def get_context(request: Request) -> AppContext:
+    """The objects of this process."""
+    return cast(AppContext, request.app.state.context)
+
+
+CurrentContext = Annotated[AppContext, Depends(get_context)]
+
+
+async def _database(request: Request) -> Database:
+    return cast(AppContext, request.app.state.context).database
+
+
+async def _knowledge(request: Request) -> KnowledgeServices:
+    return cast(AppContext, request.app.state.context).knowledge
+
+
+async def _agents(request: Request) -> AgentServices:
+    return cast(AppContext, request.app.state.context).agents
+
+
+async def _security(request: Request) -> SecurityServices:
+    return cast(AppContext, request.app.state.context).security
+
+
+CurrentDatabase = Annotated[Database, Depends(_database)]
+Knowledge = Annotated[KnowledgeServices, Depends(_knowledge)]
+Agents = Annotated[AgentServices, Depends(_agents)]
+Security = Annotated[SecurityServices, Depends(_security)]
 
 
 async def get_principal(request: Request) -> Principal:
@@ -38,12 +64,11 @@ async def get_principal(request: Request) -> Principal:
     return principal
 
 
-CurrentServices = Annotated[Services, Depends(services_of)]
 CurrentPrincipal = Annotated[Principal, Depends(get_principal)]
 
 
-async def _settings_now(services: CurrentServices) -> Settings:
-    return await services.live.now()
+async def _settings_now(context: CurrentContext) -> Settings:
+    return await context.live.now()
 
 
 CurrentSettings = Annotated[Settings, Depends(_settings_now)]
@@ -71,13 +96,13 @@ def requires(permission: Permission) -> Requires:
     return Requires(permission)
 
 
-async def _writing(services: CurrentServices) -> AsyncGenerator[UnitOfWork]:
-    async with unit_of_work(services.database, services.queue.push) as work:
+async def _writing(context: CurrentContext) -> AsyncGenerator[UnitOfWork]:
+    async with unit_of_work(context.database, context.queue.push) as work:
         yield work
 
 
-async def _reading(services: CurrentServices) -> AsyncGenerator[AsyncSession]:
-    async with services.database.reading() as session:
+async def _reading(context: CurrentContext) -> AsyncGenerator[AsyncSession]:
+    async with context.database.reading() as session:
         yield session
 
 

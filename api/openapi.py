@@ -9,9 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from api.http.dependencies import Requires
+from api.dependencies import Requires
 from api.http.errors import error_line
-from api.http.middleware import is_open
+from api.middleware import is_open
 from core.errors.base import AgentexError
 from core.errors.requests import MalformedJson
 

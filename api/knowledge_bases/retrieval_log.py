@@ -5,7 +5,7 @@ from typing import Literal
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, Reading, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
@@ -101,12 +101,12 @@ async def read_retrieval(
     ),
 )
 async def replay_retrieval(
-    retrieval_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    retrieval_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> Envelope[ReplayAnswer]:
     """Run a recorded retrieval again, exactly as it was asked, and see what has changed."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         record = await retrieval_log.get(session, principal, retrieval_id)
-    replay = await retrieval_log.replay(services.database, services.searcher, principal, record)
+    replay = await retrieval_log.replay(database, knowledge.searcher, principal, record)
     now = search_answer(replay.result, explain=True)
     if replay.missing:
         now.warnings += reason_answers([SearchWarning.KNOWLEDGE_BASE_MISSING])

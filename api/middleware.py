@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.container import Services
+from api.container import AppContext, SecurityServices
 from api.http.errors import error_response
 from api.http.multipart import MULTIPART, STREAMS_BODY
 from api.http.rate_limit import client_address
@@ -21,6 +21,7 @@ from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
 from core.auth.api_keys import PREFIX
 from core.auth.authentication import principal_for_api_key, touch_api_key
 from core.auth.principal import Principal
+from core.db.database import Database
 from core.db.types import new_id
 from core.errors.auth import NotAuthenticated
 from core.errors.base import AgentexError
@@ -162,12 +163,12 @@ class AuthenticationMiddleware:
 
     Args:
         app: the next one in line.
-        services: gives the services once the application has started.
+        context: gives the context once the application has started.
     """
 
-    def __init__(self, app: ASGIApp, services: Callable[[], Services]) -> None:
+    def __init__(self, app: ASGIApp, context: Callable[[], AppContext]) -> None:
         self._app = app
-        self._services = services
+        self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -186,7 +187,7 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
             return
         state = scope.setdefault("state", {})
-        state["principal"], state[OPEN_STREAMS] = principal, self._services().open_streams
+        state["principal"], state[OPEN_STREAMS] = principal, self._context().streams.open_streams
         with (
             structlog.contextvars.bound_contextvars(user_id=principal.user_id),
             acting_as(Actor(principal.user_id, principal.username)),
@@ -195,23 +196,25 @@ class AuthenticationMiddleware:
 
     async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
         """Who asks; None where nobody needs to say. Each request counts for who sends it."""
-        services = self._services()
+        context = self._context()
         if is_open(scope["path"]):
-            await services.limits.admit_stranger(scope)
+            await context.security.limits.admit_stranger(scope)
             return None
         try:
-            principal = scrape_principal(scope, headers, services.settings)
-            principal = principal or await authenticate(services, headers)
+            principal = scrape_principal(scope, headers, context.settings)
+            principal = principal or await authenticate(context.database, context.security, headers)
         except DatabaseUnavailable:
             raise
         except AgentexError:
-            await services.limits.admit_stranger(scope)
+            await context.security.limits.admit_stranger(scope)
             raise
-        await services.limits.admit(principal)
+        await context.security.limits.admit(principal)
         return principal
 
 
-async def authenticate(services: Services, headers: Headers) -> Principal:
+async def authenticate(
+    database: Database, security: SecurityServices, headers: Headers
+) -> Principal:
     """Find out who asks, by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
 
     Raises:
@@ -225,15 +228,15 @@ async def authenticate(services: Services, headers: Headers) -> Principal:
     if not credential:
         raise NotAuthenticated
     if not credential.startswith(PREFIX):
-        async with services.database.reading() as session:
-            return await services.authenticator.principal_of_token(session, credential)
-    async with services.database.reading() as session:
+        async with database.reading() as session:
+            return await security.authenticator.principal_of_token(session, credential)
+    async with database.reading() as session:
         principal, is_noted = await principal_for_api_key(session, credential)
     if not is_noted:
         # A note, not a condition: a database that is full or locked can still be read, and whoever
         # reads does not wait for who writes. The next request notes it then.
         with suppress(DatabaseUnavailable):
-            async with services.database.writing(patience=_NOTE_SECONDS) as session:
+            async with database.writing(patience=_NOTE_SECONDS) as session:
                 await touch_api_key(session, credential)
     return principal
 
