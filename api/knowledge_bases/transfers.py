@@ -244,11 +244,7 @@ async def _begin(
     "/knowledge-bases/{kb_id}/copy",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        KnowledgeBaseNotFound,
-        KnowledgeBaseNameTaken,
-        QuotaExceeded,
-        EmbeddingModelNotServed,
+        KnowledgeBaseNotFound, KnowledgeBaseNameTaken, QuotaExceeded, EmbeddingModelNotServed
     ),
 )
 async def copy_knowledge_base(
@@ -275,11 +271,7 @@ async def copy_knowledge_base(
     return await _begin(context, principal, planned, planned.cargo(transfers.COPY, row.id))
 
 
-@router.get(
-    "/transfers",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination),
-)
+@router.get("/transfers", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
@@ -292,9 +284,7 @@ async def list_transfers(
 
 
 @router.get(
-    "/transfers/{transfer_id}",
-    dependencies=[View],
-    responses=error_responses(TransferNotFound),
+    "/transfers/{transfer_id}", dependencies=[View], responses=error_responses(TransferNotFound)
 )
 async def read_transfer(
     transfer_id: Text, principal: CurrentPrincipal, session: Reading

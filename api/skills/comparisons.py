@@ -71,13 +71,7 @@ class ComparisonBody(RequestModel):
     ],
     response_model=Envelope[ComparisonReport],
     responses={
-        **error_responses(
-            InvalidRequest,
-            SkillNotFound,
-            SkillVersionNotFound,
-            ModelNotFound,
-            ModelFailed,
-        ),
+        **error_responses(SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -114,13 +108,13 @@ async def _setup(
     skill_id: str,
     body: ComparisonBody,
 ) -> ComparisonSetup:
-    seen = await skill_access.get(session, principal, skill_id)
-    skill = await _open_version(session, seen, body.version)
+    view = await skill_access.get(session, principal, skill_id)
+    skill = await _open_version(session, view, body.version)
     against = None
     if body.against is not None:
         if body.against == skill.card.version:
             raise InvalidRequest("against", "the same version")
-        against = await _open_version(session, seen, body.against)
+        against = await _open_version(session, view, body.against)
     model = await _model(session, agents, principal, body.model_id, "model_id")
     judge = model
     if body.judge_model_id is not None:
@@ -128,11 +122,11 @@ async def _setup(
     return ComparisonSetup(skill, against, model, judge, principal.user_id)
 
 
-async def _open_version(session: AsyncSession, seen: SkillView, number: int | None) -> OpenedSkill:
+async def _open_version(session: AsyncSession, view: SkillView, number: int | None) -> OpenedSkill:
     """A version that the caller may read, whether their agents may use it or not."""
-    version = await skill_access.get_version(session, seen, number)
+    version = await skill_access.get_version(session, view, number)
     parsed = await schema.from_json(version.parsed)
-    card = CatalogCard.of(seen.skill, version, "")
+    card = CatalogCard.of(view.skill, version, "")
     return OpenedSkill(card, parsed, parsed.body, tuple(list_files(version)))
 
 

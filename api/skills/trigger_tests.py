@@ -83,12 +83,7 @@ class TriggerTestAnswer(ResponseModel):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            InvalidRequest,
-            SkillNotFound,
-            SkillVersionNotFound,
-            ModelNotFound,
-            ModelFailed,
-            EngineUnavailable,
+            SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -111,12 +106,12 @@ async def try_skill_triggers(
     ends with ``result`` or ``error``. Who closes the connection ends the test: nothing is kept.
     """
     async with context.database.reading() as session:
-        seen = await skill_access.get(session, principal, skill_id)
-        version = await skill_access.get_version(session, seen, body.version)
-        field = await trigger_tests.read_candidates(session, principal, seen, version)
+        view = await skill_access.get(session, principal, skill_id)
+        version = await skill_access.get_version(session, view, body.version)
+        field = await trigger_tests.read_candidates(session, principal, view, version)
         chosen = await _choose_model(session, context.agents, principal, body)
     queries = tuple(
-        trigger_tests.TriggerQuery(one.query, one.should_trigger) for one in body.queries
+        trigger_tests.TriggerQuery(case.query, case.should_trigger) for case in body.queries
     )
     test = _TriggerTest(context, field, queries, body.runs, chosen)
     answer = await run_with_progress(request, _progress(test))

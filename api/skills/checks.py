@@ -9,19 +9,19 @@ from api.dependencies import CurrentDatabase, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
-from api.skills.changes import Changing
+from api.skills.changes import CurrentChanges
 from api.skills.etag import SkillIfMatch
-from api.skills.lint import CurrentReporter
-from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail, skill_detail
+from api.skills.lint import CurrentLinter
+from api.skills.schemas import FixedSkill, ReportAnswer, SkillDetail
 from api.skills.skills import CHANGING
 from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
 from core.errors.conflicts import SkillChanged, SkillNotPending
-from core.errors.requests import InvalidRequest
 from core.text.sanitize import refuse_half_characters
-from skills.lint.autofix import FixTarget, SkillFixes
 from skills.store import publishing
+from skills.store.autofix import FixTarget, SkillFixes
+from skills.store.linting import read_linted
 from skills.store.publishing import Decision, ReviewVerdict
 from skills.store.service import SkillUpdate
 from skills.store.versions import LONGEST_NOTE, VersionChange
@@ -72,9 +72,9 @@ class ReviewBody(RequestModel):
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
 
-@router.post("/validate", dependencies=[View], responses=error_responses(InvalidRequest))
+@router.post("/validate", dependencies=[View])
 async def validate_skill(
-    body: ValidateBody, reporter: CurrentReporter, database: CurrentDatabase
+    body: ValidateBody, linter: CurrentLinter, database: CurrentDatabase
 ) -> Envelope[ReportAnswer]:
     """What a content says and what is wrong with it, each with line, column and, where there is one, a fix.
 
@@ -82,14 +82,18 @@ async def validate_skill(
     skill invalid. Tools and other skills that it is judged by are those of the caller's agents.
     """
     async with database.reading() as session:
-        around = await reporter.surroundings(session, skill_id=body.skill_id)
-    report = await reporter.report(body.content.encode(), around)
+        context = await linter.read_context(session, skill_id=body.skill_id)
+    report = await linter.lint(body.content.encode(), context)
     return Envelope(data=ReportAnswer.of(report))
 
 
 @router.post("/{skill_id}/apply-fix", dependencies=[Write], responses=error_responses(*CHANGING))
 async def apply_fixes(
-    skill_id: Text, body: FixBody, base: SkillIfMatch, reporter: CurrentReporter, changing: Changing
+    skill_id: Text,
+    body: FixBody,
+    base: SkillIfMatch,
+    linter: CurrentLinter,
+    changes: CurrentChanges,
 ) -> Envelope[FixedSkill]:
     """Apply fixes to the newest version, as a new one. Only the spans that they name change.
 
@@ -98,30 +102,23 @@ async def apply_fixes(
     """
     places = None
     if body.fixes is not None:
-        places = [FixTarget(one.code, one.line, one.column) for one in body.fixes]
+        places = [FixTarget(fix.code, fix.line, fix.column) for fix in body.fixes]
     change = VersionChange(body.change_note, base.with_version(body.base_version))
-    fixing = SkillFixes(places, reporter.for_version)
-    saved = await changing.update(skill_id, SkillUpdate(fixing, change=change))
-    return Envelope(data=FixedSkill.after(saved, fixing.codes))
+    fixing = SkillFixes(places, linter.for_version)
+    saved = await changes.update(skill_id, SkillUpdate(fixing, change=change))
+    return Envelope(data=FixedSkill.with_fixes(saved, fixing.codes))
 
 
 @router.post(
     "/{skill_id}/review",
     dependencies=[Write],
-    responses=error_responses(
-        InvalidRequest,
-        ReadOnly,
-        OwnerOnly,
-        SkillNotFound,
-        SkillNotPending,
-        SkillChanged,
-    ),
+    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound, SkillNotPending, SkillChanged),
 )
 async def review_skill(
     skill_id: Text,
     body: ReviewBody,
     principal: CurrentPrincipal,
-    reporter: CurrentReporter,
+    linter: CurrentLinter,
     database: CurrentDatabase,
 ) -> Envelope[SkillDetail]:
     """Decide about what one has imported, or as an administrator about a public skill's version.
@@ -132,5 +129,5 @@ async def review_skill(
     """
     ruling = ReviewVerdict(body.decision, body.version, body.note)
     async with unit_of_work(database) as work:
-        seen = await publishing.review(work, principal, skill_id, ruling)
-    return Envelope(data=await skill_detail(database, seen, reporter))
+        view = await publishing.review(work, principal, skill_id, ruling)
+    return Envelope(data=SkillDetail.of(await read_linted(database, view, linter)))

@@ -25,19 +25,19 @@ from skills.store.catalog import list_files
 
 
 async def read_source(
-    session: AsyncSession, seen: SkillView, version: SkillVersion
+    session: AsyncSession, view: SkillView, version: SkillVersion
 ) -> ExportSource:
-    """What an export of a version needs: its bytes, and what the catalogue says."""
-    skill = seen.skill
+    """The bytes of a version and its catalogue fields, for an export."""
+    skill = view.skill
     owner = await session.get(User, skill.owner_id)
-    known = catalog_fields(skill, version.version, owner.username if owner else "")
+    fields = catalog_fields(skill, version.version, owner.username if owner else "")
     content = await skill_access.read_content(session, version)
     files = tuple(await skill_access.read_files(session, version))
-    return ExportSource(content, skill.slug, files, known, is_offered=skill.enabled)
+    return ExportSource(content, skill.slug, files, fields, is_offered=skill.enabled)
 
 
 def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
-    """What the catalogue says of a version: ``owner`` is the owner's user name."""
+    """The catalogue fields of a version; ``owner`` is a user name."""
     return CatalogFields(
         title=skill.name,
         version=version,
@@ -51,23 +51,20 @@ async def export_one(source: ExportSource, profile: ExportProfile) -> ExportedPa
     """One skill as an archive; equal input gives equal bytes.
 
     Raises:
-        SkillNotExportable: it has errors, or its files are not taken in.
+        SkillNotExportable: it has errors, or its files are refused.
     """
     # Packing takes longer than an event loop may stand still.
-    made = await asyncio.to_thread(export_package, source, profile)
-    if isinstance(made, PackageProblem):
-        raise SkillNotExportable(problems=[_problem_details(made)])
-    return made
+    package = await asyncio.to_thread(export_package, source, profile)
+    if isinstance(package, PackageProblem):
+        raise SkillNotExportable(problems=[_problem_details(package)])
+    return package
 
 
 def check_size(versions: Mapping[str, SkillVersion]) -> None:
-    """Pass when one archive has room for all of some versions, whose bytes were not read yet.
-
-    Args:
-        versions: by the ids of their skills.
+    """Pass when one archive has room for versions, given by skill id, whose bytes were not read yet.
 
     Raises:
-        SkillNotExportable: it has not; the details name those for which nothing is left.
+        SkillNotExportable: it has not; the details name the skills that exceed it.
     """
     problems: list[dict[str, object]] = []
     size = 0
@@ -83,25 +80,20 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
 async def export_many(
     ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
 ) -> bytes:
-    """Several skills as one archive, each in a folder of its own.
-
-    Args:
-        ids: of the skills, for the error.
-        sources: the skills, in the same order.
-        profile: for whom.
+    """Several skills as one archive, each in its own folder; ``ids`` name them in the error.
 
     Raises:
-        SkillNotExportable: of one of them no folder can be made; then there is no archive.
+        SkillNotExportable: one of them can't be exported; then there is no archive.
     """
-    made = await asyncio.to_thread(export_packages, sources, profile)
+    package = await asyncio.to_thread(export_packages, sources, profile)
     problems = [
         _problem_details(outcome) | {"skill_id": skill_id}
-        for skill_id, outcome in zip(ids, made.outcomes, strict=True)
+        for skill_id, outcome in zip(ids, package.outcomes, strict=True)
         if isinstance(outcome, PackageProblem)
     ]
     if problems:
         raise SkillNotExportable(problems=problems)
-    return made.content
+    return package.content
 
 
 def _problem_details(problem: PackageProblem) -> dict[str, object]:

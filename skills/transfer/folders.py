@@ -1,4 +1,4 @@
-"""Skills as folders of the open standard, for programs of readers that take them file by file."""
+"""Skills as folders of the open standard, served file by file to MCP clients."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,6 @@ from core.text.confusables import name_key
 from kb_service.visibility import Viewer
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.packages.errors import PackageProblem
-from skills.packages.export_service import catalog_fields
 from skills.packages.file_rules import SKILL_FILE
 from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
@@ -30,13 +29,14 @@ from skills.slugs import is_slug
 from skills.store import catalog
 from skills.store.catalog import CatalogCard, FileEntry, list_files, read_blob
 from skills.store.usage import UsageKind, count_uses
+from skills.transfer.export_service import catalog_fields
 
 MOST_FILES = 512
 MOST_BYTES = 16 * 2**20
-"""Of one folder: what every program takes that reads skills over MCP (SEP-2640, "Limits")."""
+"""Of one folder: the least that readers of skills over MCP accept (SEP-2640, "Limits")."""
 
 MOST_FILE_BYTES = 4 * 2**20
-"""Of one file, which is sent in one piece."""
+"""Of one file, which is sent in one message."""
 
 _KEPT = 1000
 _LONGEST_OWNER = 64
@@ -46,13 +46,13 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class SkillFolder:
-    """The folder that the export of a skill has.
+    """The folder that an export of a skill would make.
 
     Args:
         card: the skill, in the version that its reader is served.
         name: of the folder, and in its SKILL.md.
         frontmatter: of its SKILL.md, as JSON.
-        files: all its files by their paths within it, SKILL.md first.
+        files: all files, SKILL.md first.
     """
 
     card: CatalogCard
@@ -62,14 +62,14 @@ class SkillFolder:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Where it is among all folders: owner, slug, and the name where that is another one."""
+        """Its path among all folders: owner, slug, and the name where that differs from the slug."""
         above = (self.card.owner, self.card.slug)
         return above if self.name == self.card.slug else (*above, self.name)
 
 
 @dataclass(frozen=True)
 class FolderPosition:
-    """Behind which skill a list goes on; it need not be there any more."""
+    """The skill behind which a list goes on; it may be gone."""
 
     slug: str
     owner: str
@@ -78,7 +78,7 @@ class FolderPosition:
 
 @dataclass(frozen=True)
 class FolderPage:
-    """Some folders, and where the next page begins; None at the end."""
+    """Some folders, and where the next page begins."""
 
     folders: tuple[SkillFolder, ...]
     following: FolderPosition | None
@@ -95,7 +95,7 @@ class FolderFile:
 
 @dataclass(frozen=True)
 class _ExportedHead:
-    """What an exported SKILL.md says of its folder."""
+    """The name and frontmatter of an exported SKILL.md."""
 
     name: str
     frontmatter: Mapping[str, JsonValue]
@@ -107,7 +107,7 @@ _Key = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class _FolderSource:
-    """What a folder is made of; ``head`` counts where there is no ``export`` to make it from."""
+    """What a folder is built from: ``export``, else the cached ``head``."""
 
     card: CatalogCard
     key: _Key
@@ -119,26 +119,22 @@ class _FolderSource:
 class SkillFolders:
     """The folders of the skills that a reader's agents may use, and of no others.
 
-    Who may use what is ``skills.catalogue``'s to say, anew with each call.
-
-    Args:
-        database: where skills are.
+    Access is checked by ``skills.store.catalog`` with each call.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Follows from stored bytes and one revision of a row, so that it is never outdated.
+        # Derived from stored bytes and one revision of a row, so it is never outdated.
         self._heads: OrderedDict[_Key, _ExportedHead | None] = OrderedDict()
 
     async def page(self, reader: Viewer, after: FolderPosition | None, most: int) -> FolderPage:
         """Some of a reader's folders, in the order of slugs.
 
-        What can't be a folder of the open standard, or is over its limits, is left out.
+        Skills that can't be folders of the open standard, or exceed its limits, are left out.
 
         Args:
-            reader: for whom.
-            after: where to go on; None: from the first one.
-            most: how many skills are looked at.
+            after: None: from the first folder.
+            most: skills to look at.
         """
         async with self._database.reading() as session:
             cards = await catalog.list_readable(session, reader)
@@ -155,25 +151,23 @@ class SkillFolders:
         """The folder in which a path lies, and the rest of the path.
 
         Args:
-            reader: for whom.
-            segments: owner, slug, the folder's name where that is another one, and what follows.
+            segments: owner, slug, the folder's name where that differs, and the rest of the path.
 
         Raises:
-            SkillNotFound: there is no such folder for this reader.
+            SkillNotFound: the reader has no such folder.
         """
         source = await self._source(reader, segments)
         (folder,) = await self._folders([source])
         return _split_path(folder, segments)
 
     async def read(self, reader: Viewer, segments: Sequence[str]) -> FolderFile:
-        """A file of a folder. To read its SKILL.md counts as loading the skill.
+        """A file of a folder. Reading its SKILL.md counts as loading the skill.
 
         Args:
-            reader: for whom.
-            segments: as for :meth:`find`; nothing but what the folder lists is looked up.
+            segments: as for :meth:`find`; only listed files are looked up.
 
         Raises:
-            SkillNotFound: there is no such folder for this reader.
+            SkillNotFound: the reader has no such folder.
             SkillFileNotFound: the folder lists no such file.
         """
         if list(segments[-1:]) == [SKILL_FILE]:
@@ -217,7 +211,7 @@ class SkillFolders:
     async def _sources(
         self, session: AsyncSession, cards: Sequence[CatalogCard], *, is_whole: bool = False
     ) -> list[_FolderSource]:
-        """What the folders of these are made of; one that was deleted meanwhile is left out."""
+        """The sources of folders; skills that were deleted meanwhile are left out."""
         if not cards:
             return []
         served = [(card.id, card.version) for card in cards]
@@ -255,15 +249,15 @@ class SkillFolders:
             made = await asyncio.to_thread(
                 lambda: [_export_head(source.export) for source in fresh]
             )
-            for source, one in zip(fresh, made, strict=True):
-                self._heads[source.key] = one[0] if one else None
+            for source, head_and_content in zip(fresh, made, strict=True):
+                self._heads[source.key] = head_and_content[0] if head_and_content else None
         heads = {source.key: self._heads[source.key] for source in fresh}
         while len(self._heads) > _KEPT:
             self._heads.popitem(last=False)
         return [_folder(source, heads.get(source.key, source.head)) for source in sources]
 
     async def _count(self, card: CatalogCard) -> None:
-        """A note, not a condition: a skill is read from a database that can't be written, too."""
+        """Count a use, if the database can be written: reading does not depend on it."""
         try:
             async with unit_of_work(self._database) as work:
                 await count_uses(work, UsageKind.LOADED, {(card.id, card.version): 1})
@@ -273,19 +267,19 @@ class SkillFolders:
 
 async def _contents(session: AsyncSession, cards: Sequence[CatalogCard]) -> dict[str, bytes]:
     hashed = tuple_(col(SkillBlob.skill_id), col(SkillBlob.sha256))
-    wanted = [(card.id, card.sha) for card in cards]
-    query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(wanted))
+    keys = [(card.id, card.sha) for card in cards]
+    query = select(SkillBlob.skill_id, SkillBlob.content).where(hashed.in_(keys))
     return dict((await session.exec(query)).all()) if cards else {}
 
 
 def _export_of(card: CatalogCard, skill: Skill, content: bytes) -> ExportSource:
-    """The same as for a download; files need not be at hand, only SKILL.md is made anew."""
-    known = catalog_fields(skill, card.version, card.owner)
-    return ExportSource(content, skill.slug, (), known, is_offered=skill.enabled)
+    """As for a download, but without files: only SKILL.md is rewritten."""
+    fields = catalog_fields(skill, card.version, card.owner)
+    return ExportSource(content, skill.slug, (), fields, is_offered=skill.enabled)
 
 
 def _export_head(source: ExportSource | None) -> tuple[_ExportedHead, bytes] | None:
-    """The exported SKILL.md; None where there is none."""
+    """The exported SKILL.md, if the skill can be exported."""
     folder = export_folder(source) if source else None
     if folder is None or isinstance(folder, PackageProblem):
         return None
@@ -305,7 +299,7 @@ def _folder(source: _FolderSource, head: _ExportedHead | None) -> SkillFolder | 
 
 
 def _split_path(folder: SkillFolder | None, segments: Sequence[str]) -> tuple[SkillFolder, str]:
-    """A folder and the path in it, if that is where the segments lead."""
+    """A folder and the path in it, where the segments lead there."""
     if folder is None:
         raise SkillNotFound
     place = folder.place

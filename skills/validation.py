@@ -9,10 +9,11 @@ from typing import Any
 
 from core.errors.requests import SkillFilesRefused, UnreadableSkill
 from skills import schema
+from skills.lint.context import LintContext
+from skills.lint.linter import diagnostic_details, lint
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import check_files
-from skills.parser.parse import parse
-from skills.schema import Diagnostic, ParsedSkill, SkillFile, SkillReport
+from skills.schema import ParsedSkill, SkillFile, SkillReport
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,6 @@ class ValidatedSkill:
     Args:
         content: the bytes of SKILL.md.
         files: what lies beside it, in the order of paths.
-        report: the verdict.
         parsed: what the content says.
         sha256: of the content, hexadecimal.
         manifest: the files as a version lists them.
@@ -54,7 +54,7 @@ async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> Validated
 def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
     if problems := check_files(files):
         raise files_refused(problems)
-    report = parse(content, files=["SKILL.md", *(file.path for file in files)])
+    report = lint(content, LintContext(files=["SKILL.md", *(file.path for file in files)]))
     if report.parsed is None:
         raise UnreadableSkill(field="content", diagnostics=diagnostic_details(report.diagnostics))
     manifest: list[dict[str, object]] = [
@@ -80,21 +80,6 @@ def files_refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
         field="files",
         problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],
     )
-
-
-def diagnostic_details(diagnostics: Iterable[Diagnostic]) -> list[dict[str, object]]:
-    """Diagnostics for the details of an error, without their fixes."""
-    return [
-        {
-            "code": one.code,
-            "severity": one.severity.value,
-            "line": one.line,
-            "column": one.column,
-            "message": one.message,
-            "message_zh": one.message_zh,
-        }
-        for one in diagnostics
-    ]
 
 
 def digest(content: bytes) -> str:
