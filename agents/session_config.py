@@ -1,4 +1,4 @@
-"""What a session may be set to: agents that exist, and things that its owner may use."""
+"""Validation of a session's configuration."""
 
 from collections.abc import Mapping
 
@@ -19,18 +19,14 @@ async def check_config(
 ) -> None:
     """Refuse a configuration that no run of the session could use.
 
-    What the owner may not see is refused as what is not there. A later change, such as a
-    deletion, is told by the run that finds it.
-
-    Args:
-        config: of seed 002, section 5.2; what is left out is not checked.
+    What the owner may not see is refused as missing. Later changes are reported by the run that
+    finds them.
 
     Raises:
         UnknownAgentType: no such strategy.
-        KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
-        McpConnectionNotFound: one of the MCP connections is not the caller's.
+        KnowledgeBaseNotFound, McpConnectionNotFound: an id names nothing for the caller.
         PermissionDenied: it names skills, and the caller may use none.
-        InvalidRequest: another id names nothing; the details say which field.
+        InvalidRequest: a skill can't be used.
     """
     if (agent_type := config.get("agent_type")) is not None:
         require_known(as_text(agent_type))

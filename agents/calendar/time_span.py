@@ -1,4 +1,4 @@
-"""From when to when an event goes: read from texts, checked, and changed."""
+"""Time spans of events: parsing, checks and changes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,13 +15,9 @@ _USUAL = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """From when to when.
+    """Start and end in UTC, and the zone in which they were given.
 
-    Attributes:
-        starts_at: UTC.
-        ends_at: UTC, after ``starts_at``.
-        zone: in which it was said.
-        notes: What was decided where a time was ambiguous.
+    ``notes`` say how ambiguous times were read.
     """
 
     starts_at: datetime
@@ -33,12 +29,12 @@ class TimeSpan:
 
 @dataclass(frozen=True, slots=True)
 class TimeInput:
-    """Times as they were said; None where nothing was.
+    """Times as text; None leaves a time as it is.
 
     Attributes:
-        start: Local time, or the first day.
-        end: Local time, or the day after the last one.
-        instants: Whether offsets that the zone does not have are taken as they are.
+        start: local time, or the first day.
+        end: local time, or the day after the last one.
+        instants: accept offsets that the zone does not have then.
     """
 
     zone: ZoneInfo
@@ -52,7 +48,7 @@ def new_span(times: TimeInput) -> TimeSpan:
     """The span of a new event; without an end it takes an hour, or a day.
 
     Raises:
-        InvalidRequest: a time that can't be used, with what to do; or no positive, sane length.
+        InvalidRequest: a time or the length can't be used; the text says what to do.
     """
     if not times.start:
         raise InvalidRequest("start", "Say when it starts")
@@ -70,13 +66,12 @@ def new_span(times: TimeInput) -> TimeSpan:
 
 
 def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
-    """The new span of an event; None when nothing was said of its times.
+    """The new span of an event; None if no times are given.
 
-    A new start moves the event and keeps its length. The zone counts for what is said with it: a
-    zone alone changes nothing.
+    A new start moves the event and keeps its length. A zone alone changes nothing.
 
     Raises:
-        InvalidRequest: as for a new event; or it becomes all-day, or timed, without a start.
+        InvalidRequest: as for a new event, or ``all_day`` changes without a start.
     """
     all_day = row.all_day if times.all_day is None else times.all_day
     if all_day != row.all_day and not times.start:
@@ -101,7 +96,7 @@ def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
 
 
 def event_zone(row: CalendarEvent) -> ZoneInfo:
-    """The zone in which an event was said; UTC if the time zone database lost it."""
+    """The zone of an event's times; UTC if the time zone database lost it."""
     return find_zone(row.time_zone) or ZoneInfo(UTC_NAME)
 
 

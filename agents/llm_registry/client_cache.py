@@ -59,11 +59,7 @@ class ModelClientCache:
         return replace(build_endpoint(row), api_key=key)
 
     def open(self, row: RegisteredModel) -> ChatModel:
-        """The client of a registered model.
-
-        Raises:
-            SecretKeyMismatchError: its key was sealed with another secret key.
-        """
+        """The client of a registered model."""
         revision, client = self._kept.pop(row.id, (0, None))
         if client is None or revision != row.revision:
             client = create_model(self._endpoint(row), self._client)

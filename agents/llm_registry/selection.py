@@ -60,8 +60,8 @@ class UsableModels:
 class ModelSelector:
     """The models of an installation: its own, and those of its registry."""
 
-    def __init__(self, configured: ChatModel, adapters: ModelClientCache) -> None:
-        self.clients = adapters
+    def __init__(self, configured: ChatModel, clients: ModelClientCache) -> None:
+        self.clients = clients
         offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
         self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
@@ -76,11 +76,7 @@ class ModelSelector:
     async def select(
         self, session: AsyncSession, principal: Principal, name: str | None
     ) -> SelectedModel:
-        """The model of this id or built-in name; the default model for none or ``default``.
-
-        Raises:
-            ModelNotFound: it does not exist, is disabled, or is not for the caller.
-        """
+        """The model of this id or built-in name; the default model for none or ``default``."""
         if not name or name == DEFAULT_MODEL_ID:
             return await self._default(session, principal)
         if (own := self.find_built_in(name)) is not None:
@@ -138,11 +134,7 @@ class ModelSelector:
 async def find_usable(
     session: AsyncSession, principal: Principal, model_id: str
 ) -> RegisteredModel:
-    """A registered model that the caller may use.
-
-    Raises:
-        ModelNotFound: it does not exist, or is not for the caller.
-    """
+    """A registered model that the caller may use."""
     row = await session.get(RegisteredModel, model_id) if is_id(model_id) else None
     if row is None or not row.enabled or not await may_use(session, principal, row):
         raise ModelNotFound

@@ -55,11 +55,9 @@ def to_draft(row: RegisteredModel) -> ModelDraft:
 class ModelRegistry:
     """Creates, changes and deletes registered models."""
 
-    def __init__(
-        self, database: Database, adapters: ModelClientCache, guard: OutboundGuard
-    ) -> None:
+    def __init__(self, database: Database, clients: ModelClientCache, guard: OutboundGuard) -> None:
         self._database = database
-        self._adapters = adapters
+        self._clients = clients
         self._guard = guard
 
     async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
@@ -67,14 +65,13 @@ class ModelRegistry:
 
         Raises:
             InvalidRequest, UrlNotAllowed: a field can't be used.
-            ModelNameTaken: another model has the name.
         """
         await self._check(draft)
         async with unit_of_work(self._database) as work:
-            await _take_turn(work.session)
+            await _lock_registry(work.session)
             row = RegisteredModel(name=draft.name, provider=draft.provider, model_id=draft.model_id)
             await self._write(work, row, draft, api_key)
-            _note(work, AuditAction.MODEL_REGISTERED, row)
+            _audit(work, AuditAction.MODEL_REGISTERED, row)
         return row
 
     async def update(
@@ -87,16 +84,14 @@ class ModelRegistry:
             api_key: empty removes the key, None keeps it.
 
         Raises:
-            ModelNotFound: there is none.
             InvalidRequest: a field can't be used, or the key would go to another address.
-            UrlNotAllowed, ModelNameTaken: see ``create``.
         """
         async with self._database.reading() as session:
             before = to_draft(await get(session, model_id))
         # Which addresses a name has is asked for outside of the transaction: it may take long.
         await self._check(_changed(before, changes))
         async with unit_of_work(self._database) as work:
-            await _take_turn(work.session)
+            await _lock_registry(work.session)
             row = await get(work.session, model_id, for_update=True)
             draft = _changed(to_draft(row), changes)
             if api_key is None and row.sealed_api_key and _origin(draft) != _origin(to_draft(row)):
@@ -107,18 +102,14 @@ class ModelRegistry:
             changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
             names: list[JsonValue] = [*sorted(changed_fields)]
-            _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
+            _audit(work, AuditAction.MODEL_CHANGED, row, fields=names)
         return row
 
     async def delete(self, model_id: str) -> None:
-        """Delete a model.
-
-        Raises:
-            ModelNotFound: there is none.
-        """
+        """Delete a model."""
         async with unit_of_work(self._database) as work:
             row = await get(work.session, model_id, for_update=True)
-            _note(work, AuditAction.MODEL_REMOVED, row)
+            _audit(work, AuditAction.MODEL_REMOVED, row)
             await work.session.delete(row)
 
     async def _check(self, draft: ModelDraft) -> None:
@@ -152,7 +143,7 @@ class ModelRegistry:
             setattr(row, name, getattr(draft, name))
         row.options = draft.options or {}
         if api_key is not None:
-            row.sealed_api_key = self._adapters.seal(api_key) if api_key else None
+            row.sealed_api_key = self._clients.seal(api_key) if api_key else None
         row.revision += 1
         row.updated_at = utc_now()
         work.session.add(row)
@@ -165,11 +156,7 @@ async def list_all(session: AsyncSession) -> Sequence[RegisteredModel]:
 
 
 async def get(session: AsyncSession, model_id: str, *, for_update: bool = False) -> RegisteredModel:
-    """A registered model, whoever may use it.
-
-    Raises:
-        ModelNotFound: there is none.
-    """
+    """A registered model, whoever may use it."""
     row = None
     if is_id(model_id):
         row = await session.get(RegisteredModel, model_id, with_for_update=for_update or None)
@@ -178,7 +165,7 @@ async def get(session: AsyncSession, model_id: str, *, for_update: bool = False)
     return row
 
 
-async def _take_turn(session: AsyncSession) -> None:
+async def _lock_registry(session: AsyncSession) -> None:
     """Let administrators write the registry one after the other.
 
     Two at once would each find a name free, and no other default than theirs.
@@ -187,7 +174,7 @@ async def _take_turn(session: AsyncSession) -> None:
     await session.exec(turn)
 
 
-def _note(
+def _audit(
     work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
 ) -> None:
     audit(work.session, action, AuditTarget("model", row.id, row.name), details=details)

@@ -19,6 +19,7 @@ from agents.mcp.errors import McpFault
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
 from agents.mcp.tools import McpTool
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, paginate
@@ -26,7 +27,6 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
 from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
-from kb_service.documents.quota import take_turn
 
 _PARSED_CHARACTERS = 2**24
 # As text, so that nothing is made of it before it is known to be needed.
@@ -148,14 +148,9 @@ class ConnectionWithTools(ConnectionRow):
 
 
 async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
-    """Store a new connection.
-
-    Raises:
-        McpNameTaken: the owner has another connection of this name.
-        McpConnectionsFull: the owner's limit is reached.
-    """
+    """Store a new connection."""
     # Two at once must not both find room for the last one, nor the name free.
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     await _require_free_name(work.session, owner_id, fields.name)
     if await _count(work.session, owner_id) >= MOST_CONNECTIONS:
         raise McpConnectionsFull(limit=MOST_CONNECTIONS)
@@ -166,7 +161,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
         url=fields.url,
         auth_type=fields.auth_type,
     )
-    _say(row, fields)
+    _assign(row, fields)
     work.session.add(row)
     await work.session.flush()
     audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
@@ -183,10 +178,8 @@ async def update(
 
     Raises:
         Conflict: the row was changed since.
-        McpConnectionNotFound: the owner has none of this id.
-        McpNameTaken: the owner has another connection of this name.
     """
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
     if row.version != version:
         raise Conflict(field="version", version=row.version)
@@ -195,7 +188,7 @@ async def update(
         mine = col(McpToolList.connection_id) == row.id
         await work.session.exec(delete_rows(McpToolList).where(mine))
         row.tool_count = 0
-    _say(row, fields)
+    _assign(row, fields)
     row.version += 1
     row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
     row.updated_at = utc_now()
@@ -211,11 +204,7 @@ def _target(connection_id: str) -> AuditTarget:
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
-    """One of an owner's connections.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """One of an owner's connections."""
     mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
     row = (await session.exec(select(McpConnection).where(*mine))).first()
     if row is None:
@@ -238,11 +227,7 @@ async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> 
 async def list_rows(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
 ) -> list[ConnectionRow]:
-    """An owner's connections of these ids, or all, oldest first.
-
-    Raises:
-        McpConnectionNotFound: the owner lacks one of the ids.
-    """
+    """An owner's connections of these ids, or all, oldest first."""
     query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
     )
@@ -278,11 +263,7 @@ async def list_with_tools(
     owner_id: str,
     ids: Sequence[str] | None = None,
 ) -> list[ConnectionWithTools]:
-    """``list_rows`` with tools.
-
-    Raises:
-        McpConnectionNotFound: the owner lacks one of the ids.
-    """
+    """``list_rows`` with tools."""
     return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
 
 
@@ -298,11 +279,7 @@ def require_use(principal: Principal, connection_id: str) -> None:
 
 
 async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
-    """Delete a connection with its token.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """Delete a connection with its token."""
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
@@ -318,10 +295,10 @@ async def record_tools(
         The tools that fit the owner's quota.
     """
     # Two servers at once must not both find room for their lists.
-    await take_turn(work.session, row.owner_id)
+    await lock_owner(work.session, row.owner_id)
     fitting = await fit_quota(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
-    if await _note(work, row, values):
+    if await _record(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
         stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
         work.session.add(stored)
@@ -330,17 +307,17 @@ async def record_tools(
 
 async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
     """Record that a server could not be used; its last tool list stays."""
-    await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
+    await _record(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
 
 
-async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
+async def _record(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
     place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
     statement = update_rows(McpConnection).where(*place).values(**values, checked_at=utc_now())
     statement = statement.execution_options(synchronize_session=False)
     return (await work.session.exec(statement)).rowcount > 0
 
 
-def _say(row: McpConnection, fields: ConnectionFields) -> None:
+def _assign(row: McpConnection, fields: ConnectionFields) -> None:
     row.name, row.type, row.url = fields.name, fields.type, fields.url
     row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
     row.config, row.enabled = dict(fields.config), fields.enabled

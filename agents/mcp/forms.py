@@ -43,7 +43,6 @@ async def create(
 
     Raises:
         InvalidRequest, UrlNotAllowed: a field can't be used.
-        McpNameTaken, McpConnectionsFull: it can't be stored.
     """
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
     fields = await _fields(service, blank, form)
@@ -63,10 +62,7 @@ async def update(
         which: the owner's id and the connection's.
 
     Raises:
-        McpConnectionNotFound: the owner has none of this id.
         InvalidRequest: a field can't be used, or the token would go to another host.
-        UrlNotAllowed: its address is not allowed.
-        McpNameTaken: the owner has another connection of this name.
         Conflict: others changed it several times meanwhile.
     """
     attempts = 0

@@ -60,9 +60,6 @@ class McpPool:
 
         Args:
             insists: ignore the pause after failures.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: no session could be opened.
         """
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
@@ -84,11 +81,7 @@ class McpPool:
                 raise
 
     async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
-        """The tools of a server, listed in a separate session.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: it gave no usable list.
-        """
+        """The tools of a server, listed in a separate session."""
         if self._is_closed:
             raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)

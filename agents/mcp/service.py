@@ -95,7 +95,7 @@ class McpService:
         self._database = database
         self._limits = limits
         self._pool = McpPool(guard, limits)
-        self._looking: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
+        self._refreshing: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
         self.tool_lists = ToolListCache()
         """The tool lists that this process has parsed."""
@@ -114,7 +114,7 @@ class McpService:
         Args:
             insists: ignore the pause after failures.
         """
-        return await self._noted(row, await self._look(row, insists=insists))
+        return await self._record(row, await self._look(row, insists=insists))
 
     async def probe(self, row: McpConnection) -> ProbeResult:
         """Connect in a new session, list the tools, and store the outcome.
@@ -122,10 +122,10 @@ class McpService:
         The session in use stays open, and calls in progress continue.
         """
         try:
-            contact = ProbeResult(await self._pool.list_tools_once(self._target(row)))
+            outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
-            contact = ProbeResult((), failure)
-        return await self._noted(row, contact)
+            outcome = ProbeResult((), failure)
+        return await self._record(row, outcome)
 
     async def _look(self, row: McpConnection, *, insists: bool) -> ProbeResult:
         target = self._target(row)
@@ -142,14 +142,14 @@ class McpService:
     def refresh_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
         """Refresh in the background; one task at a time for each connection."""
         key = (row.id, row.version)
-        if key not in self._looking:
+        if key not in self._refreshing:
             task = asyncio.create_task(self.refresh(row, insists=False))
-            self._looking[key] = task
-            task.add_done_callback(lambda done: self._looked(key, done))
-        return self._looking[key]
+            self._refreshing[key] = task
+            task.add_done_callback(lambda done: self._refreshed(key, done))
+        return self._refreshing[key]
 
-    def _looked(self, key: tuple[str, int], task: asyncio.Task[ProbeResult]) -> None:
-        del self._looking[key]
+    def _refreshed(self, key: tuple[str, int], task: asyncio.Task[ProbeResult]) -> None:
+        del self._refreshing[key]
         # Nobody need be waiting for it; the next look finds the same and says it.
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
@@ -169,9 +169,9 @@ class McpService:
             for connection in enabled
             if connection.listed_at is None or connection.listed_at < before
         ]
-        looks = {connection.row.id: self.refresh_soon(connection.row) for connection in stale}
+        refreshes = {connection.row.id: self.refresh_soon(connection.row) for connection in stale}
         return {
-            looks[connection.row.id]
+            refreshes[connection.row.id]
             for connection in stale
             if connection.row.status == McpStatus.UNKNOWN.value
         }
@@ -187,7 +187,6 @@ class McpService:
         Raises:
             McpSwitchedOff: the connection is disabled.
             McpRefusal: the server answered with a protocol error.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer.
         """
         if not row.enabled:
             raise McpSwitchedOff
@@ -195,10 +194,10 @@ class McpService:
         try:
             opened = await self._pool.session(target)
         except AgentexError as failure:
-            await self._noted(row, ProbeResult((), failure))
+            await self._record(row, ProbeResult((), failure))
             raise
         if opened.is_new:
-            await self._noted(row, ProbeResult(opened.tools))
+            await self._record(row, ProbeResult(opened.tools))
         try:
             result = await opened.session.call(tool, arguments)
         except McpRefusal:
@@ -206,7 +205,7 @@ class McpService:
             raise
         except AgentexError as failure:
             self._pool.record_failure(target)
-            await self._noted(row, ProbeResult((), failure))
+            await self._record(row, ProbeResult((), failure))
             raise
         self._pool.record_success(target)
         return await asyncio.to_thread(read_result, result)
@@ -217,23 +216,23 @@ class McpService:
 
     async def close(self) -> None:
         """Close all sessions and background tasks."""
-        beside = {self._sweeping, *self._looking.values()}
+        beside = {self._sweeping, *self._refreshing.values()}
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
         await self._pool.close()
 
-    async def _noted(self, row: McpConnection, contact: ProbeResult) -> ProbeResult:
+    async def _record(self, row: McpConnection, outcome: ProbeResult) -> ProbeResult:
         """Store the outcome of a contact; its tools are cut to the owner's quota."""
-        if contact.failure is None:
+        if outcome.failure is None:
             async with unit_of_work(self._database) as work:
-                tools = await connections.record_tools(work, row, contact.tools, self._limits)
+                tools = await connections.record_tools(work, row, outcome.tools, self._limits)
             return ProbeResult(tools)
-        fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
+        fault = McpFault[str(outcome.failure.details.get("fault", "too_large")).upper()]
         if fault not in (McpFault.PAUSED, McpFault.CLOSED):
             async with unit_of_work(self._database) as work:
                 await connections.record_fault(work, row, fault)
-        return contact
+        return outcome
 
     def _target(self, row: McpConnection) -> McpTarget:
         kind = McpType(row.type)

@@ -57,11 +57,7 @@ class McpSession:
         return not is_over and self._note.fault is None
 
     async def wait_opened(self) -> None:
-        """Wait for the handshake.
-
-        Raises:
-            McpUnavailable: it failed.
-        """
+        """Wait for the handshake."""
         try:
             async with asyncio.timeout(self._limits.connect_seconds + 1):
                 await asyncio.shield(self._opened)
@@ -70,11 +66,7 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def list_tools(self) -> list[McpTool]:
-        """All tools of the server, within the limits.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: it gave no usable list.
-        """
+        """All tools of the server, within the limits."""
         tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:

@@ -1,4 +1,4 @@
-"""Looks through completed runs in the background, after them and apart from them."""
+"""Background distillation of completed runs into memories."""
 
 import asyncio
 import json
@@ -85,15 +85,10 @@ _CLOSING = " .!。！;；"
 
 
 class Distiller:
-    """Turns what users said into memories, one run after the other.
+    """Turns what users wrote into memories, one run at a time.
 
-    Any number of them may work on one database: each run is held by one of them, its memories
-    and the end of the work on it are one transaction. One that is killed loses its hold when the
-    lease ends, and another one begins that run again.
-
-    Args:
-        database: runs, and the list of those to do.
-        models: find them, for each run the one that answered in it.
+    Several may share a database: each leases a run, and stores memories and completion in one
+    transaction. After a crash the lease expires and another distiller repeats the run.
     """
 
     def __init__(self, database: Database, memories: MemoryService, models: ModelSelector) -> None:
@@ -117,14 +112,7 @@ class Distiller:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
     async def work_once(self) -> bool:
-        """Look through the next run that waits.
-
-        Returns:
-            False when none does.
-
-        Raises:
-            DatabaseUnavailable: the list can't be read or written.
-        """
+        """Process the next waiting run; False if there is none."""
         async with self._database.reading() as session:
             if not await queue.has_free(session):
                 return False
@@ -134,16 +122,16 @@ class Distiller:
             return False
         if job.attempts > _MOST_ATTEMPTS:
             # Whoever held it before died of it.
-            await self._put_off(job, "attempts", ())
+            await self._reschedule(job, "attempts", ())
             return True
         spent: list[TokenUsage] = []
         try:
             async with asyncio.timeout(_LONGEST_SECONDS):
                 utterances, facts = await self._facts(job, spent)
         except (AgentexError, TimeoutError) as error:
-            await self._put_off(job, type(error).__name__, spent)
+            await self._reschedule(job, type(error).__name__, spent)
             return True
-        await self._keep(job, utterances, facts, spent)
+        await self._save(job, utterances, facts, spent)
         return True
 
     async def _facts(
@@ -159,7 +147,7 @@ class Distiller:
             chosen.model, utterances.messages, remembered, spend=spent.append
         )
 
-    async def _keep(
+    async def _save(
         self,
         job: DistillJob,
         utterances: UserUtterances | None,
@@ -185,7 +173,7 @@ class Distiller:
                     break
         log.info("memory.distilled", run_key=job.run_key, facts=len(facts), kept=saved_count)
 
-    async def _put_off(self, job: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
+    async def _reschedule(self, job: DistillJob, why: str, spent: Sequence[TokenUsage]) -> None:
         async with unit_of_work(self._database) as work:
             await record_usage(work, job.run_key, spent)
             if job.attempts >= _MOST_ATTEMPTS:
@@ -196,14 +184,7 @@ class Distiller:
 
 
 async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsage]) -> None:
-    """Add tokens to those that were spent on a run before, by attempts that failed too.
-
-    They stand on the run's row, and in the metadata of its last message as ``memory_usage``.
-
-    Args:
-        run_key: ``AgentRun.id``; a run that is gone costs nobody anything any more.
-        spent: one for each call, on the run's model.
-    """
+    """Add the tokens of model calls to the run, its model's usage and its last answer."""
     if not any(call_usage.prompt_tokens or call_usage.completion_tokens for call_usage in spent):
         return
     query = select(AgentRun).where(AgentRun.id == run_key).with_for_update()
@@ -218,10 +199,10 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
     await usage.record(work.session, run, SpentTokens(prompt_tokens, completion_tokens))
     total = RunUsage(run.memory_prompt_tokens, run.memory_completion_tokens)
     estimated = any(call_usage.is_estimated for call_usage in spent)
-    await _tell(work, run, replace(total, is_estimated=estimated))
+    await _write_usage(work, run, replace(total, is_estimated=estimated))
 
 
-async def _tell(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
+async def _write_usage(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
     replies = select(ChatMessage).where(
         ChatMessage.session_id == run.session_id,
         ChatMessage.run_id == run.run_id,
@@ -250,15 +231,15 @@ async def distill_facts(
     *,
     spend: Callable[[TokenUsage], None],
 ) -> list[str]:
-    """The facts to remember of what a person said; mostly none.
+    """The facts to remember from a person's messages; mostly none.
 
-    Without a language model only what the person asks in so many words to be remembered. What a
-    model names counts only as far as the person said it.
+    The offline model finds only what the person explicitly asks to be remembered. Facts of a
+    language model count only if they are made of the person's words.
 
     Args:
-        messages: the person's own, oldest first; those of nobody else.
-        known: what is remembered already, the newest first.
-        spend: is told the tokens of each call.
+        messages: the person's own, oldest first.
+        known: existing memories, newest first.
+        spend: called with the tokens of each model call.
 
     Raises:
         ModelFailed: the model broke off.
@@ -266,17 +247,17 @@ async def distill_facts(
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)
         return [fact for fact in stated if not mentions_secret(fact)]
-    messages_to_model = [
+    prompt = [
         ModelMessage("system", _PROMPT),
         ModelMessage("user", _data(messages, remembered[:_KNOWN])),
     ]
     for _ in range(2):
-        reply = await _answer(model, messages_to_model, spend)
+        reply = await _answer(model, prompt, spend)
         try:
             facts = read_object(reply, _FactList).facts
         except InvalidStructuredOutput as fault:
-            messages_to_model += [ModelMessage("assistant", reply)] if reply else []
-            messages_to_model.append(ModelMessage("user", REPAIR.format(fault=fault)))
+            prompt += [ModelMessage("assistant", reply)] if reply else []
+            prompt.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue
         fitting = [
             fact for fact in facts if len(fact) <= _LONGEST_FACT and not mentions_secret(fact)
@@ -321,15 +302,7 @@ async def _answer(
 
 
 def stated_facts(messages: Sequence[str], *, most: int) -> list[str]:
-    """The facts after "remember that" and "记住" at the beginning of a sentence.
-
-    Args:
-        messages: of one person, in order.
-        most: how many at most, the first ones.
-
-    Returns:
-        Their texts as they were said, each once, without the request before them.
-    """
+    """The first facts after "remember that" or "记住" at the start of a sentence, each once."""
     facts = dict.fromkeys(fact for message in messages for fact in _facts(message))
     return list(facts)[:most]
 

@@ -1,4 +1,4 @@
-"""A session as a Markdown file that people read: questions, answers, sources, folded tool calls."""
+"""Export of a session as Markdown."""
 
 import html
 import json
@@ -23,7 +23,7 @@ _BATCH = 100
 
 @dataclass(frozen=True)
 class _ExportTexts:
-    """What stands between what was said, in one language."""
+    """Fixed texts of an export in one language."""
 
     untitled: str
     session: str
@@ -75,11 +75,8 @@ _CHINESE = _ExportTexts(
 class MarkdownExporter:
     """Writes one session in the language of its title.
 
-    Nothing that was said, found or called has an effect in the file: no HTML of it runs, no
-    image is loaded, no link runs a script (``agents.safe_markdown``).
-
-    Args:
-        now: the moment that is written as that of the export.
+    Content has no effect in the file: no HTML runs, no image is loaded, no link runs a script
+    (``agents.sessions.markdown_sanitizer``).
     """
 
     def __init__(self, row: ChatSession, *, now: datetime) -> None:
@@ -88,7 +85,7 @@ class MarkdownExporter:
         self._words = _CHINESE if is_cjk_dominant(row.title) else _ENGLISH
 
     def head(self) -> str:
-        """What stands before the messages."""
+        """The text before the messages."""
         row, words = self._row, self._words
         facts = (
             (words.session, row.id),
@@ -99,7 +96,7 @@ class MarkdownExporter:
         return f"# {plain(row.title) or words.untitled}\n\n{listed}\n"
 
     def message(self, message: ChatMessage) -> str:
-        """One message with what belongs to it."""
+        """One message with its sources, thoughts and tool calls."""
         details, words = message.details, self._words
         role = words.roles.get(message.role) or plain(message.role)
         parts = [f"\n## {role} · {_moment(message.created_at)}", quoted(message.content)]
@@ -151,7 +148,7 @@ def _json(value: JsonValue) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    """A part that Markdown readers show when it is opened; its own HTML is all there is."""
+    """A folded section; its own tags are its only HTML."""
     line = html.escape(" ".join(title.split()))
     return f"<details>\n<summary>{line}</summary>\n\n{body}\n\n</details>"
 
@@ -163,15 +160,9 @@ def _moment(moment: datetime) -> str:
 async def message_batches(
     database: Database, session_key: str
 ) -> AsyncGenerator[Sequence[ChatMessage]]:
-    """The messages that a session has now, oldest first; what is said meanwhile is left out.
+    """The current messages of a session, oldest first; later ones are left out.
 
-    No transaction stays open between two batches: their reader may be slow.
-
-    Args:
-        session_key: ``ChatSession.id`` of one that the caller may see.
-
-    Raises:
-        SessionNotFound: it was deleted before all was read.
+    No transaction stays open between batches: readers may be slow.
     """
     async with database.reading() as session:
         newest = select(func.max(ChatMessage.position)).where(ChatMessage.session_id == session_key)

@@ -1,4 +1,4 @@
-"""The skills that a run works by: how far each one is, and what it allows."""
+"""Skills that a run has loaded: progress, strict steps and allowed tools."""
 
 import re
 from collections.abc import Iterable
@@ -22,8 +22,9 @@ class StrictStep:
     """A step of a strict skill.
 
     Attributes:
-        text: What to do, markdown as written.
-        tools: Those of the skill's that it names; None where it names none.
+        title: in one line.
+        text: Markdown as written.
+        tools: those of the skill that the step names; None if it names none.
     """
 
     title: str
@@ -32,7 +33,7 @@ class StrictStep:
 
 
 def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
-    """The steps of a strict skill; none of any other."""
+    """The steps of a strict skill; empty for any other."""
     if not is_strict(parsed):
         return ()
     return tuple(
@@ -50,18 +51,18 @@ def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
 
 
 def step_title(step: Step) -> str:
-    """A step in one line."""
+    """A step's title in one line."""
     first = step.instruction.strip().split("\n", 1)[0]
     return plain_line(step.title or first)[:_LONGEST_TITLE]
 
 
 def is_enforceable(tool: str) -> bool:
-    """Whether an entry of allowed tools names tools; one of their arguments, ``Tool(x:*)``, does not."""
+    """Whether an entry of allowed tools names tools, not arguments, as ``Tool(x:*)`` does."""
     return "(" not in tool and "*" not in tool.removesuffix("*")
 
 
 def names_tool(entries: Iterable[str], tool: str) -> bool:
-    """Whether one of some allowed tools, each of which may end with ``*``, names a tool."""
+    """Whether allowed tools, which may end with ``*``, include a tool."""
     return any(
         tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
         for entry in entries
@@ -70,16 +71,12 @@ def names_tool(entries: Iterable[str], tool: str) -> bool:
 
 
 def escape_tags(text: str) -> str:
-    """A skill's text without the tags between which such texts stand."""
+    """A skill's text with the tags escaped that frame skills in prompts."""
     return _OWN_TAGS.sub("&lt;", text)
 
 
 def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
-    """A step for the model.
-
-    Args:
-        index: which, from 1.
-    """
+    """A step as text for the model; ``index`` counts from 1."""
     stage = stages[index - 1]
     head = f'<skill_step index="{index}" of="{len(stages)}" title={quoteattr(stage.title)}>'
     tools = ""
@@ -94,11 +91,7 @@ def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SkillVersionRef:
-    """A version of a skill.
-
-    Args:
-        sha: SHA-256 of its content, hexadecimal.
-    """
+    """A version of a skill, with the hexadecimal SHA-256 of its content."""
 
     id: str
     version: int
@@ -107,7 +100,7 @@ class SkillVersionRef:
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """A task of runs (``AgentRun.task_id``), and the account whose it is."""
+    """A task of runs (``AgentRun.task_id``) and its owner."""
 
     id: str
     owner_id: str
@@ -115,7 +108,7 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True)
 class OfferedSkill:
-    """A skill that the run may load, under the key by which it is named to the model."""
+    """A skill that the run may load, under the key that models use."""
 
     key: str
     ref: SkillVersionRef
@@ -124,13 +117,14 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkill:
-    """A skill that the run works by.
+    """A skill that the run has loaded.
 
     Attributes:
-        tools: As declared; None where the skill restricts none.
-        tokens: An estimate of its text.
-        chosen: By a person, not by the model.
-        stages: The steps themselves where the skill is strict, else none.
+        tools: as declared; None for no restriction.
+        steps: their titles.
+        tokens: estimate of its text.
+        chosen: by a person, not by the model.
+        stages: the steps of a strict skill, else empty.
     """
 
     key: str
@@ -148,11 +142,11 @@ _ACTIVE = TypeAdapter(ActiveSkill)
 
 @dataclass(slots=True)
 class LoadedSkill:
-    """An active skill with the call that loaded it, and what that gave.
+    """An active skill with the call that loaded it and the call's result.
 
     Attributes:
-        done: What was said of each step that is done, from 1.
-        is_unread: Whether the model has yet to read what its last call of this turn gave.
+        done: evidence for each step done, from 1.
+        is_unread: the model has yet to read the last result.
     """
 
     skill: ActiveSkill
@@ -169,10 +163,10 @@ class LoadedSkill:
 
     @property
     def in_force(self) -> ActiveSkill:
-        """The skill with the tools that it allows at this step.
+        """The skill with the tools that it allows now.
 
-        Calls beside the report of a step were meant for that step: until the next one is read they
-        have to be allowed by both.
+        Calls made together with a step's report were meant for that step: until the model reads
+        the next step, both must allow them.
         """
         now = _at_stage(self.skill, self.current)
         if not self.skill.stages or not self.done or not self.is_unread:
@@ -182,7 +176,7 @@ class LoadedSkill:
 
     @property
     def told(self) -> str:
-        """What the call gave; of a strict skill with the step that is current now."""
+        """The result of the loading call; for a strict skill, with its current step."""
         stages = self.skill.stages
         if not stages or not self.done:
             return self.content
@@ -191,7 +185,7 @@ class LoadedSkill:
 
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
-    """A skill with the tools that it allows at a step, from 1; None once all are done."""
+    """A skill with the tools of a step, from 1; None once all are done."""
     tools = skill.stages[index - 1].tools if skill.stages and index else None
     return skill if tools is None else replace(skill, tools=tools)
 
@@ -199,7 +193,7 @@ def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
 def _in_both(
     first: tuple[str, ...] | None, second: tuple[str, ...] | None
 ) -> tuple[str, ...] | None:
-    """The allowed tools of two lists; None for no restriction."""
+    """Tools that both lists allow; None for no restriction."""
     if first is None or second is None:
         return second if first is None else first
     tools = (
@@ -210,26 +204,22 @@ def _in_both(
 
 
 def dump_skill(skill: ActiveSkill) -> dict[str, JsonValue]:
-    """A skill as notes keep it."""
+    """A skill as notes store it."""
     return _ACTIVE.dump_python(skill, mode="json")
 
 
 def pending_skill(skill: ActiveSkill) -> ActiveSkill:
-    """A skill that waits to be loaded: it restricts tools and has no steps to show."""
+    """A skill before loading: it restricts tools and has no steps to show."""
     return replace(_at_stage(skill, 1), steps=(), stages=())
 
 
 def load_skill(note: JsonValue) -> ActiveSkill:
-    """The skill of a note.
-
-    Raises:
-        ValidationError: it is none.
-    """
+    """The skill of a note."""
     return _ACTIVE.validate_python(note)
 
 
 def to_state(loaded: LoadedSkill) -> JsonValue:
-    """A skill with its steps, as shared state tells of it."""
+    """A skill with its steps for the shared state."""
     steps: list[JsonValue] = []
     is_current = False
     for index, title in enumerate(loaded.skill.steps, start=1):

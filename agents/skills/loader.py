@@ -1,4 +1,4 @@
-"""The skills of a run's owner: opened for the run, and what it does with them written down."""
+"""Access to skills for a run, and records of their use."""
 
 import asyncio
 from collections import Counter
@@ -34,9 +34,9 @@ _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class ImpressionCounter:
-    """Keeps beginning runs from waiting for counters that all of them add to.
+    """Counts skills in prompt indexes in memory and writes the counts in the background.
 
-    What a killed process had not written down is lost: these are statistics.
+    Statistics only: a killed process loses what it has not written.
     """
 
     def __init__(self, database: Database) -> None:
@@ -44,11 +44,11 @@ class ImpressionCounter:
         self._counts: Counter[tuple[str, int]] = Counter()
 
     def add(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stood in the index of one more run."""
+        """Count one impression of each skill."""
         self._counts.update((skill.id, skill.version) for skill in skills)
 
     async def run(self) -> None:
-        """Write down what was counted, once a second, and once more when cancelled."""
+        """Write the counts every second, and once more when cancelled."""
         try:
             while True:
                 await asyncio.sleep(_PAUSE_SECONDS)
@@ -75,32 +75,30 @@ class ImpressionCounter:
 
 
 class SkillLoader(Protocol):
-    """What a run may read of skills, and where its use of them is counted."""
+    """Access to the skills of a run's owner."""
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
         """A version of a skill.
 
         Raises:
-            SkillNotFound, SkillVersionNotFound: the run's owner may not use it, or not any more.
-            PermissionDenied: the owner may use no skills any more.
+            PermissionDenied: the owner may use no skills.
         """
         ...
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """The bytes of a file beside it, looked up in the version's list of files.
+        """The content of a file that the version lists.
 
         Raises:
-            SkillFileNotFound: the version lists no such file.
-            SkillNotFound, SkillVersionNotFound, PermissionDenied: as for :meth:`open`.
+            SkillNotFound, SkillVersionNotFound, PermissionDenied: see :meth:`open`.
         """
         ...
 
     def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stand in the run's index."""
+        """Count skills in the run's index."""
         ...
 
     async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """Write down that the run works by a version; counted once however often it is told."""
+        """Record that the run uses a version; idempotent."""
         ...
 
     async def record_completion(self, skill: SkillVersionRef) -> None:
@@ -108,33 +106,33 @@ class SkillLoader(Protocol):
         ...
 
     async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """Count and audit that a tool was refused because these do not allow it."""
+        """Count and audit that these skills denied a tool."""
         ...
 
 
 class OwnerSkillLoader:
-    """The library of a run's owner in the database.
+    """The ``SkillLoader`` of a run's owner; access is checked at every call.
 
     Args:
-        offers: counts what stands in the index; None where that is not to be counted.
+        impressions: None to count none.
     """
 
     def __init__(
-        self, database: Database, task: RunTask, offers: ImpressionCounter | None = None
+        self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None
     ) -> None:
         self._database = database
         self._owner_id = task.owner_id
         self._task_id = task.id
-        self._offers = offers
+        self._impressions = impressions
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """As :class:`SkillLoader` says; the gate is passed anew each time."""
+        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
             return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """As :class:`SkillLoader` says; the gate is passed anew each time."""
+        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
             reader = UserViewer(self._owner_id)
@@ -146,12 +144,12 @@ class OwnerSkillLoader:
         return owner
 
     def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stand in the run's index."""
-        if self._offers is not None:
-            self._offers.add(skills)
+        """See :class:`SkillLoader`."""
+        if self._impressions is not None:
+            self._impressions.add(skills)
 
     async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """Write down that the run works by a version; counted once however often it is told."""
+        """See :class:`SkillLoader`."""
         try:
             async with unit_of_work(self._database) as work:
                 if await self._add(work, skill, key, chosen=chosen):
@@ -177,11 +175,11 @@ class OwnerSkillLoader:
         return added.rowcount > 0
 
     async def record_completion(self, skill: SkillVersionRef) -> None:
-        """Count that the last step was reported done."""
+        """See :class:`SkillLoader`."""
         await self._count(UsageKind.COMPLETED, [skill])
 
     async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """Count and audit that a tool was refused because these do not allow it."""
+        """See :class:`SkillLoader`."""
         await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:
             owner = await principal_for_user(work.session, self._owner_id)

@@ -165,15 +165,15 @@ class DeletedUser(ResponseModel):
     erased: ErasedThings
 
     @classmethod
-    def of(cls, departure: DeletionResult) -> Self:
+    def of(cls, result: DeletionResult) -> Self:
         """The same in the answer's terms."""
-        counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
+        counts = asdict(result.owned) | {"api_keys": result.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
-        is_handed_over = departure.heir_id is not None
+        is_handed_over = result.heir_id is not None
         return cls(
-            id=departure.user_id,
-            username=departure.username,
-            transferred_to=departure.heir_id,
+            id=result.user_id,
+            username=result.username,
+            transferred_to=result.heir_id,
             transferred=TransferredThings.model_validate(counts if is_handed_over else nothing),
             erased=ErasedThings.model_validate(counts | nothing if is_handed_over else counts),
         )
@@ -224,11 +224,7 @@ async def _fate(
     return DeletionMode(transfer_to, erase)
 
 
-@router.get(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(InvalidRequest, InvalidPagination),
-)
+@router.get("", dependencies=[Manage], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
@@ -244,13 +240,7 @@ async def list_users(
 @router.post(
     "",
     dependencies=[Manage],
-    responses=error_responses(
-        InvalidRequest,
-        WeakPassword,
-        PermissionDenied,
-        UsernameTaken,
-        EmailTaken,
-    ),
+    responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken),
 )
 async def create_user(
     body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase
@@ -298,8 +288,8 @@ async def delete_user(
 
     Without `transfer_to` and `erase` an account that owns anything stays.
     """
-    departure = await deletion.delete_account(work, principal, user_id, fate)
-    return Envelope(data=DeletedUser.of(departure))
+    result = await deletion.delete_account(work, principal, user_id, fate)
+    return Envelope(data=DeletedUser.of(result))
 
 
 @router.put(

@@ -52,12 +52,7 @@ class ExportBody(RequestModel):
     "/{skill_id}/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(
-        SkillNotFound,
-        SkillVersionNotFound,
-        SkillNotExportable,
-    )
-    | _DOWNLOAD,
+    responses=error_responses(SkillNotFound, SkillVersionNotFound, SkillNotExportable) | _DOWNLOAD,
 )
 async def export_skill(
     skill_id: Text,

@@ -15,7 +15,7 @@ from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.conflicts import SkillsFull
-from core.errors.requests import FileTooLarge, InvalidRequest
+from core.errors.requests import FileTooLarge
 from core.errors.server import StorageFull
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
@@ -123,10 +123,7 @@ class _UploadedSkills:
 
 
 @router.post(
-    "/import",
-    dependencies=[Write],
-    openapi_extra=_BODY,
-    responses=error_responses(InvalidRequest, StorageFull),
+    "/import", dependencies=[Write], openapi_extra=_BODY, responses=error_responses(StorageFull)
 )
 async def import_skills(
     request: Request,

@@ -83,12 +83,7 @@ class TriggerTestAnswer(ResponseModel):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            InvalidRequest,
-            SkillNotFound,
-            SkillVersionNotFound,
-            ModelNotFound,
-            ModelFailed,
-            EngineUnavailable,
+            SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },

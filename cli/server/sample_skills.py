@@ -1,4 +1,4 @@
-"""The skills that come with Agentex, given to everybody at the first start."""
+"""The skills that every installation starts with."""
 
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
@@ -19,7 +19,6 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
     Args:
         work: the transaction of the first start.
         settings: say how much one user may keep.
-        admin: whose they are.
     """
     context = SkillContext(
         work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -32,10 +32,6 @@ async def websocket_streams(
 
     Args:
         note: gets the reason when the connection ends.
-
-    Raises:
-        UrlNotAllowed: the guard refuses.
-        McpUnavailable: the connection failed.
     """
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)

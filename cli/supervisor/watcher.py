@@ -1,4 +1,4 @@
-"""Keeps one part running: start, wait until ready, restart with growing pauses, end."""
+"""The life of one service: start, ready, restart with growing pauses, end."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,10 @@ from typing import Any
 
 import psutil
 
-from cli.server.supervisor.display import StatusDisplay
-from cli.server.supervisor.logs import LogFile, LogOutput
-from cli.server.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
-from cli.server.supervisor.status_file import StatusFile
+from cli.supervisor.display import StatusDisplay
+from cli.supervisor.logs import LogFile, LogOutput
+from cli.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
+from cli.supervisor.status_file import StatusFile
 
 _CHUNK = 64 * 2**10
 _LAST_OUTPUT_SECONDS = 1.0
@@ -122,11 +122,7 @@ class ServiceWatcher:
     """Watches one part.
 
     Args:
-        part: what to run.
-        board: told about every change.
         screen: told what a person should know.
-        pace: pauses and limits.
-        log: keeps the part's output.
     """
 
     def __init__(

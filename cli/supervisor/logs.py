@@ -1,4 +1,4 @@
-"""A child's output: kept in a file of bounded size, its last lines at hand, readable on screen."""
+"""The output of a child process: a bounded log file and its last lines."""
 
 import contextlib
 import itertools
@@ -48,7 +48,6 @@ class LogOutput:
     """Takes a child's output as it comes and passes it on line by line.
 
     Args:
-        file: keeps everything.
         show: called with each whole line, decoded and without control characters.
     """
 

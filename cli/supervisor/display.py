@@ -1,4 +1,4 @@
-"""What a person sees of the supervisor: a live table on a terminal, plain lines elsewhere."""
+"""The supervisor's terminal display: a live table, or plain lines."""
 
 import contextlib
 import functools
@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cli.server.supervisor.logs import LOUD_LEVELS, parse_line
-from cli.server.supervisor.service import Service, ServiceState, ServiceStatus
+from cli.supervisor.logs import LOUD_LEVELS, parse_line
+from cli.supervisor.service import Service, ServiceState, ServiceStatus
 
 _COLOURS = {
     ServiceState.READY: "green",
@@ -32,7 +32,6 @@ class StatusDisplay:
     """Writes to one console.
 
     Args:
-        console: where to write.
         verbose: whether every log line of the parts is shown, not only warnings and errors.
     """
 
@@ -85,8 +84,8 @@ class StatusDisplay:
 
     def _write_line(self, status: ServiceStatus, detail: str = "") -> None:
         # A detail that comes after the bare state is news; the bare state after it is not.
-        state, said = self._last.get(status.name, ("", ""))
-        if state == status.state and (not detail or said == detail):
+        state, last_detail = self._last.get(status.name, ("", ""))
+        if state == status.state and (not detail or last_detail == detail):
             return
         self._last[status.name] = (status.state, detail)
         seconds = time.time() - self._began

@@ -1,4 +1,4 @@
-"""What the supervisor knows about a part: how to run it, when it is ready, how it is now."""
+"""A supervised service: command, ready check, restart pace, status."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""All parts, from the claim on the data folder to the last one's end."""
+"""The main function of the supervisor and the list of its services."""
 
 import asyncio
 import contextlib
@@ -10,10 +10,10 @@ from importlib import import_module
 from rich.console import Console
 
 from cli.server.exec import module_command
-from cli.server.supervisor import health_checks, redis_server
-from cli.server.supervisor.display import StatusDisplay
-from cli.server.supervisor.health_checks import check_all
-from cli.server.supervisor.preflight import (
+from cli.supervisor import checks, redis_server
+from cli.supervisor.checks import check_all
+from cli.supervisor.display import StatusDisplay
+from cli.supervisor.preflight import (
     EXIT_CANNOT_START,
     STATE_FILE,
     CannotStart,
@@ -21,10 +21,10 @@ from cli.server.supervisor.preflight import (
     claim_port,
     clean_up,
 )
-from cli.server.supervisor.redis_server import RedisServerMissing
-from cli.server.supervisor.service import RestartPace, Service
-from cli.server.supervisor.status_file import StatusFile
-from cli.server.supervisor.supervisor import supervise
+from cli.supervisor.redis_server import RedisServerMissing
+from cli.supervisor.service import RestartPace, Service
+from cli.supervisor.status_file import StatusFile
+from cli.supervisor.supervisor import supervise
 from cli.ui.i18n import supervisor as messages
 from cli.ui.i18n.supervisor import base_url
 from core.errors.server import UnusableSetting
@@ -120,18 +120,18 @@ def list_parts(settings: Settings) -> list[Service]:
         Service(
             "engine",
             module_command("kb_service.engine"),
-            functools.partial(health_checks.check_engine, settings),
+            functools.partial(checks.check_engine, settings),
         ),
         Service(
             "worker",
             module_command("ingestion.worker"),
-            functools.partial(health_checks.check_worker, settings),
+            functools.partial(checks.check_worker, settings),
             after=("database",),
         ),
         Service(
             "api",
             module_command("api"),
-            functools.partial(health_checks.check_api, base_url(settings)),
+            functools.partial(checks.check_api, base_url(settings)),
             after=("database",),
         ),
     ]
@@ -144,7 +144,7 @@ def _redis(settings: Settings) -> Service:
     return Service(
         "redis",
         (redis_server.find_program(), str(redis_server.write_configuration(settings))),
-        functools.partial(health_checks.check_redis, settings),
+        functools.partial(checks.check_redis, settings),
         advice=(
             f"Redis holds nothing that Agentex can't make again. If its file is damaged, stop "
             f"Agentex, delete {folder} and start again.\n"

