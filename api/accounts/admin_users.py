@@ -224,11 +224,7 @@ async def _fate(
     return DeletionMode(transfer_to, erase)
 
 
-@router.get(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(InvalidRequest, InvalidPagination),
-)
+@router.get("", dependencies=[Manage], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
@@ -244,13 +240,7 @@ async def list_users(
 @router.post(
     "",
     dependencies=[Manage],
-    responses=error_responses(
-        InvalidRequest,
-        WeakPassword,
-        PermissionDenied,
-        UsernameTaken,
-        EmailTaken,
-    ),
+    responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken),
 )
 async def create_user(
     body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase

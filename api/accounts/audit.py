@@ -100,7 +100,6 @@ async def list_audit(
     response_class=ExportResponse,
     responses={
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-        **error_responses(InvalidRequest),
     },
 )
 async def export_audit(database: CurrentDatabase, wanted: Filter) -> ExportResponse:

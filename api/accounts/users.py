@@ -20,11 +20,10 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import ApiKeyNotFound, InvalidCredentials, PermissionDenied
+from core.errors.auth import ApiKeyNotFound, InvalidCredentials
 from core.errors.conflicts import ApiKeysFull, UsernameTaken
 from core.errors.requests import (
     InvalidPagination,
-    InvalidRequest,
     TooManyLogins,
     TooManyRequests,
     WeakPassword,
@@ -140,7 +139,7 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
     return Envelope(data=await _account(session, principal))
 
 
-@router.put("", responses=error_responses(InvalidRequest, UsernameTaken))
+@router.put("", responses=error_responses(UsernameTaken))
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
@@ -163,12 +162,7 @@ async def change_me(
 
 @router.put(
     "/password",
-    responses=error_responses(
-        InvalidCredentials,
-        WeakPassword,
-        TooManyRequests,
-        TooManyLogins,
-    ),
+    responses=error_responses(InvalidCredentials, WeakPassword, TooManyRequests, TooManyLogins),
 )
 async def change_my_password(
     body: PasswordBody,
@@ -212,10 +206,7 @@ async def list_my_api_keys(
     return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
 
 
-@router.post(
-    "/api-keys",
-    responses=error_responses(InvalidRequest, PermissionDenied, ApiKeysFull),
-)
+@router.post("/api-keys", responses=error_responses(ApiKeysFull))
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NewApiKey]:
@@ -238,10 +229,7 @@ async def create_my_api_key(
     )
 
 
-@router.delete(
-    "/api-keys/{key_id}",
-    responses=error_responses(ApiKeyNotFound, PermissionDenied),
-)
+@router.delete("/api-keys/{key_id}", responses=error_responses(ApiKeyNotFound))
 async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke an API key; it stops working at once, and its open streams end within seconds."""
     await api_keys.revoke_api_key(work.session, principal, key_id)

@@ -184,9 +184,7 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 
 
 @router.get(
-    "/events",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, InvalidPagination),
+    "/events", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def list_events(
     principal: CurrentPrincipal,
@@ -199,7 +197,7 @@ async def list_events(
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post("/events", dependencies=[Write], responses=error_responses(InvalidRequest))
+@router.post("/events", dependencies=[Write])
 async def create_event(
     body: EventBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
@@ -212,9 +210,7 @@ async def create_event(
 
 
 @router.get(
-    "/events/{event_id}",
-    dependencies=[View],
-    responses=error_responses(CalendarEventNotFound),
+    "/events/{event_id}", dependencies=[View], responses=error_responses(CalendarEventNotFound)
 )
 async def read_event(
     event_id: Text, principal: CurrentPrincipal, session: Reading
@@ -224,9 +220,7 @@ async def read_event(
 
 
 @router.patch(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, CalendarEventNotFound),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
@@ -242,9 +236,7 @@ async def change_event(
 
 
 @router.delete(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(CalendarEventNotFound),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
@@ -254,11 +246,7 @@ async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writin
     return Empty()
 
 
-@router.get(
-    "/feed",
-    dependencies=[View],
-    responses=error_responses(CalendarFeedNotFound),
-)
+@router.get("/feed", dependencies=[View], responses=error_responses(CalendarFeedNotFound))
 async def read_feed(principal: CurrentPrincipal, session: Reading) -> Envelope[FeedAnswer]:
     """Whether one's calendar has a feed, and since when."""
     row = await feeds.get(session, principal.user_id)
@@ -273,11 +261,7 @@ async def create_feed(principal: CurrentPrincipal, work: Writing) -> Envelope[Ne
     return Envelope(data=NewFeed(url=url, token=token, created_at=row.created_at))
 
 
-@router.delete(
-    "/feed",
-    dependencies=[Write],
-    responses=error_responses(CalendarFeedNotFound),
-)
+@router.delete("/feed", dependencies=[Write], responses=error_responses(CalendarFeedNotFound))
 async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke the feed's address."""
     await feeds.revoke(work, principal.user_id)

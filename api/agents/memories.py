@@ -26,7 +26,7 @@ from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict, MemoryFull
-from core.errors.requests import InvalidPagination, InvalidRequest
+from core.errors.requests import InvalidPagination
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))
@@ -86,11 +86,7 @@ async def list_memories(
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post(
-    "",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, MemoryFull),
-)
+@router.post("", dependencies=[Write], responses=error_responses(MemoryFull))
 async def create_memory(
     body: MemoryBody, principal: CurrentPrincipal, agents: Agents, work: Writing
 ) -> Envelope[MemoryAnswer]:
@@ -108,9 +104,7 @@ async def read_memory(
 
 
 @router.patch(
-    "/{memory_id}",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, MemoryNotFound, Conflict),
+    "/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound, Conflict)
 )
 async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing

@@ -20,7 +20,6 @@ from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.db.types import utc_now
 from core.errors.auth import SessionNotFound
-from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -35,7 +34,7 @@ _FORMAT = '"format":"agentex-session","version":1'
     dependencies=[View],
     response_class=ExportResponse,
     responses={
-        **error_responses(InvalidRequest, SessionNotFound),
+        **error_responses(SessionNotFound),
         200: {
             "description": "The file, as an attachment",
             "content": {

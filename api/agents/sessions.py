@@ -96,11 +96,7 @@ async def _config(
     return given
 
 
-@router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, InvalidPagination),
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
@@ -182,9 +178,7 @@ async def change_session(
 
 
 @router.delete(
-    "/{session_id}",
-    dependencies=[Write],
-    responses=error_responses(SessionNotFound, ThreadBusy),
+    "/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy)
 )
 async def delete_session(
     session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
@@ -195,9 +189,7 @@ async def delete_session(
 
 
 @router.get(
-    "/{session_id}/messages",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, SessionNotFound),
+    "/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound)
 )
 async def list_messages(
     session_id: Text,

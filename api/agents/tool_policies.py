@@ -14,7 +14,6 @@ from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Tex
 from api.http.routing import Router
 from core.auth.principal import Principal
 from core.errors.auth import PermissionDenied, ToolPolicyFixed
-from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
 
 router = Router(prefix="/api/v1/users/me/tool-policies", tags=["users"])
@@ -64,10 +63,7 @@ async def list_my_tool_policies(
     return await _list(session, principal, agents)
 
 
-@router.put(
-    "",
-    responses=error_responses(InvalidRequest, PermissionDenied, ToolPolicyFixed),
-)
+@router.put("", responses=error_responses(PermissionDenied, ToolPolicyFixed))
 async def choose_my_tool_policies(
     body: ToolPoliciesBody, principal: CurrentPrincipal, agents: Agents, work: Writing
 ) -> Envelope[ToolPolicyList]:
@@ -79,7 +75,7 @@ async def choose_my_tool_policies(
     return await _list(work.session, principal, agents)
 
 
-@router.delete("", responses=error_responses(PermissionDenied))
+@router.delete("")
 async def forget_my_tool_policies(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget all of one's own choices."""
     principal.require_whole()

@@ -27,13 +27,7 @@ router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
-_CHANGES = error_responses(
-    InvalidRequest,
-    ReadOnly,
-    *_MISSING,
-    Conflict,
-    *EMBEDDING_FAILURES,
-)
+_CHANGES = error_responses(InvalidRequest, ReadOnly, *_MISSING, Conflict, *EMBEDDING_FAILURES)
 
 
 class ChunkAnswer(ResponseModel):
@@ -82,11 +76,7 @@ async def _document(
 @router.get(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
-    responses=error_responses(
-        InvalidPagination,
-        KnowledgeBaseNotFound,
-        DocumentNotFound,
-    ),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],

@@ -129,9 +129,7 @@ async def _filter(
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_documents(
     kb_id: Text,
@@ -190,12 +188,7 @@ async def upload_document(
     "/batch",
     dependencies=[Write],
     openapi_extra=files_body(many=True),
-    responses=error_responses(
-        InvalidRequest,
-        ReadOnly,
-        KnowledgeBaseNotFound,
-        StorageFull,
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, StorageFull),
 )
 async def upload_documents(
     kb_id: Text,

@@ -146,12 +146,7 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
     dependencies=[Write],
     response_model=Envelope[WholeEvaluationAnswer],
     responses={
-        **error_responses(
-            ReadOnly,
-            KnowledgeBaseNotFound,
-            NoQuestions,
-            *EMBEDDING_FAILURES,
-        ),
+        **error_responses(ReadOnly, KnowledgeBaseNotFound, NoQuestions, *EMBEDDING_FAILURES),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -236,9 +231,7 @@ async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_evaluations(
     kb_id: Text,

@@ -16,7 +16,7 @@ from core.auth.principal import Action
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound, QuestionNotFound, ReadOnly
-from core.errors.requests import FileTooLarge, InvalidPagination, InvalidRequest
+from core.errors.requests import FileTooLarge, InvalidPagination
 from kb_service import question_files, questions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Question
@@ -27,12 +27,7 @@ router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/questions", tags=["evalu
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
-_CHANGE_ERRORS = error_responses(
-    InvalidRequest,
-    ReadOnly,
-    KnowledgeBaseNotFound,
-    QuestionNotFound,
-)
+_CHANGE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound, QuestionNotFound)
 _MEDIA_TYPES: dict[FileFormat, str] = {
     "jsonl": "application/x-ndjson; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
@@ -102,9 +97,7 @@ def _answer(row: Question) -> QuestionAnswer:
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_questions(
     kb_id: Text,
@@ -132,12 +125,7 @@ async def create_question(
     "/import",
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
-    responses=error_responses(
-        InvalidRequest,
-        ReadOnly,
-        KnowledgeBaseNotFound,
-        FileTooLarge,
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, FileTooLarge),
 )
 async def import_questions(
     kb_id: Text,

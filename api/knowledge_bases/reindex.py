@@ -202,11 +202,7 @@ async def read_reindex(
     "",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        UnknownEmbeddingModel,
-        *_WRITE_ERRORS,
-        Conflict,
-        ReindexRunning,
+        InvalidRequest, UnknownEmbeddingModel, *_WRITE_ERRORS, Conflict, ReindexRunning
     ),
 )
 async def start_reindex(
@@ -252,12 +248,7 @@ async def _answer(
 @router.post(
     "/cutover",
     dependencies=[Write],
-    responses=error_responses(
-        *_WRITE_ERRORS,
-        ReindexNotReady,
-        NoReindex,
-        ReindexOver,
-    ),
+    responses=error_responses(*_WRITE_ERRORS, ReindexNotReady, NoReindex, ReindexOver),
 )
 async def cut_over(
     kb_id: Text,
@@ -290,12 +281,7 @@ async def cancel_reindex(
 @router.post(
     "/rollback",
     dependencies=[Write],
-    responses=error_responses(
-        UnknownEmbeddingModel,
-        *_WRITE_ERRORS,
-        ReindexRunning,
-        NoReindex,
-    ),
+    responses=error_responses(UnknownEmbeddingModel, *_WRITE_ERRORS, ReindexRunning, NoReindex),
 )
 async def roll_back(
     kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor

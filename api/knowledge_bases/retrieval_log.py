@@ -80,11 +80,7 @@ class ReplayAnswer(ResponseModel):
     now: SearchAnswer
 
 
-@router.get(
-    "/{retrieval_id}",
-    dependencies=[View],
-    responses=error_responses(RetrievalNotFound),
-)
+@router.get("/{retrieval_id}", dependencies=[View], responses=error_responses(RetrievalNotFound))
 async def read_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[RetrievalAnswer]:
@@ -95,10 +91,7 @@ async def read_retrieval(
 @router.post(
     "/{retrieval_id}/replay",
     dependencies=[View],
-    responses=error_responses(
-        RetrievalNotFound,
-        *EMBEDDING_FAILURES,
-    ),
+    responses=error_responses(RetrievalNotFound, *EMBEDDING_FAILURES),
 )
 async def replay_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge

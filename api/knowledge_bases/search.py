@@ -19,11 +19,7 @@ from kb_service.retrieval.request import RetrievalOptions
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(
-    InvalidRequest,
-    EmptyQuery,
-    QueryTooLong,
-    KnowledgeBaseNotFound,
-    *EMBEDDING_FAILURES,
+    InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES
 )
 
 

@@ -31,7 +31,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.types import utc_now
-from core.errors.auth import ModelNotFound, PermissionDenied
+from core.errors.auth import ModelNotFound
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidPagination, InvalidRequest
 from core.types.datetimes import Day
@@ -141,9 +141,7 @@ async def _usage_wanted(
 
 
 @router.get(
-    "/usage",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, InvalidPagination, PermissionDenied),
+    "/usage", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def read_model_usage(
     session: Reading,

@@ -1,4 +1,4 @@
-"""What is found in skills: validation, fixes, reviews (seed 002, section 8.6)."""
+"""Checks of skills: validation, fixes, reviews (docs/reference/agentex-api.md, section 8.6)."""
 
 from typing import Annotated
 
@@ -18,7 +18,6 @@ from core.auth.permissions import Permission
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
 from core.errors.conflicts import SkillChanged, SkillNotPending
-from core.errors.requests import InvalidRequest
 from core.text.sanitize import refuse_half_characters
 from skills.store import publishing
 from skills.store.autofix import FixTarget, SkillFixes
@@ -73,7 +72,7 @@ class ReviewBody(RequestModel):
     note: Text = Field(default="", max_length=LONGEST_NOTE)
 
 
-@router.post("/validate", dependencies=[View], responses=error_responses(InvalidRequest))
+@router.post("/validate", dependencies=[View])
 async def validate_skill(
     body: ValidateBody, linter: CurrentLinter, database: CurrentDatabase
 ) -> Envelope[ReportAnswer]:
@@ -113,14 +112,7 @@ async def apply_fixes(
 @router.post(
     "/{skill_id}/review",
     dependencies=[Write],
-    responses=error_responses(
-        InvalidRequest,
-        ReadOnly,
-        OwnerOnly,
-        SkillNotFound,
-        SkillNotPending,
-        SkillChanged,
-    ),
+    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound, SkillNotPending, SkillChanged),
 )
 async def review_skill(
     skill_id: Text,

@@ -71,13 +71,7 @@ class ComparisonBody(RequestModel):
     ],
     response_model=Envelope[ComparisonReport],
     responses={
-        **error_responses(
-            InvalidRequest,
-            SkillNotFound,
-            SkillVersionNotFound,
-            ModelNotFound,
-            ModelFailed,
-        ),
+        **error_responses(SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )

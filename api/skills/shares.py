@@ -31,11 +31,7 @@ async def list_skill_shares(
     "",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        Conflict,
-        SkillNotPublishable,
-        SkillReviewNeeded,
-        *_MISSING,
+        InvalidRequest, Conflict, SkillNotPublishable, SkillReviewNeeded, *_MISSING
     ),
 )
 async def replace_skill_shares(

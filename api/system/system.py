@@ -17,7 +17,6 @@ from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import ConfigKeyNotFound
-from core.errors.requests import InvalidRequest
 from core.runtime_config import service as runtime_config
 from core.runtime_config.registry import ConfigKind, ConfigValue
 from core.runtime_config.service import ConfigView, Source
@@ -29,7 +28,7 @@ router = Router(
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
 )
 _STEP = 1024
-_CHANGE_ERRORS = error_responses(InvalidRequest, ConfigKeyNotFound)
+_CHANGE_ERRORS = error_responses(ConfigKeyNotFound)
 
 
 class ConfigItem(ResponseModel):
