@@ -393,11 +393,11 @@ async def test_image_that_can_not_be_read_in_time_is_not_shown(
     await store.delete(gone.storage_key)
     ids = [gone.id, there.id]
 
-    (shown,) = await attachments.shown(principal.user_id, ids)
+    (shown,) = await attachments.images_for_model(principal.user_id, ids)
     assert shown.mime_type == "image/jpeg"
-    assert await attachments.shown((await register(database)).user_id, ids) == []
+    assert await attachments.images_for_model((await register(database)).user_id, ids) == []
     monkeypatch.setattr(service, "SHOWN_SECONDS", 0)
-    assert await attachments.shown(principal.user_id, ids) == []
+    assert await attachments.images_for_model(principal.user_id, ids) == []
 
 
 class BrokenStore(LocalObjectStore):

@@ -188,10 +188,10 @@ async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_ov
             await pool.session(target)
         pool.close_idle()
         # It is left alone still.
-        assert list(pool._places) == ["c"]
-        pool._places["c"].open_again = 0
+        assert list(pool._entries) == ["c"]
+        pool._entries["c"].open_again = 0
         pool.close_idle()
-        assert not pool._places
+        assert not pool._entries
     finally:
         await pool.close()
 

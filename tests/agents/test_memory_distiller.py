@@ -362,7 +362,7 @@ async def test_worker_goes_on_after_a_fault(
                 raise RuntimeError("a fault")
             return await super().save(*arguments)
 
-    memories = Faulty(database, memories_of(database)._recaller._encoder, most=9)
+    memories = Faulty(database, memories_of(database)._searcher._encoder, most=9)
     await finished(database, principal, STATED)
     working = asyncio.create_task(Distiller(database, memories, models_of(ExtractiveModel())).run())
     try:

@@ -297,7 +297,7 @@ async def test_skills_are_ranked_by_their_words_while_the_engine_gives_no_answer
     request = asking("Please review this code.")
     task = RunTask("task", owner.id)
     use = RunSkillsFactory(database, BrokenEncoder())
-    shelf = await use.shelf(task, request, context_window=128_000)
+    shelf = await use.build(task, request, context_window=128_000)
     assert shelf is not None
     assert "code-review" in shelf.index.slugs
     assert shelf.index.omitted == 1
@@ -326,6 +326,6 @@ async def test_index_takes_its_share_of_what_the_model_reads(database: Database)
             await put_skill(work, owner.id, chore)
     task, use = RunTask("task", owner.id), RunSkillsFactory(database)
     for window, most in ((32_768, 2_621), (8_192, 655), (1_000_000, 8_000)):
-        shelf = await use.shelf(task, asking("Hello"), context_window=window)
+        shelf = await use.build(task, asking("Hello"), context_window=window)
         assert shelf is not None
         assert most / 2 < len(shelf.index.text) <= most
