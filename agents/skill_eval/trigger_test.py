@@ -7,6 +7,7 @@ from functools import partial
 from agents.evidence import Evidence
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
 from agents.llm_registry.selection import SelectedModel
+from agents.run_context import RunContext
 from agents.skill_eval.runner import count_tokens, side_by_side
 from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
@@ -50,7 +51,8 @@ async def loaded_by(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
+    context = RunContext(request, model, skills=shelf)
+    tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
     asked = [ModelMessage("system", REACT), ModelMessage("user", request)]
     messages = with_skills(shelf, asked, tools)
     for _ in range(_MOST_TURNS):

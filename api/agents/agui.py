@@ -93,7 +93,7 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await services.runs.start(principal, request, refusal=RejectPolicy.RUN)
+    run_key = await services.runs.start(principal, request, reject=RejectPolicy.RUN)
     place = RunPosition(run_key, request.run_id)
     return stream_run(services.runs, place, _framing(media_type, request.declared_version))
 
