@@ -125,7 +125,7 @@ async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(
     before = {
         run.key: (await rows_of(database, run.key))[0].lease_until for run in (driven, abandoned)
     }
-    monkeypatch.setattr(driver, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
     monkeypatch.setattr(driver, "LEASE_SECONDS", 0.01)
     beating = Heartbeat(database, "me", asyncio.Lock())
 

@@ -184,7 +184,7 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
     principal: Principal,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(driver, "_PULSE_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
     monkeypatch.setattr(driver, "LEASE_SECONDS", 0.06)
     request = asking()
     runs = services()
@@ -237,7 +237,7 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
         return await close(*given, **named)
 
     monkeypatch.setattr(here, "_close", close_late)
-    monkeypatch.setattr(driver, "_PULSE_SECONDS", 60)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 60)
 
     assert not await here.stop(principal, request.run_id)
 
