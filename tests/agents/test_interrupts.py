@@ -85,13 +85,13 @@ class Talk:
         self,
         runs: RunService | None = None,
         *,
-        refusal: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
+        reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
         **fields: Any,
     ) -> str:
         body = {"threadId": self.thread_id, "runId": str(uuid4()), "messages": [], **fields}
         props = {"agent_type": self._agent_type}
         request = read_run_request({**body, "forwardedProps": props})
-        return await (runs or self.runs).start(self.principal, request, reject=refusal)
+        return await (runs or self.runs).start(self.principal, request, reject=reject)
 
     async def run(self, runs: RunService | None = None, **fields: Any) -> list[dict[str, Any]]:
         key = await self.begin(runs, **fields)

@@ -229,14 +229,14 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
     await until(there, key, "TEXT_MESSAGE_CONTENT")
     # As when its driver ends it between the last look at it and the closing.
     monkeypatch.setattr(service, "_STOP_SECONDS", 0)
-    close = here._close
+    close = here._abort
 
     async def close_late(*given: Any, **named: Any) -> bool:
         model.say("lo", last=True)
         await checked(there, key, request)
         return await close(*given, **named)
 
-    monkeypatch.setattr(here, "_close", close_late)
+    monkeypatch.setattr(here, "_abort", close_late)
     monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 60)
 
     assert not await here.stop(principal, request.run_id)
