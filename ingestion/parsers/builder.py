@@ -28,7 +28,7 @@ class DocumentBuilder:
         return any(element.kind != "heading" for element in self._elements)
 
     def extend(self, other: "DocumentBuilder") -> None:
-        """Append the blocks of another composition."""
+        """Append the blocks of another builder."""
         for element in other._elements:
             self.add(
                 element.kind,

@@ -181,4 +181,4 @@ def _clearness(image: Image.Image, angle: float, paper: int) -> float:
 
 
 def _change(profile: Sequence[int]) -> float:
-    return sum((one - next_) ** 2 for one, next_ in pairwise(profile)) / len(profile)
+    return sum((value - next_) ** 2 for value, next_ in pairwise(profile)) / len(profile)

@@ -251,18 +251,18 @@ def _lines(
 ) -> Iterator[PdfLine]:
     """The lines that stand in no table, and each table where its first character is read."""
     table_of = {index: table for table in tables for index in table.characters}
-    told: list[_Table] = []
+    emitted: list[_Table] = []
     start = 0
     for text in _characters(page).split("\n"):
         places = range(start, start + len(text))
         for table in (table_of[place] for place in places if place in table_of):
-            if table not in told:
-                told.append(table)
+            if table not in emitted:
+                emitted.append(table)
                 yield table.line(height)
         outside = [place for place in places if place not in table_of]
-        kept = "".join(text[place - start] for place in outside)
-        if stripped := kept.strip():
-            first = len(kept) - len(kept.lstrip())
+        rest = "".join(text[place - start] for place in outside)
+        if stripped := rest.strip():
+            first = len(rest) - len(rest.lstrip())
             yield _line(page, stripped, outside[first : first + len(stripped)], height)
         start += len(text) + 1
 
