@@ -57,7 +57,6 @@ class TransferDestination:
     Args:
         embeds_anew: only files are restored, and the ordinary pipeline indexes them.
         source_id: the knowledge base that is copied, None for a file; keys are its documents' ids.
-        guard: fences every transaction.
     """
 
     transfer_id: str

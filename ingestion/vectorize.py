@@ -54,9 +54,6 @@ async def embed_points(
     A piece without windows is one point. A piece with windows is a point with its terms only, and a
     dense point per window that counts for the piece.
 
-    Args:
-        account: see ``Encoder.embed_passages``.
-
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """

@@ -53,9 +53,6 @@ async def claim(
 
     Small documents of its knowledge base that wait for their first attempt are claimed with it. The
     returned rows have the generation that they are indexed for.
-
-    Args:
-        alone: claim no other documents.
     """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:

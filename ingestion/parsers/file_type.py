@@ -92,7 +92,6 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
     Args:
         name: File name as sent; only its ending counts.
-        head: The first ``HEAD_BYTES`` bytes.
         size: Length of the whole file.
 
     Raises:

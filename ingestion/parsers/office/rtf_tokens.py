@@ -44,7 +44,6 @@ class Token(NamedTuple):
     """One token.
 
     Attributes:
-        sort: What it is.
         word: Name of a control word, or the sign of a control symbol.
         number: The control word's number, None without one.
         data: Bytes of text, in the encoding in force.

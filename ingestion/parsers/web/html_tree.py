@@ -90,7 +90,6 @@ def is_content(node: LexborNode, *, navigation: bool) -> bool:
     """Whether an element's text belongs to the document.
 
     Args:
-        node: The element.
         navigation: Whether menus and tables of contents count as content.
     """
     tag = node.tag
