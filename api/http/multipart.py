@@ -343,12 +343,6 @@ async def read_blocks(file: UploadFile) -> AsyncGenerator[bytes]:
         yield block
 
 
-async def read_whole(file: UploadFile) -> bytes:
-    """All of a small file."""
-    await file.seek(0)
-    return await file.read()
-
-
 async def read_head(file: UploadFile) -> bytes:
     """The first bytes, by which its type is told."""
     await file.seek(0)

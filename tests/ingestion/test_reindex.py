@@ -27,7 +27,7 @@ from kb_service.documents import (
 )
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import Upload
+from kb_service.documents.upload import Upload, UploadResult
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
@@ -167,10 +167,10 @@ async def put(context: WorkerContext, document: Document, animal: str) -> None:
     kind = FileType(document.media_type, document.file_type)
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-        taken = await document_upload.take_in(
-            work, SYSTEM_VIEWER, row, Upload(document.name, stored, kind)
-        )
-    assert taken.outcome == "replaced"
+        upload = Upload(document.name, stored, kind)
+        (result,) = await document_upload.apply_uploads(work, SYSTEM_VIEWER, row, [upload])
+    assert isinstance(result, UploadResult)
+    assert result.outcome == "replaced"
 
 
 async def texts_with(context: WorkerContext, kb_id: str, word: str) -> int:
