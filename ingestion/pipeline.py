@@ -113,7 +113,7 @@ async def _advance(
 ) -> bool:
     held, seconds = [one.lease for one in bundle], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
+        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
 class _ProgressWriter:
@@ -191,7 +191,7 @@ async def _commit(
         if lease.document_id not in flips:
             # Somebody has its row in hand: alone, it can wait for that.
             async with unit_of_work(context.database) as work:
-                flips[lease.document_id] = await completion.complete(work, lease, outcome)
+                flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
 
 
@@ -324,9 +324,7 @@ def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionR
     return RevisionResult(
         chunks=map(partial(_chunk_row, split.taken.document), split.pieces, terms),
         chunk_count=len(split.pieces),
-        encoding=split.parsed.encoding,
-        pages=split.parsed.pages,
-        warnings=split.parsed.warnings,
+        parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 

@@ -26,6 +26,7 @@ from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.text.term_hashes import pack_terms
 from kb_service.transfer.archive_format import (
+    RESTORED_FIELDS,
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
@@ -153,17 +154,10 @@ class DocumentRestorer:
     def _row(self, content: DocumentContent) -> Document:
         entry, id_ = content.entry, self._to.document_id(content.key)
         row = Document(
+            **entry.model_dump(include=RESTORED_FIELDS),
             id=id_,
             knowledge_base_id=self._to.knowledge_base.id,
-            name=entry.name,
-            file_type=entry.file_type,
-            media_type=entry.media_type,
-            file_size=entry.file_size,
-            sha256=entry.sha256,
             storage_key=str(uuid5(UUID(id_), "original")),
-            attributes=entry.attributes,
-            restricted=entry.restricted,
-            chosen_encoding=entry.chosen_encoding,
             generation=self._to.knowledge_base.generation,
         )
         if entry.state == "failed":
@@ -260,9 +254,7 @@ class DocumentRestorer:
                 progress=100,
                 active_revision=_REVISION,
                 chunk_count=entry.chunk_count,
-                encoding=entry.encoding,
-                pages=entry.pages,
-                warnings=list(entry.warnings),
+                **entry.model_dump(include=set(Document.PARSED_FIELDS)),
                 lease_owner=None,
                 completed_at=now,
                 updated_at=now,

@@ -1,12 +1,13 @@
 """Uploads become documents: a name stands for one document, its bytes for a revision of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
+from typing import Any, cast
 
 from core.db.now import database_now
-from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import QuotaExceeded
@@ -239,12 +240,11 @@ def _new(
     file_type: FileType,
     now: datetime,
 ) -> Document:
+    defaults = {name: make() for name, make in _default_factories().items()}
+    values: dict[str, Any] = defaults | {"created_at": now, "updated_at": now}
     return Document(
-        # What its columns' defaults would make too, which takes longer than all the rest.
-        id=new_id(),
-        superseded_keys=[],
-        attributes={},
-        warnings=[],
+        # Left to the columns, their defaults would take longer than all the rest.
+        **values,
         knowledge_base_id=knowledge_base.id,
         name=name,
         file_type=file_type.label,
@@ -253,9 +253,17 @@ def _new(
         sha256=file.sha256,
         storage_key=file.storage_key,
         generation=knowledge_base.generation,
-        created_at=now,
-        updated_at=now,
     )
+
+
+@cache
+def _default_factories() -> dict[str, Callable[[], Any]]:
+    factories = {name: field.default_factory for name, field in Document.model_fields.items()}
+    return {
+        name: cast("Callable[[], Any]", make)
+        for name, make in factories.items()
+        if make is not None
+    }
 
 
 def _keeps_its_file(document: Document) -> bool:
@@ -271,8 +279,8 @@ def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
     document.file_size, document.sha256 = upload.file.size, upload.file.sha256
     document.file_type = upload.file_type.label
     document.media_type = upload.file_type.media_type
-    # It was said of other bytes.
-    document.chosen_encoding = None
+    for name in Document.FILE_FIELDS:
+        setattr(document, name, Document.model_fields[name].get_default())
     if keeps:
         document.superseded_keys, document.superseded_bytes = [old_key], old_size
         return ()

@@ -57,7 +57,7 @@ async def acquire_batch(
         chosen.append(document_id)
     if not chosen:
         return []
-    taken = await leases.acquire_each(work, chosen, owner=owner, seconds=seconds)
+    taken = await leases.acquire(work, chosen, owner=owner, seconds=seconds)
     return sorted(taken, key=lambda one: (one.created_at, one.id))
 
 

@@ -39,6 +39,7 @@ from kb_service.vector_index.protocol import index_scope
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
+from tests.fixtures.bare_rows import PARSED
 from tests.fixtures.reindex_steps import (
     KEEP,
     SMALL,
@@ -233,14 +234,14 @@ async def test_cancelled_re_index_leaves_all_as_it_was(context: WorkerContext):
     await ingest(context, okapi.id)
     await ingest(context, zebra.id)
     async with unit_of_work(context.database) as work:
-        held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
-        assert held is not None
+        (held,) = await leases.acquire(work, [quagga.id], owner="other", seconds=60)
         locked = await reindex_service.get_for_update(work.session, kb_id)
         assert locked is not None
         await reindex_service.cancel(work, locked)
     async with unit_of_work(context.database) as work:
-        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, parsed=PARSED)
+        lease = leases.lease_from_row(held)
+        assert await completion.commit_revisions(work, [(lease, outcome)]) == {held.id: None}
     await maintain(context, kb_id)
     assert {row.status for row in await rows_of(context, kb_id)} == {"completed"}
     assert await seen(context, kb_id) == old
@@ -284,14 +285,14 @@ async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(
     await maintain(context, kb_id)
     late = await upload(context, text("zebra"), name="zebra.md", kb_id=kb_id)
     async with unit_of_work(context.database) as work:
-        held = await leases.acquire(work, late.id, owner="other", seconds=60)
-        assert held is not None
+        (held,) = await leases.acquire(work, [late.id], owner="other", seconds=60)
     await ingest(context, (await rows_of(context, kb_id))[0].id)
     assert (await row_of(context, kb_id)).generation == 2
     # The worker that had it in hand for the old settings comes too late.
     async with unit_of_work(context.database) as work:
-        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, parsed=PARSED)
+        lease = leases.lease_from_row(held)
+        assert await completion.commit_revisions(work, [(lease, outcome)]) == {held.id: None}
     await edit(context.database, late.id, lease_until=None)
     await ingest(context, late.id)
     row = await reread(context.database, late.id)
