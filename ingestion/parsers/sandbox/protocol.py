@@ -4,9 +4,9 @@
 # pyright: reportUnknownMemberType=false
 
 import struct
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgpack
 
@@ -71,7 +71,7 @@ def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
     spans = [
         (e.kind, e.level, e.page, e.char_start, e.char_end, e.later_pages) for e in outcome.elements
     ]
-    facts = (outcome.encoding, outcome.encoding_confidence, outcome.pages, outcome.warnings)
+    facts = [getattr(outcome, name) for name in _FACTS]
     return _pack([outcome.text, spans, facts])
 
 
@@ -89,17 +89,20 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     if len(parts) == 2:
         reason, detail = cast("tuple[str, str]", parts)
         return ParseFailure(FailureReason(reason), detail)
-    text, spans, facts = cast("tuple[str, list[_Span], _Facts]", parts)
+    text, spans, facts = cast("tuple[str, list[_Span], list[Any]]", parts)
     elements = (
         Element(kind, text[start:end], level, page, start, end, tuple((at, no) for at, no in later))
         for kind, level, page, start, end, later in spans
     )
-    encoding, confidence, pages, warnings = facts
-    return ParsedDocument(tuple(elements), text, encoding, confidence, pages, tuple(warnings))
+    # Lists were tuples.
+    values = (tuple(cast("list[Any]", fact)) if isinstance(fact, list) else fact for fact in facts)
+    return ParsedDocument(tuple(elements), text, **dict(zip(_FACTS, values, strict=True)))
 
 
 _Span = tuple[Kind, int, int | None, int, int, LaterPages]
-_Facts = tuple[str | None, float | None, int | None, list[str]]
+_FACTS = tuple(
+    field.name for field in fields(ParsedDocument) if field.name not in {"elements", "text"}
+)
 
 
 def _pack(value: object) -> bytes:
