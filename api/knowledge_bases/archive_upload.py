@@ -138,11 +138,10 @@ async def _upload_member(
     except AgentexError as error:
         if error.status not in _ABOUT_THE_MEMBER:
             raise
-        code = error.code
         answer.error = MemberRefusal(
-            code=code,
-            message=code.message,
-            message_zh=code.message_zh,
+            code=error.code,
+            message=error.message,
+            message_zh=error.message_zh,
             # Without the list of all extensions, which would be repeated for each member.
             details={k: v for k, v in error.details.items() if k != "supported"},
         )
