@@ -126,9 +126,9 @@ class DocumentChangeBody(RequestModel):
             return self.encoding
         codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(selectable_codecs()))
-            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
+            names = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {names}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, names))
         return codec
 
 
@@ -291,9 +291,9 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = document_update.DocumentUpdate(body.name, attributes, codec)
-    row = await document_update.update(work, principal, base.id, doc_id, wanted)
-    return Envelope(data=document_answer(row, base))
+    changes = document_update.DocumentUpdate(body.name, attributes, codec)
+    document = await document_update.update(work, principal, base.id, doc_id, changes)
+    return Envelope(data=document_answer(document, base))
 
 
 @router.delete(

@@ -334,19 +334,21 @@ def _point_entries(
         for point in points
         if (chunk_id := point.chunk_id or point.id) in places
     ]
-    return sorted(entries, key=lambda one: (one.chunk, -1 if one.window is None else one.window))
+    return sorted(
+        entries, key=lambda entry: (entry.chunk, -1 if entry.window is None else entry.window)
+    )
 
 
 def _window_numbers(row: Document, chunk: Chunk, ids: set[str]) -> dict[str, int]:
     """Which window each id is: ids are hashes of the numbers."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number in range(MAX_WINDOWS):
         id_ = window_id(row.id, chunk.revision, chunk.position, number)
         if id_ in ids:
-            found[id_] = number
-        if len(found) == len(ids):
+            numbers[id_] = number
+        if len(numbers) == len(ids):
             break
-    return found
+    return numbers
 
 
 def _in_order(sparse: SparseVector) -> SparseVector:

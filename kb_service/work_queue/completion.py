@@ -92,31 +92,35 @@ async def commit_revisions(
     places = await _places(connection, leases)
     now = await database_now(work.session)
     free = await _free(connection, leases) if len(tries) > 1 else set(places)
-    held = await _held(connection, [lease for lease in leases if lease.document_id in free])
+    held_ids = await _lock_held(
+        connection, [lease for lease in leases if lease.document_id in free]
+    )
     done: list[tuple[Lease, RevisionResult, RevisionSwitch]] = []
     switches: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
     for lease, result in tries:
         switch = places[lease.document_id]
-        if switch is not None and lease.document_id in held:
+        if switch is not None and lease.document_id in held_ids:
             switches[lease.document_id] = switch
             done.append((lease, result, switch))
     if done:
         await _finish(connection, done, now)
-        await connection.execute(_superseded(), [_kept(lease, switch) for lease, _, switch in done])
+        await connection.execute(
+            _superseded(), [_kept_revision(lease, switch) for lease, _, switch in done]
+        )
         await _insert(connection, chain.from_iterable(result.chunks for _, result, _ in done))
     return switches
 
 
-def _kept(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
+def _kept_revision(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
-    kept = max(switch.shown - {lease.revision}, default=0)
-    return {"of_document": lease.document_id, "kept": kept}
+    revision = max(switch.shown - {lease.revision}, default=0)
+    return {"of_document": lease.document_id, "kept": revision}
 
 
 async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents that nobody else is changing; they stay so until the transaction ends."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    return set((await connection.execute(_unlocked(), asked)).scalars())
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    return set((await connection.execute(_unlocked(), params)).scalars())
 
 
 @cache
@@ -126,7 +130,7 @@ def _unlocked() -> Select[str]:
     return query.with_for_update(skip_locked=True)
 
 
-async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+async def _lock_held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents whose leases still hold, which nobody can take away until the transaction ends."""
     if not leases:
         return set()
@@ -142,10 +146,10 @@ async def _places(
     connection: AsyncConnection, leases: Sequence[Lease]
 ) -> dict[str, RevisionSwitch | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    rows = {row[0]: row for row in (await connection.execute(_standing(), params)).all()}
     return {
-        lease.document_id: _place(lease, *found.get(lease.document_id, _NOWHERE)[1:])
+        lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:])
         for lease in leases
     }
 
@@ -245,8 +249,10 @@ def _ended(**place: object) -> Update:
 def _superseded() -> Delete:
     chunk = _chunks().c
     of_document = bindparam("of_document", type_=String())
-    kept = bindparam("kept", type_=Integer())
-    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept)
+    kept_revision = bindparam("kept", type_=Integer())
+    return delete(_chunks()).where(
+        chunk.document_id == of_document, chunk.revision != kept_revision
+    )
 
 
 async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:
