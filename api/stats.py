@@ -15,7 +15,7 @@ from sqlalchemy import func, text
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.sessions.stats import count_runs, count_sessions
+from agents.sessions.service import count_runs, count_sessions
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.errors.base import AgentexError

@@ -163,7 +163,7 @@ def open_client(options: Options, output: Output) -> ApiClient:
         store,
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         bootstrap=find_bootstrap(settings, url),
-        told=report_bootstrap,
+        on_bootstrap=report_bootstrap,
     )
     return ApiClient(Transport(url, language=output.language), sign_in)
 

@@ -1,4 +1,4 @@
-"""Why a client command ends early, and the exit code that says so."""
+"""Failures of client commands and their exit codes."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -33,7 +33,6 @@ class CommandFailed(Exception):
     Args:
         error: the fact, with the code that ``--json`` shows.
         hint: what the person can do.
-        values: for the hint's placeholders.
     """
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
@@ -57,8 +56,6 @@ class ServerRefused(Exception):
 
     Args:
         code: seed 002 section 1.4; may be one that this version does not know.
-        message: the server's sentence.
-        details: the server's facts.
     """
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
@@ -74,8 +71,8 @@ class ServerRefused(Exception):
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        said = self._said(language)
-        return f"{said}\n{advice}" if advice else said
+        message = self._said(language)
+        return f"{message}\n{advice}" if advice else message
 
     def _said(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")

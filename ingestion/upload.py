@@ -14,10 +14,9 @@ from core.errors.auth import NotFound, ReadOnly
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from core.runtime_config.live import LiveSettings
-from ingestion.parsers import PARSERS
+from ingestion.parsers import PARSERS, run_preflight
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.preflight import check_container, check_image, check_text
 from kb_service.document_names import clean_name
 from kb_service.documents.metadata import Attributes, parse_attributes
 from kb_service.documents.storage import FileType, StoredFile, store_batch, store_stream
@@ -34,8 +33,6 @@ from kb_service.object_storage.protocol import ObjectStore
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
 # Files of up to this are read as a whole: a request holds sixteen of them in memory at most.
 _SMALL_BYTES = 256 * 1024
-# By a file's type, or what its bytes look like: whether it exceeds all limits for certain.
-_CHECKS = {"zip": check_container, "image": check_image, "text/plain": check_text}
 _T = TypeVar("_T")
 
 
@@ -218,10 +215,9 @@ class UploadService:
         detected = detect_type(name, await file.head(), file.size)
         if not file.size:
             raise EmptyFile(field="file")
-        check = _CHECKS.get(detected.name) or _CHECKS.get(PARSERS[detected.name].content)
-        if check is not None:
+        if PARSERS[detected.name].preflight is not None:
             # Before a byte of it is kept; an e-book's directory is a millisecond to read.
-            await to_thread.run_sync(check, file.file, self._limits)
+            await to_thread.run_sync(run_preflight, detected.name, file.file, self._limits)
         return _CheckedUpload(file, name, FileType(detected.name, detected.file_type), options)
 
     async def _store_files(

@@ -53,7 +53,7 @@ def findings() -> str:
 
 def _said(rule: DiagnosticRule) -> list[tuple[str, tuple[str, str]]]:
     others = [("", said) for said in rule.variants.values()]
-    return [(rule.code, rule.said), *others]
+    return [(rule.code, rule.message), *others]
 
 
 def _row(rule: DiagnosticRule, code: str, said: tuple[str, str]) -> str:

@@ -77,15 +77,14 @@ def placeholder_slug(identity: str) -> str:
     return f"skill-{_NOT_HEXADECIMAL.sub('', identity.lower())[:6]:0<6}"
 
 
-def choose_slug(name: str, identity: str, wanted: str | None = None) -> str:
+def choose_slug(name: str, identity: str, requested: str | None = None) -> str:
     """The slug of a skill: what its owner or file wants, else from its name, else a placeholder.
 
     Args:
-        name: what people read.
         identity: see ``placeholder_slug``.
-        wanted: for example ``metadata.slug``; folded where it is no slug yet.
+        requested: for example ``metadata.slug``; folded where it is no slug yet.
     """
-    return slugify(wanted or "") or slugify(name) or placeholder_slug(identity)
+    return slugify(requested or "") or slugify(name) or placeholder_slug(identity)
 
 
 def numbered_slug(slug: str, number: int) -> str:

@@ -1,8 +1,7 @@
-"""The child that draws an image anew (``python -m agents.attachments.drawing``).
+"""Child process that re-encodes an image (``python -m agents.attachments.reencode_main``).
 
-It reads an image on its standard input and writes one line of JSON and the new image's bytes on its
-standard output. Only pixels pass: no EXIF, no comments, no profiles, nothing behind the image.
-It is started by ``pictures`` only.
+Reads an image on standard input; writes one line of JSON and the new image to standard output.
+Only pixels pass: no EXIF, comments, profiles or trailing data.
 """
 
 import io
@@ -33,11 +32,11 @@ _OPTIONS: dict[str, dict[str, int | bool]] = {
 
 
 class TooManyPixels(Exception):
-    """More than is decoded."""
+    """More pixels than are decoded."""
 
 
 def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
-    """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
+    """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
 
     Args:
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
@@ -48,7 +47,7 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
 
     Raises:
         TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.
-        OSError: damaged, or no image of the four formats; so do the others of ``_DAMAGE``.
+        OSError: damaged or unsupported, like the other errors of ``_DAMAGE``.
     """
     # The size is checked here, before decoding, and not as Pillow does with a warning.
     Image.MAX_IMAGE_PIXELS = None
@@ -69,7 +68,7 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
 
 
 def _plain(image: Image.Image, kind: str) -> Image.Image:
-    """The pixels alone, in a mode that the format can hold."""
+    """The pixels alone, in a mode that the format supports."""
     transparency = image.info.get("transparency")
     if kind == "GIF" and image.mode in {"P", "L"}:
         plain = image.copy()
@@ -91,7 +90,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, object], bytes]:
-    """What the child says of an image, and the new one."""
+    """The JSON line's fields and the new image."""
     try:
         kind, (width, height), drawn = reencode(content, for_models=for_models)
     except TooManyPixels:
@@ -104,8 +103,8 @@ def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, objec
 
 
 def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    told, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(told).encode() + b"\n" + drawn)
+    fields, drawn = answer(content, for_models=for_models)
+    to.write(json.dumps(fields).encode() + b"\n" + drawn)
     to.flush()
 
 

@@ -1,4 +1,4 @@
-"""Signed links to attached images: made here, checked here, never followed over the network."""
+"""Signed links to attached images."""
 
 import re
 from collections.abc import Collection
@@ -18,7 +18,7 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class SignedLink:
-    """A link: relative to this server, and until when it works."""
+    """A link relative to this server, and its end."""
 
     url: str
     expires_at: datetime
@@ -26,11 +26,10 @@ class SignedLink:
 
 @dataclass(frozen=True)
 class LinkClaim:
-    """What a link says; true only if its signature is.
+    """What a link claims, true only if its signature is valid.
 
     Args:
-        expires: second since 1970 after which it works no more.
-        signature: as :class:`Links` makes it.
+        expires: seconds since 1970.
     """
 
     attachment_id: str
@@ -39,10 +38,10 @@ class LinkClaim:
 
 
 class LinkSigner:
-    """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
+    """Makes and checks links, which are bound to image, owner and expiry.
 
     Args:
-        seconds: how long a link works.
+        seconds: validity of a link.
     """
 
     def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
@@ -59,7 +58,7 @@ class LinkSigner:
         )
 
     def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
-        """Whether a link of this image, owner and expiry was made here."""
+        """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
 
@@ -68,10 +67,10 @@ class LinkSigner:
 
 
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
-    """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
+    """Parse a link: a path of this server, or an http(s) URL at one of its hosts.
 
     Args:
-        hosts: names, with the port if there is one, that the caller reached this server by.
+        hosts: host names, with port if any, by which the caller reached this server.
 
     Raises:
         InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.

@@ -1,4 +1,4 @@
-"""Asks a model for its first word, once, to see whether it answers."""
+"""Connection test of a language model."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _QUESTION = (ModelMessage("user", "Say hello."),)
 
 @dataclass(frozen=True, slots=True)
 class ModelProbe:
-    """What came of the question.
+    """Result of a connection test.
 
     Attributes:
         milliseconds: Until the first word, or until it failed.
@@ -30,12 +30,14 @@ class ModelProbe:
 
 async def probe_model(model: ChatModel) -> ModelProbe:
     """Ask a model for its first word, once, for at most half a minute."""
-    asked = model.with_deadline(_SECONDS) if isinstance(model, HttpChatModel) else model
-    told: dict[str, str] = {}
+    bounded = model.with_deadline(_SECONDS) if isinstance(model, HttpChatModel) else model
+    failure_fields: dict[str, str] = {}
     began = perf_counter()
     try:
-        async with aclosing(asked.events(_QUESTION)) as events:
+        async with aclosing(bounded.events(_QUESTION)) as events:
             await anext(events)
     except ModelFailed as failure:
-        told = {name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")}
-    return ModelProbe(round((perf_counter() - began) * 1000), **told)
+        failure_fields = {
+            name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")
+        }
+    return ModelProbe(round((perf_counter() - began) * 1000), **failure_fields)

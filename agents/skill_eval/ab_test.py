@@ -102,7 +102,6 @@ class ComparisonSetup:
     Args:
         skill: the version under test.
         against: another version; None for no skill.
-        model: answers.
         judge: judges; it may be the same one.
         user_id: whose usage the tokens are.
     """
@@ -124,7 +123,6 @@ class SkillComparison:
 
     Args:
         database: where usage is counted.
-        contest: what is compared.
     """
 
     def __init__(self, database: Database, contest: ComparisonSetup) -> None:
@@ -177,25 +175,25 @@ class SkillComparison:
         messages = [ModelMessage("system", _ANSWER), ModelMessage("user", query)]
         if skill is not None:
             messages += _loaded_skill_messages(skill)
-        return await self._said(self._contest.model, messages)
+        return await self._ask(self._contest.model, messages)
 
     async def _judged(
         self, query: str, answer: str, baseline: str
     ) -> tuple[ComparisonOutcome, tuple[str, ...]]:
         first = await self._verdict(query, answer, baseline)
         second = await self._verdict(query, baseline, answer)
-        reasons = tuple(one.reason[:_LONGEST_REASON] for one in (first, second) if one)
+        reasons = tuple(verdict.reason[:_LONGEST_REASON] for verdict in (first, second) if verdict)
         if first is None or second is None:
             return ComparisonOutcome.UNDECIDED, reasons
         outcomes = {("A", "B"): ComparisonOutcome.BETTER, ("B", "A"): ComparisonOutcome.WORSE}
         return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
-    async def _verdict(self, query: str, one: str, other: str) -> _Verdict | None:
+    async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
         """What the judge says of two answers in this order; None where that can't be read."""
-        shown = json.dumps({"request": query, "A": one, "B": other}, ensure_ascii=False)
-        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", shown)]
+        request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
+        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):
-            text = await self._said(self._contest.judge, messages)
+            text = await self._ask(self._contest.judge, messages)
             try:
                 return read_object(text, _Verdict)
             except InvalidStructuredOutput as fault:
@@ -205,7 +203,7 @@ class SkillComparison:
                 ]
         return None
 
-    async def _said(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
+    async def _ask(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
         spent: list[TokenUsage] = []
         try:
             return await _text_of(chosen.model, messages, spent)

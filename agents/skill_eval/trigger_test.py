@@ -29,7 +29,7 @@ Spend = Callable[[TokenUsage], None]
 
 
 async def loaded_skill_ids(
-    model: ChatModel, shelf: RunSkills, request: str, spend: Spend
+    model: ChatModel, skills: RunSkills, request: str, spend: Spend
 ) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
@@ -38,9 +38,7 @@ async def loaded_skill_ids(
     trial. Nothing is loaded.
 
     Args:
-        model: is asked.
-        shelf: the skills that it may load.
-        request: a user's words.
+        skills: the skills that it may load.
         spend: is told the tokens of each turn.
 
     Returns:
@@ -50,14 +48,16 @@ async def loaded_skill_ids(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
-    asked = [ModelMessage("system", REACT), ModelMessage("user", request)]
-    messages = with_skills(shelf, asked, tools)
+    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=skills))
+    request_messages = [ModelMessage("system", REACT), ModelMessage("user", request)]
+    messages = with_skills(skills, request_messages, tools)
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
         calls = () if turn is None else turn.calls
-        named = [shelf.find(_requested_name(call)) for call in calls if call.name == LOAD]
-        loaded = dict.fromkeys(one.ref.id for one in named if one is not None)
+        requested_skills = [
+            skills.find(_requested_name(call)) for call in calls if call.name == LOAD
+        ]
+        loaded = dict.fromkeys(skill.ref.id for skill in requested_skills if skill is not None)
         if turn is None or loaded or not calls or any(c.name not in {LOAD, FIND} for c in calls):
             return tuple(loaded)
         messages.append(turn.message)
@@ -96,22 +96,21 @@ class TriggerTrials:
 
     Args:
         database: where usage is counted.
-        use: gives trials their skills.
-        chosen: the model.
-        field: the skills to choose among.
+        factory: gives trials their skills.
+        candidates: the skills to choose among.
     """
 
     def __init__(
         self,
         database: Database,
-        use: RunSkillsFactory,
+        factory: RunSkillsFactory,
         chosen: SelectedModel,
-        field: TriggerCandidates,
+        candidates: TriggerCandidates,
     ) -> None:
         self._database = database
-        self._use = use
+        self._factory = factory
         self._chosen = chosen
-        self._field = field
+        self._candidates = candidates
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
     def run(self, queries: Sequence[TriggerQuery], runs: int) -> AsyncGenerator[int]:
@@ -125,38 +124,40 @@ class TriggerTrials:
         """
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [
-            partial(self._try, place, one) for place, one in enumerate(queries) for _ in range(runs)
+            partial(self._try, place, query)
+            for place, query in enumerate(queries)
+            for _ in range(runs)
         ]
         return run_concurrently(trials)
 
     async def _try(self, place: int, query: TriggerQuery) -> None:
-        field, model = self._field, self._chosen.model
+        candidates, model = self._candidates, self._chosen.model
         spent: list[TokenUsage] = []
-        shelf = await self._use.build_trial(
-            field.reader_id,
-            [*field.beside, field.tested],
+        skills = await self._factory.build_trial(
+            candidates.reader_id,
+            [*candidates.siblings, candidates.tested],
             query.query,
             context_window=model.context_window,
         )
         try:
             self._loaded[place].append(
-                await loaded_skill_ids(model, shelf, query.query, spent.append)
+                await loaded_skill_ids(model, skills, query.query, spent.append)
             )
         finally:
-            await record_usage(self._database, field.reader_id, self._chosen, spent)
+            await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
     def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
         """What came of all trials, request by request; to be asked once :meth:`run` has ended."""
-        field = self._field
-        cards = {card.id: card for card in (*field.beside, field.tested)}
+        candidates = self._candidates
+        cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []
         for place, (query, split) in enumerate(zip(queries, split_queries(queries), strict=True)):
             loaded = self._loaded[place]
-            share = sum(field.tested.id in ids for ids in loaded) / len(loaded)
+            share = sum(candidates.tested.id in ids for ids in loaded) / len(loaded)
             # Of what was loaded first, the most frequent one; of equal ones always the same.
             first = Counter(ids[0] if ids else "" for ids in loaded)
             best = min(first, key=lambda id_: (-first[id_], id_))
-            name = field.name_of(cards[best]) if best else None
+            name = candidates.name_of(cards[best]) if best else None
             is_triggered = share >= _TRIGGERED_FROM
             answers.append(
                 Answer(query.query, query.should_trigger, is_triggered, share, name, split)

@@ -18,8 +18,7 @@ from agents.llm.extractive.model import (
     quote_passages,
     reflection_on,
 )
-from agents.llm.extractive.quotes import Quotation
-from agents.llm.extractive.terms import surface_text
+from agents.llm.extractive.quotes import Quotation, surface_text
 from agents.strategies.base import StrategyInput
 from agents.strategies.citation_check import check_citations
 from agents.strategies.claim_check import unsupported_claims

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill
+from agents.skills.active import ActiveSkill, render_step
 from agents.skills.run_skills import RunSkills
-from agents.skills.strict_steps import render_step
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, with_validation
 from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission

@@ -8,15 +8,18 @@ from xml.sax.saxutils import quoteattr
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill, OfferedSkill, dump_skill, pending_skill
-from agents.skills.run_skills import RunSkills
-from agents.skills.strict_steps import (
+from agents.skills.active import (
+    ActiveSkill,
+    OfferedSkill,
+    dump_skill,
     escape_tags,
     is_enforceable,
+    pending_skill,
     render_step,
     step_title,
     strict_steps,
 )
+from agents.skills.run_skills import RunSkills
 from agents.tools.base import (
     CallPreview,
     Tool,

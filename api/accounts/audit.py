@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import JsonValue, TypeAdapter
 
-from api.http.dependencies import CurrentServices, Reading, paging, requires
+from api.dependencies import CurrentDatabase, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -100,16 +100,15 @@ async def list_audit(
     response_class=ExportResponse,
     responses={
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-        **error_responses(InvalidRequest),
     },
 )
-async def export_audit(services: CurrentServices, wanted: Filter) -> ExportResponse:
+async def export_audit(database: CurrentDatabase, wanted: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
     # Noted first: who takes the log with them stands in what they take.
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         audit(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
-    blocks = _csv_blocks(services.database, wanted)
+    blocks = _csv_blocks(database, wanted)
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)

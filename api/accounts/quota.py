@@ -2,7 +2,7 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
+from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
 from api.http.responses import Envelope, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission

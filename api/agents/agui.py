@@ -12,7 +12,7 @@ from agents.async_runs.event_mapper import read_outcome
 from agents.events import WireEvent
 from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
 from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, choose_framing
@@ -97,7 +97,7 @@ def _framing(media_type: str, version: JsonValue) -> Framing:
 async def run_agent(
     body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     media_type: NegotiatedMediaType,
 ) -> EventStream:
     """Run an agent and stream its events, for stock AG-UI clients.
@@ -108,15 +108,15 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await services.runs.start(principal, request, refusal=RejectPolicy.RUN)
+    run_key = await agents.runs.start(principal, request, refusal=RejectPolicy.RUN)
     place = RunPosition(run_key, request.run_id)
-    return stream_run(services.runs, place, _framing(media_type, request.declared_version))
+    return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 
 
 async def join_thread(
     body: Annotated[dict[str, JsonValue], Body(examples=[{"threadId": "thread-xxx"}])],
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     media_type: NegotiatedMediaType,
 ) -> EventStream:
     """Come to a thread late: its messages and state, what is open, and then what happens.
@@ -124,14 +124,12 @@ async def join_thread(
     The answer is a stream of its own that a stock client takes: a live run is followed to its
     end, a finished thread is told as a run that is over, open interrupts included.
     """
-    joined = await services.runs.join(principal, read_thread_id(body))
+    joined = await agents.runs.join(principal, read_thread_id(body))
     place = RunPosition(joined.run_key, joined.run_id, joined.after, joined.prelude)
-    return stream_run(services.runs, place, _framing(media_type, body.get("protocolVersion")))
+    return stream_run(agents.runs, place, _framing(media_type, body.get("protocolVersion")))
 
 
-async def get_capabilities(
-    services: CurrentServices, settings: CurrentSettings
-) -> dict[str, JsonValue]:
+async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
     given: dict[str, Any] = {
         "identity": {

@@ -11,7 +11,7 @@ from agents.async_runs.history import HistoryMessage, read_day
 from agents.async_runs.ui_schema import UiSchemaRenderer
 from agents.attachments.service import AttachmentService
 from agents.client_time import UserClock
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import Agents, CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
@@ -105,7 +105,7 @@ def _day(text: str | None) -> date | None:
 async def read_history(
     principal: CurrentPrincipal,
     session: Reading,
-    services: CurrentServices,
+    agents: Agents,
     thread_id: Annotated[
         Text | None,
         Query(alias="threadId", description="Left out: the thread with the newest message"),
@@ -132,6 +132,6 @@ async def read_history(
             "thread_id": day.thread_id,
             "day": None if day.day is None else day.day.isoformat(),
             "has_more": day.has_more,
-            "messages": [_message(message, services.attachments) for message in day.messages],
+            "messages": [_message(message, agents.attachments) for message in day.messages],
         }
     )

@@ -20,10 +20,11 @@ from api.agents.session_schemas import (
     message_answer,
     session_answer,
 )
-from api.container import Services
-from api.http.dependencies import (
+from api.container import AgentServices
+from api.dependencies import (
+    Agents,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
     CurrentSettings,
     Reading,
     Writing,
@@ -86,20 +87,16 @@ class SessionChangeBody(RequestModel):
 
 
 async def _config(
-    services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
+    agents: AgentServices, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
     given = config.model_dump(exclude_none=True)
     await session_config.check_config(session, principal, given)
     if config.model_id:
-        await services.models.select(session, principal, config.model_id)
+        await agents.models.select(session, principal, config.model_id)
     return given
 
 
-@router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, InvalidPagination),
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
@@ -134,11 +131,11 @@ async def create_session(
     body: SessionBody,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
-    config = await _config(services, work.session, principal, body.config)
+    config = await _config(agents, work.session, principal, body.config)
     await check_quota(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
     return Envelope(data=session_answer(row))
@@ -168,35 +165,31 @@ async def change_session(
     session_id: Text,
     body: SessionChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Change a session's title, settings or archive mark."""
     row = await sessions.get(work.session, principal, session_id)
     config = None
     if body.config is not None:
-        config = await _config(services, work.session, principal, body.config)
+        config = await _config(agents, work.session, principal, body.config)
     await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 
 @router.delete(
-    "/{session_id}",
-    dependencies=[Write],
-    responses=error_responses(SessionNotFound, ThreadBusy),
+    "/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy)
 )
 async def delete_session(
-    session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
     """Delete a session with its messages; a run that is under way is stopped first."""
-    await session_deletion.delete_session(services.database, services.runs, principal, session_id)
+    await session_deletion.delete_session(database, agents.runs, principal, session_id)
     return Empty()
 
 
 @router.get(
-    "/{session_id}/messages",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, SessionNotFound),
+    "/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound)
 )
 async def list_messages(
     session_id: Text,

@@ -2,7 +2,7 @@
 
 from fastapi import Depends, Request
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
@@ -85,7 +85,7 @@ async def upload_archive(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[ArchiveAnswer]:
     """Upload a zip file; each member that can be read becomes a document of its own.
@@ -94,7 +94,7 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated. Office files and e-books, which
     are zip files inside, are refused: they are documents themselves.
     """
-    service = upload_service(services)
+    service = upload_service(context)
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         fields = form.fields

@@ -5,13 +5,14 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import Field
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import KnowledgeServices
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, Reading, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import Conflict
@@ -26,13 +27,7 @@ router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
-_CHANGES = error_responses(
-    InvalidRequest,
-    ReadOnly,
-    *_MISSING,
-    Conflict,
-    *EMBEDDING_FAILURES,
-)
+_CHANGES = error_responses(InvalidRequest, ReadOnly, *_MISSING, Conflict, *EMBEDDING_FAILURES)
 
 
 class ChunkAnswer(ResponseModel):
@@ -81,11 +76,7 @@ async def _document(
 @router.get(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
-    responses=error_responses(
-        InvalidPagination,
-        KnowledgeBaseNotFound,
-        DocumentNotFound,
-    ),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],
@@ -116,7 +107,8 @@ async def change_chunk(
     chunk_id: Text,
     body: ChunkChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> Envelope[ChunkAnswer]:
     """Edit a passage, or take it out of searches; when this answers, searches follow it.
 
@@ -124,23 +116,31 @@ async def change_chunk(
     without the edits.
     """
     edit = ChunkEdit(body.version, body.content, body.enabled)
-    return Envelope(data=await _change(services, principal, (kb_id, chunk_id), edit))
+    return Envelope(data=await _change(database, knowledge, principal, (kb_id, chunk_id), edit))
 
 
 @router.delete("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
 async def delete_chunk(
-    kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text,
+    chunk_id: Text,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
-    await _change(services, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
+    await _change(database, knowledge, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
     return Empty()
 
 
 async def _change(
-    services: Services, principal: Principal, ids: tuple[str, str], edit: ChunkEdit
+    database: Database,
+    knowledge: KnowledgeServices,
+    principal: Principal,
+    ids: tuple[str, str],
+    edit: ChunkEdit,
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         place = await chunks.get(session, principal, row, chunk_id)
-    return _answer(await edit_chunk(services.database, services.spaces, place, edit))
+    return _answer(await edit_chunk(database, knowledge.spaces, place, edit))

@@ -6,7 +6,7 @@ from datetime import datetime
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, Writing, requires
+from api.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
@@ -16,7 +16,6 @@ from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import Conflict
-from core.errors.requests import InvalidRequest
 from core.types.errors import FieldValueError
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ACTIONS, ActionName, ActionOutcome
@@ -98,19 +97,14 @@ for _name in _SUMMARIES:
         _endpoint(_name),
         methods=["POST"],
         dependencies=[Write],
-        responses=error_responses(
-            ReadOnly,
-            KnowledgeBaseNotFound,
-            DocumentNotFound,
-            Conflict,
-        ),
+        responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound, Conflict),
     )
 
 
 @router.post(
     "/documents/bulk",
     dependencies=[Write],
-    responses=error_responses(InvalidRequest, ReadOnly, KnowledgeBaseNotFound),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound),
 )
 async def act_on_documents(
     kb_id: Text, body: BulkBody, principal: CurrentPrincipal, work: Writing

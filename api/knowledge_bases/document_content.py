@@ -8,7 +8,7 @@ from typing import IO
 from fastapi import Depends
 from fastapi.responses import FileResponse
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, requires
 from api.http.errors import error_responses
 from api.http.files import RangeFileResponse, file_responses
 from api.http.responses import Text
@@ -62,13 +62,17 @@ class StoredFileResponse(RangeFileResponse):
     },
 )
 async def download_document(
-    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text,
+    doc_id: Text,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> FileResponse:
     """Download the file as it was uploaded last."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         document = await document_queries.get(session, principal, row.id, doc_id)
-    return await stored_file(services.store, document)
+    return await stored_file(knowledge.store, document)
 
 
 async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:

@@ -6,14 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
 from api.http.responses import (
@@ -126,9 +119,9 @@ class DocumentChangeBody(RequestModel):
             return self.encoding
         codec = selectable_codec(self.encoding)
         if codec is None:
-            names = ", ".join(sorted(selectable_codecs()))
-            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {names}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, names))
+            known = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
         return codec
 
 
@@ -142,9 +135,7 @@ async def _filter(
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_documents(
     kb_id: Text,
@@ -186,7 +177,7 @@ async def upload_document(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
@@ -194,7 +185,7 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    service = upload_service(services)
+    service = upload_service(context)
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         file = received_file(form.file, form.fields, on_conflict)
@@ -208,18 +199,13 @@ async def upload_document(
     "/batch",
     dependencies=[Write],
     openapi_extra=files_body(many=True),
-    responses=error_responses(
-        InvalidRequest,
-        ReadOnly,
-        KnowledgeBaseNotFound,
-        StorageFull,
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, StorageFull),
 )
 async def upload_documents(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
@@ -228,7 +214,7 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    service = upload_service(services)
+    service = upload_service(context)
     target = await service.open(principal, kb_id)
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")

@@ -10,15 +10,8 @@ from fastapi import Depends, Query, Request
 from pydantic import JsonValue
 from starlette.requests import ClientDisconnect
 
-from api.container import Services
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -153,12 +146,7 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
     dependencies=[Write],
     response_model=Envelope[WholeEvaluationAnswer],
     responses={
-        **error_responses(
-            ReadOnly,
-            KnowledgeBaseNotFound,
-            NoQuestions,
-            *EMBEDDING_FAILURES,
-        ),
+        **error_responses(ReadOnly, KnowledgeBaseNotFound, NoQuestions, *EMBEDDING_FAILURES),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -166,7 +154,7 @@ async def evaluate_knowledge_base(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     body: EvaluationBody | None = None,
 ) -> Envelope[WholeEvaluationAnswer] | EventStream:
     """Ask all saved questions through the search and keep the figures.
@@ -178,13 +166,13 @@ async def evaluate_knowledge_base(
     ends with ``result`` or ``error``. Who closes the connection cancels the measurement: then
     nothing is kept.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         asked = questions_from_rows(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
-    task = _Task(services, principal, row, options)
+    task = _Task(context, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
         return stream_response(with_error_event(_events(task, asked), language))
@@ -200,7 +188,7 @@ async def evaluate_knowledge_base(
 class _Task:
     """Who measures what, and how."""
 
-    services: Services
+    context: AppContext
     principal: Principal
     knowledge_base: KnowledgeBase
     options: RetrievalOptions
@@ -208,12 +196,12 @@ class _Task:
     @property
     def ask(self) -> AskQuestion:
         """The search that is measured."""
-        services, base = self.services, self.knowledge_base
-        return bind_search(services.searcher, self.principal, base, self.options)
+        searcher, base = self.context.knowledge.searcher, self.knowledge_base
+        return bind_search(searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
-    async with unit_of_work(task.services.database) as work:
+    async with unit_of_work(task.context.database) as work:
         # Once more: it may have gone meanwhile.
         row = await knowledge_bases.get(
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
@@ -243,9 +231,7 @@ async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_evaluations(
     kb_id: Text,

@@ -2,7 +2,7 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Text
 from api.http.routing import Router

@@ -7,7 +7,7 @@ from fastapi import Depends
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -134,11 +134,7 @@ async def list_knowledge_bases(
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(
-        InvalidRequest,
-        UnknownEmbeddingModel,
-        KnowledgeBaseNameTaken,
-    ),
+    responses=error_responses(InvalidRequest, UnknownEmbeddingModel, KnowledgeBaseNameTaken),
 )
 async def create_knowledge_base(
     body: CreateBody, principal: CurrentPrincipal, work: Writing
@@ -161,11 +157,7 @@ async def create_knowledge_base(
     )
 
 
-@router.get(
-    "/{kb_id}",
-    dependencies=[View],
-    responses=error_responses(KnowledgeBaseNotFound),
-)
+@router.get("/{kb_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
 async def read_knowledge_base(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[KnowledgeBaseAnswer]:

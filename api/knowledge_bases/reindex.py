@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
@@ -202,11 +202,7 @@ async def read_reindex(
     "",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        UnknownEmbeddingModel,
-        *_WRITE_ERRORS,
-        Conflict,
-        ReindexRunning,
+        InvalidRequest, UnknownEmbeddingModel, *_WRITE_ERRORS, Conflict, ReindexRunning
     ),
 )
 async def start_reindex(
@@ -233,9 +229,9 @@ async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> 
     return row
 
 
-async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
+async def _kept_for(context: CurrentContext, work: Writing) -> timedelta:
     # In the same session: who holds one connection and waits for another may wait for ever.
-    return timedelta(hours=(await services.live.read(work.session)).reindex_keep_hours)
+    return timedelta(hours=(await context.live.read(work.session)).reindex_keep_hours)
 
 
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
@@ -252,12 +248,7 @@ async def _answer(
 @router.post(
     "/cutover",
     dependencies=[Write],
-    responses=error_responses(
-        *_WRITE_ERRORS,
-        ReindexNotReady,
-        NoReindex,
-        ReindexOver,
-    ),
+    responses=error_responses(*_WRITE_ERRORS, ReindexNotReady, NoReindex, ReindexOver),
 )
 async def cut_over(
     kb_id: Text,
@@ -290,12 +281,7 @@ async def cancel_reindex(
 @router.post(
     "/rollback",
     dependencies=[Write],
-    responses=error_responses(
-        UnknownEmbeddingModel,
-        *_WRITE_ERRORS,
-        ReindexRunning,
-        NoReindex,
-    ),
+    responses=error_responses(UnknownEmbeddingModel, *_WRITE_ERRORS, ReindexRunning, NoReindex),
 )
 async def roll_back(
     kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor

@@ -5,7 +5,7 @@ from typing import Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
@@ -18,8 +18,13 @@ from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
-from kb_service.retrieval.explain import Explainer, PassageExplanation, PassageRef, find_passage
-from kb_service.retrieval.positions import PassagePosition
+from kb_service.retrieval.explain import (
+    Explainer,
+    PassageExplanation,
+    PassagePosition,
+    PassageRef,
+    find_passage,
+)
 from kb_service.retrieval.request import RetrievalRequest
 
 router = Router(prefix="/api/v1", tags=["search"])
@@ -96,17 +101,19 @@ class WhyAnswer(ResponseModel):
     ),
 )
 async def explain_absence(
-    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[WhyAnswer]:
     """See where a passage stands in a search, and the first reason why it is not shown."""
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         wanted = PassageRef(body.chunk_id, body.document_id, body.text)
         document, chunk = await find_passage(session, principal, row, wanted)
-        most = (await services.live.read(session)).search_top_k
-    request = services.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
-    investigation = Explainer(services.database, services.searcher, principal, row, request)
-    return Envelope(data=_answer(await investigation.of(document, chunk)))
+        most = (await context.live.read(session)).search_top_k
+    request = context.knowledge.searcher.resolve(
+        [row], body.query, body, filters=body.filters, top_k=most
+    )
+    explainer = Explainer(context.database, context.knowledge.searcher, principal, row, request)
+    return Envelope(data=_answer(await explainer.explain(document, chunk)))
 
 
 def _answer(why: PassageExplanation) -> WhyAnswer:

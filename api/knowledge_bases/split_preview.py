@@ -10,8 +10,8 @@ from anyio import to_thread
 from fastapi import Depends, Query, Request
 from starlette.datastructures import UploadFile
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.container import AppContext, KnowledgeServices
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.multipart import read_blocks, read_head, single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
@@ -31,6 +31,7 @@ from core.errors.requests import (
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
 from ingestion.parsers.file_type import detect_type
+from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -142,7 +143,7 @@ async def preview_split(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     wishes: Annotated[Wishes, Depends(_wishes)],
 ) -> Envelope[SplitPreviewAnswer]:
     """Cut a file, or a document of the knowledge base, and show the first passages.
@@ -150,7 +151,7 @@ async def preview_split(
     Nothing is stored, embedded or indexed. It takes 20 seconds at most.
     """
     document = None
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         if wishes.document_id is not None:
             document = await document_queries.get(session, principal, row.id, wishes.document_id)
@@ -160,12 +161,13 @@ async def preview_split(
         chunk_overlap=wishes.chunk_overlap,
     )
     splitting = knowledge_bases.resolve_splitting(row, draft)
-    counter = services.spaces.of(row.embedding_model).counter
-    source = _stored(services, document) if document else _sent(services, request)
+    counter = context.knowledge.spaces.of(row.embedding_model).counter
+    source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
-        chosen = document.chosen_encoding if document else None
-        wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces, chosen)
-        preview = await services.previews.preview(wanted)
+        encoding = document.chosen_encoding if document else None
+        parse_request = ParseRequest(path, media_type, encoding=encoding)
+        wanted = SplitRequest(parse_request, splitting, counter, wishes.pieces)
+        preview = await context.knowledge.previews.preview(wanted)
     return Envelope(data=_answer(splitting, preview))
 
 
@@ -176,17 +178,19 @@ def _answer(splitting: Splitting, preview: SplitPreview) -> SplitPreviewAnswer:
 
 
 @asynccontextmanager
-async def _stored(services: Services, document: Document) -> AsyncGenerator[tuple[Path, str]]:
+async def _stored(
+    knowledge: KnowledgeServices, document: Document
+) -> AsyncGenerator[tuple[Path, str]]:
     try:
-        async with services.store.local_copy(document.storage_key) as path:
+        async with knowledge.store.local_copy(document.storage_key) as path:
             yield path, document.media_type
     except FileNotFoundError as error:
         raise UnreadableFile(reason="file_missing") from error
 
 
 @asynccontextmanager
-async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
-    settings = await services.live.now()
+async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[Path, str]]:
+    settings = await context.live.now()
     async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
         found = detect_type(name, await read_head(form.file), form.file.size or 0)

@@ -10,10 +10,12 @@ from anyio import to_thread
 from fastapi import Depends, Request
 from pydantic import Field
 
-from api.container import Services
-from api.http.dependencies import (
+from api.container import AppContext, KnowledgeServices
+from api.dependencies import (
+    CurrentContext,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
+    Knowledge,
     Reading,
     Writing,
     paging,
@@ -25,8 +27,10 @@ from api.http.multipart import read_blocks, single_file_form
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
@@ -141,17 +145,18 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
     },
 )
 async def export_knowledge_base(
-    kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> ExportResponse:
     """All of a knowledge base that the caller reads as one file.
 
     It holds documents, chunks, vectors, settings and questions. A restricted document arrives
     restricted to whoever imports the file.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     blocks = write_archive(
-        KnowledgeBaseSource(_stores(services), principal, row), product=version("agentex")
+        KnowledgeBaseSource(_stores(database, knowledge), principal, row),
+        product=version("agentex"),
     )
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
@@ -168,8 +173,8 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
             yield block
 
 
-def _stores(services: Services) -> SourceStores:
-    return SourceStores(services.database, services.store, services.spaces)
+def _stores(database: Database, knowledge: KnowledgeServices) -> SourceStores:
+    return SourceStores(database, knowledge.store, knowledge.spaces)
 
 
 @router.post(
@@ -186,7 +191,7 @@ def _stores(services: Services) -> SourceStores:
     ),
 )
 async def import_knowledge_base(
-    request: Request, principal: CurrentPrincipal, services: CurrentServices
+    request: Request, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[TransferAnswer]:
     """Make a private knowledge base of an exported file.
 
@@ -194,7 +199,7 @@ async def import_knowledge_base(
     says how far it is. Where the file's embedding model is not served here, its documents are
     embedded anew. A form field ``name`` gives it another name.
     """
-    settings = await services.live.now()
+    settings = await context.live.now()
     limit = settings.max_import_bytes
     async with single_file_form(request, max_bytes=limit, fields=("name",)) as form:
         name = form.fields.get("name") or None
@@ -206,29 +211,29 @@ async def import_knowledge_base(
         planned = import_target.plan_import(
             archive.settings,
             archive.manifest.dimension,
-            services.spaces,
+            context.knowledge.spaces,
             extent=archive.extent,
             name=name,
         )
         stored = await document_storage.store_stream(
-            services.store, read_blocks(form.file), max_bytes=limit
+            context.knowledge.store, read_blocks(form.file), max_bytes=limit
         )
     try:
         cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
-        return await _begin(services, principal, planned, cargo)
+        return await _begin(context, principal, planned, cargo)
     except (InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded):
         # After any other failure a row may be there; a file that has none is the sweeper's.
-        await services.store.delete(stored.storage_key)
+        await context.knowledge.store.delete(stored.storage_key)
         raise
 
 
 async def _begin(
-    services: Services, principal: Principal, planned: ImportTarget, cargo: TransferSpec
+    context: AppContext, principal: Principal, planned: ImportTarget, cargo: TransferSpec
 ) -> Envelope[TransferAnswer]:
-    async with unit_of_work(services.database, services.queue.push) as work:
-        quota = (await services.live.read(work.session)).user_quota_bytes
+    async with unit_of_work(context.database, context.queue.push) as work:
+        quota = (await context.live.read(work.session)).user_quota_bytes
         if quota:
-            await document_quota.take_turn(work.session, principal.user_id)
+            await lock_owner(work.session, principal.user_id)
         row = await import_target.create_target(work, principal, planned)
         transfer = await transfers.create_transfer(work, row, cargo)
         if quota:
@@ -240,17 +245,13 @@ async def _begin(
     "/knowledge-bases/{kb_id}/copy",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        KnowledgeBaseNotFound,
-        KnowledgeBaseNameTaken,
-        QuotaExceeded,
-        EmbeddingModelNotServed,
+        KnowledgeBaseNotFound, KnowledgeBaseNameTaken, QuotaExceeded, EmbeddingModelNotServed
     ),
 )
 async def copy_knowledge_base(
     kb_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     body: CopyBody | None = None,
 ) -> Envelope[TransferAnswer]:
     """Make a private copy of all that the caller reads of a knowledge base.
@@ -258,24 +259,20 @@ async def copy_knowledge_base(
     A restricted document is restricted in the copy, too: of one's own knowledge base to the same
     people and roles, else to oneself.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    source = KnowledgeBaseSource(_stores(services), principal, row)
+    source = KnowledgeBaseSource(_stores(context.database, context.knowledge), principal, row)
     planned = import_target.plan_import(
         source.settings,
         source.dimension,
-        services.spaces,
+        context.knowledge.spaces,
         extent=await source.extent(),
         name=(body and body.name) or knowledge_bases.default_copy_name(row.name),
     )
-    return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
+    return await _begin(context, principal, planned, planned.cargo(transfers.COPY, row.id))
 
 
-@router.get(
-    "/transfers",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination),
-)
+@router.get("/transfers", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
@@ -288,9 +285,7 @@ async def list_transfers(
 
 
 @router.get(
-    "/transfers/{transfer_id}",
-    dependencies=[View],
-    responses=error_responses(TransferNotFound),
+    "/transfers/{transfer_id}", dependencies=[View], responses=error_responses(TransferNotFound)
 )
 async def read_transfer(
     transfer_id: Text, principal: CurrentPrincipal, session: Reading

@@ -6,10 +6,10 @@ from typing import Any
 
 from starlette.datastructures import UploadFile
 
-from api.container import Services
+from api.container import AppContext
 from api.http.multipart import read_blocks
 from api.knowledge_bases.schemas import UploadAnswer, document_answer
-from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.upload import UploadFile as ReceivedFile
 from ingestion.upload import UploadService
 from kb_service.documents.upload import OnConflict, UploadResult
@@ -44,14 +44,14 @@ def files_body(*, many: bool) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def upload_service(services: Services) -> UploadService:
+def upload_service(context: AppContext) -> UploadService:
     """The upload service of this process."""
     return UploadService(
-        services.database,
-        services.store,
-        services.live,
-        parse_limits(services.settings),
-        services.queue.push,
+        context.database,
+        context.knowledge.store,
+        context.live,
+        parse_limits(context.settings),
+        context.queue.push,
     )
 
 

@@ -12,17 +12,26 @@ from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import AgentServices
+from api.dependencies import (
+    Agents,
+    CurrentContext,
+    CurrentPrincipal,
+    Knowledge,
+    Reading,
+    paging,
+    requires,
+)
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.types import utc_now
-from core.errors.auth import ModelNotFound, PermissionDenied
+from core.errors.auth import ModelNotFound
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidPagination, InvalidRequest
 from core.types.datetimes import Day
@@ -94,7 +103,8 @@ class UsageList(Items[UsageAnswer]):
 @router.get("", dependencies=[View])
 async def list_models(
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    knowledge: Knowledge,
+    agents: Agents,
     session: Reading,
     kind: Annotated[Literal["chat", "embedding"], Query(alias="type")] = "chat",
 ) -> Envelope[ModelList]:
@@ -103,11 +113,11 @@ async def list_models(
     ``is_default`` marks the one that answers where neither run nor session names one.
     """
     if kind == "embedding":
-        default = services.spaces.default.model
-        served = [space.model for space in services.spaces.values()]
-        items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
+        default = knowledge.spaces.default.model
+        served = [space.model for space in knowledge.spaces.values()]
+        items = [ModelAnswer.of_embedding(model, is_default=model == default) for model in served]
         return Envelope(data=ModelList(items=items))
-    usable = await services.models.list_usable(session, principal)
+    usable = await agents.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
@@ -131,21 +141,21 @@ async def _usage_wanted(
 
 
 @router.get(
-    "/usage",
-    dependencies=[View],
-    responses=error_responses(InvalidRequest, InvalidPagination, PermissionDenied),
+    "/usage", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def read_model_usage(
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
-    wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
+    usage_filter: Annotated[UsageFilter, Depends(_usage_wanted)],
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
-    listing = await list_usage(session, wanted, page)
-    shown = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    listing = await list_usage(session, usage_filter, page)
+    listed = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
-        data=UsageList(**shown.model_dump(), since=wanted.since, until=wanted.until, totals=totals)
+        data=UsageList(
+            **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
+        )
     )
 
 
@@ -155,13 +165,13 @@ def _usage(row: UsageRow) -> UsageAnswer:
 
 @router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))
 async def test_model(
-    model_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    model_id: Text, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[TestAnswer]:
     """Ask a model for its first word, once; who manages models may ask one that is switched off."""
-    for space in services.spaces.values():
+    for space in context.knowledge.spaces.values():
         if embedding_id(space.model.name) == model_id:
             return Envelope(data=await _try_encoder(space))
-    came = await probe_model(await _find(services, principal, model_id))
+    came = await probe_model(await _find(context.database, context.agents, principal, model_id))
     return Envelope(
         data=TestAnswer(
             success=not came.fault,
@@ -173,15 +183,17 @@ async def test_model(
     )
 
 
-async def _find(services: Services, principal: Principal, model_id: str) -> ChatModel:
+async def _find(
+    database: Database, agents: AgentServices, principal: Principal, model_id: str
+) -> ChatModel:
     """The model that is to be tested.
 
     Raises:
         ModelNotFound: there is none, or not for the caller.
     """
-    models = services.models
+    models = agents.models
     is_own = models.find_built_in(model_id) is not None
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
             return models.clients.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:

@@ -15,16 +15,11 @@ from api.mcp_server.methods import build_server
 from core.db.database import Database
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, MalformedJson
-from skills.packages.folder_view import SkillFolders
+from skills.transfer.folders import SkillFolders
 
 
 class McpEndpoint:
-    """The library's side of the MCP server of skills.
-
-    Args:
-        database: where skills are.
-        max_bytes: of one request.
-    """
+    """The library's side of the MCP server of skills."""
 
     def __init__(self, database: Database, max_bytes: int) -> None:
         self._transport = StreamableHTTPSessionManager(
@@ -39,7 +34,6 @@ class McpEndpoint:
 
         Args:
             ready: is set as soon as requests may come.
-            closing: ends it.
         """
         async with self._transport.run():
             ready.set()

@@ -37,7 +37,7 @@ from core.errors.base import AgentexError
 from core.errors.requests import InvalidPagination
 from core.logging import get_logger
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.folder_view import SkillFolder, SkillFolders
+from skills.transfer.folders import SkillFolder, SkillFolders
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, JsonValue] = {"directoryRead": True}
@@ -158,7 +158,8 @@ class SkillMethods:
         children = list_directory(folder, path)
         return {
             "resources": [
-                one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in children
+                resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for resource in children
             ]
         }
 

@@ -7,8 +7,8 @@ from mcp_types import Resource
 from api.mcp_server.uris import skill_uri
 from core.errors.auth import SkillFileNotFound
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.folder_view import SkillFolder
 from skills.store.catalog import FileEntry
+from skills.transfer.folders import SkillFolder
 
 MARKDOWN = "text/markdown"
 _TEXT = "text/plain"
@@ -40,24 +40,23 @@ def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
     """What lies in a directory of a folder, in the order of names.
 
     Args:
-        folder: the skill's.
         path: of the directory within it; empty for the folder itself.
 
     Raises:
         SkillFileNotFound: it is no directory.
     """
     before = f"{path}/" if path else ""
-    found: dict[str, Resource] = {}
+    children: dict[str, Resource] = {}
     for file in folder.files:
         name, is_deeper, _ = file.path.removeprefix(before).partition("/")
         if file.path.startswith(before):
             place = before + name
-            found[name] = (
+            children[name] = (
                 _directory(folder, place, name) if is_deeper else _file(folder, file, name)
             )
-    if not found:
+    if not children:
         raise SkillFileNotFound(field="path")
-    return [found[name] for name in sorted(found)]
+    return [children[name] for name in sorted(children)]
 
 
 def _directory(folder: SkillFolder, path: str, name: str) -> Resource:

@@ -16,10 +16,6 @@ class SkillServer:
     """Answers requests of MCP clients.
 
     Any process answers any request: there are no sessions, and no streams that could break off.
-
-    Args:
-        database: where skills are.
-        max_bytes: of one request.
     """
 
     def __init__(self, database: Database, max_bytes: int) -> None:

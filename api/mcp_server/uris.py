@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from core.errors.auth import SkillNotFound
 from core.errors.requests import InvalidPagination
-from skills.packages.folder_view import FolderPosition
+from skills.transfer.folders import FolderPosition
 
 TEMPLATE = "skill://{owner}/{skill}/{+path}"
 _SCHEME = "skill://"
@@ -38,8 +38,8 @@ def encode_cursor(position: FolderPosition | None) -> str | None:
     """A place in a list as clients give it back."""
     if position is None:
         return None
-    said = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
-    return base64.urlsafe_b64encode(said.encode()).decode()
+    cursor_text = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
+    return base64.urlsafe_b64encode(cursor_text.encode()).decode()
 
 
 def decode_cursor(cursor: str | None) -> FolderPosition | None:
@@ -51,11 +51,11 @@ def decode_cursor(cursor: str | None) -> FolderPosition | None:
     if cursor is None:
         return None
     try:
-        said: JsonValue = json.loads(
+        cursor_text: JsonValue = json.loads(
             base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
         )
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, list) or [type(part) for part in said] != [str, str, str]:
+        cursor_text = None
+    if not isinstance(cursor_text, list) or [type(part) for part in cursor_text] != [str, str, str]:
         raise InvalidPagination(field="cursor", error="Give the nextCursor of the last answer")
-    return FolderPosition(*cast(list[str], said))
+    return FolderPosition(*cast(list[str], cursor_text))

@@ -38,8 +38,8 @@ async def _skill_if_match(
     tag = _tag(if_match)
     if tag is None:
         return IfMatch(BaseState())
-    if found := _TAG.fullmatch(tag):
-        return IfMatch(BaseState(version=int(found[1]), revision=int(found[2])))
+    if match := _TAG.fullmatch(tag):
+        return IfMatch(BaseState(version=int(match[1]), revision=int(match[2])))
     raise InvalidRequest("If-Match", 'Send the ETag of a read of the skill, such as "3.7", or *')
 
 

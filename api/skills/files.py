@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request, Response
 
-from api.http.dependencies import CurrentPrincipal, Reading, requires
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.skills.changes import Changing
+from api.skills.changes import CurrentChanges
 from api.skills.etag import FileIfMatch
 from api.skills.schemas import SavedSkill
 from api.skills.skills import CHANGING
@@ -50,8 +50,8 @@ async def list_skill_files(
     skill_id: Text, principal: CurrentPrincipal, session: Reading, version: Version = None
 ) -> Envelope[FileList]:
     """The files of a skill, with hashes and sizes."""
-    seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.get_version(session, seen, version)
+    view = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.get_version(session, view, version)
     items = list_files(row)
     return Envelope(data=FileList(version=row.version, items=items, total=len(items)))
 
@@ -70,8 +70,8 @@ async def read_skill_file(
     version: Version = None,
 ) -> Response:
     """The bytes of a file; a browser saves them and shows nothing of them."""
-    seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.get_version(session, seen, version)
+    view = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.get_version(session, view, version)
     entry = skill_access.get_file_entry(row, file_path)
     content = await read_blob(session, skill_id, entry.sha256)
     return Response(
@@ -93,7 +93,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     request: Request,
     response: Response,
     base: FileIfMatch,
-    changing: Changing,
+    changes: CurrentChanges,
     change_note: Note = "",
     base_version: BaseVersion = None,
 ) -> Envelope[SavedSkill]:
@@ -103,10 +103,10 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     it is refused if the file, or the skill, is not as it was read.
     """
     content = await request.body()
-    given = base.with_version(base_version)
-    edit = FileEdit(file_path, content, given.file_sha256)
-    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, given))
-    answer = await changing.update(skill_id, update)
+    expected = base.with_version(base_version)
+    edit = FileEdit(file_path, content, expected.file_sha256)
+    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, expected))
+    answer = await changes.update(skill_id, update)
     (entry,) = (file for file in answer.files if file.path == file_path)
     response.headers["ETag"] = f'"{entry.sha256}"'
     return Envelope(data=answer)
@@ -121,12 +121,12 @@ async def delete_skill_file(
     skill_id: Text,
     file_path: FilePath,
     base: FileIfMatch,
-    changing: Changing,
+    changes: CurrentChanges,
     change_note: Note = "",
     base_version: BaseVersion = None,
 ) -> Envelope[SavedSkill]:
     """Remove a file: as a new version."""
-    given = base.with_version(base_version)
-    edit = FileEdit(file_path, None, given.file_sha256)
-    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, given))
-    return Envelope(data=await changing.update(skill_id, update))
+    expected = base.with_version(base_version)
+    edit = FileEdit(file_path, None, expected.file_sha256)
+    update = SkillUpdate(with_file(edit), change=VersionChange(change_note, expected))
+    return Envelope(data=await changes.update(skill_id, update))

@@ -141,15 +141,15 @@ def _tools(names: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def _params(forms: Iterable[ParamForm]) -> tuple[Param, ...]:
-    return tuple(one.param() for one in forms)
+    return tuple(form.param() for form in forms)
 
 
 def _steps(forms: Iterable[StepForm]) -> tuple[Step, ...]:
-    return tuple(one.step() for one in forms)
+    return tuple(form.step() for form in forms)
 
 
 def _examples(forms: Iterable[ExampleForm]) -> tuple[Example, ...]:
-    return tuple(one.example() for one in forms)
+    return tuple(form.example() for form in forms)
 
 
 _WRITTEN: Mapping[SkillField, Callable[[Any], Any]] = {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import FormFile, missing_file, read_files
 from api.http.responses import Envelope, ErrorBody, ResponseModel
@@ -15,20 +15,20 @@ from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
 from core.errors.conflicts import SkillsFull
-from core.errors.requests import FileTooLarge, InvalidRequest
+from core.errors.requests import FileTooLarge
 from core.errors.server import StorageFull
-from skills.packages import import_service
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
-from skills.packages.import_service import (
+from skills.packages.reader import PackagedSkill, read_package
+from skills.schema import Diagnostic
+from skills.transfer import import_service
+from skills.transfer.import_service import (
     ConflictPolicy,
     ImportedSkill,
     ImportResult,
     IncomingSkill,
     SkillImportOutcome,
 )
-from skills.packages.reader import PackagedSkill, read_package
-from skills.schema import Diagnostic
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 Write = Depends(requires(Permission.SKILL_WRITE))
@@ -97,18 +97,20 @@ class _UploadedSkills:
         read = await asyncio.to_thread(read_package, content, name)
         if read.problems:
             self._refuse(name, problems=read.problems)
-        for one in read.skills:
-            if error := self._room_for(one):
+        for packaged in read.skills:
+            if error := self._room_for(packaged):
                 # Told once of a file: there can be thousands behind this one.
                 self._refuse(name, error=error)
                 break
-            self.incoming.append(await import_service.prepare(name, one))
+            self.incoming.append(await import_service.prepare(name, packaged))
         self.ignored += read.ignored
 
-    def _room_for(self, one: PackagedSkill) -> AgentexError | None:
+    def _room_for(self, packaged: PackagedSkill) -> AgentexError | None:
         """Count a skill; gives why there is no room for it."""
         self._skills += 1
-        self._held_bytes += len(one.content) + sum(len(file.content) for file in one.files)
+        self._held_bytes += len(packaged.content) + sum(
+            len(file.content) for file in packaged.files
+        )
         if self._skills > self._most_skills:
             return SkillsFull(limit=self._most_skills)
         return FileTooLarge(max_bytes=_MOST_BYTES) if self._held_bytes > _MOST_BYTES else None
@@ -125,15 +127,12 @@ class _UploadedSkills:
 
 
 @router.post(
-    "/import",
-    dependencies=[Write],
-    openapi_extra=_BODY,
-    responses=error_responses(InvalidRequest, StorageFull),
+    "/import", dependencies=[Write], openapi_extra=_BODY, responses=error_responses(StorageFull)
 )
 async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     settings: CurrentSettings,
     dry_run: Annotated[bool, Query(description="Tell what would be done, and do nothing")] = False,
     on_conflict: Annotated[
@@ -152,7 +151,7 @@ async def import_skills(
     if not received.incoming:
         raise missing_file(many=True)
     language = request.headers.get("accept-language", "")
-    incoming, database = received.incoming, services.database
+    incoming = received.incoming
     if dry_run:
         async with database.reading() as session:
             results = await import_service.plan_import(
@@ -162,22 +161,22 @@ async def import_skills(
         results = await import_service.import_all(
             database, principal, limits, incoming, on_conflict
         )
-    items = [_item(one, language) for one in results]
+    items = [_item(result, language) for result in results]
     return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
-def _item(one: ImportResult, language: str) -> ImportItem:
-    report = None if one.incoming.judged is None else one.incoming.judged.report
-    error = one.error
+def _item(result: ImportResult, language: str) -> ImportItem:
+    report = None if result.incoming.validated is None else result.incoming.validated.report
+    error = result.error
     return ImportItem(
-        file=one.incoming.file,
-        folder=one.incoming.packaged.folder,
-        outcome=one.outcome,
-        skill=one.skill,
+        file=result.incoming.file,
+        folder=result.incoming.packaged.folder,
+        outcome=result.outcome,
+        skill=result.skill,
         valid=report is not None and report.valid,
         publishable=report is not None and report.publishable,
         portable=report is not None and report.portable,
-        diagnostics=list(one.diagnostics),
-        problems=list(one.incoming.packaged.problems),
+        diagnostics=list(result.diagnostics),
+        problems=list(result.incoming.packaged.problems),
         error=None if error is None else error_body(type(error), error.details, language=language),
     )

@@ -4,22 +4,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
-from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.http.responses import ResponseModel
-from api.skills.lint import SkillReporter
-from core.auth.models import User
 from core.auth.principal import Access, Action
-from core.db.database import Database
 from core.settings import Settings
 from skills.models import SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
-from skills.store import publishing, usage
+from skills.store import usage
 from skills.store.access import SkillView
 from skills.store.catalog import FileEntry, list_files
+from skills.store.linting import LintedSkill
 from skills.store.listing import ListedSkill
 from skills.store.usage import Usage
 from skills.store.versions import SkillLimits
@@ -64,7 +61,7 @@ class SkillAnswer(ResponseModel):
 class SkillDetail(SkillAnswer):
     """A skill with the version that the caller gets.
 
-    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``find_pending_version``
+    ``content`` is the stored file, ``content_sha256`` the hash of its bytes. ``pending_version``
     waits for a review: before agents use it, or before others are served it. ``usage`` is that of
     the versions that the caller may read.
     """
@@ -80,11 +77,21 @@ class SkillDetail(SkillAnswer):
     forked_version: int | None
     usage: Usage
 
+    @classmethod
+    def of(cls, linted: LintedSkill) -> Self:
+        """A skill as an answer."""
+        return cls.model_validate(_detail_fields(linted))
+
 
 class SavedSkill(SkillDetail):
     """A skill after a change; ``is_new_version`` says whether its bytes changed."""
 
     is_new_version: bool
+
+    @classmethod
+    def after(cls, linted: LintedSkill, *, is_new: bool) -> Self:
+        """A skill after a change, which made a version or none."""
+        return cls.model_validate({**_detail_fields(linted), "is_new_version": is_new})
 
 
 class FixedSkill(SavedSkill):
@@ -97,7 +104,7 @@ class FixedSkill(SavedSkill):
     left: int
 
     @classmethod
-    def after(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
+    def with_fixes(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
         """The answer to the fixes that made a skill what it is."""
         fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
@@ -127,18 +134,26 @@ class ReportAnswer(ResponseModel):
     @classmethod
     def of(cls, report: SkillReport) -> Self:
         """A report as an answer."""
-        found = list(report.diagnostics)
+        diagnostics = list(report.diagnostics)
         return cls(
             valid=report.valid,
             publishable=report.publishable,
             parsed=report.parsed,
-            warnings=[one for one in found if one.severity is Severity.WARNING],
-            errors=[one for one in found if one.severity is Severity.ERROR],
+            warnings=[
+                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.WARNING
+            ],
+            errors=[
+                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
+            ],
             portable=Portability(
                 valid=report.portable,
-                diagnostics=[one for one in found if one.code.startswith(_PORTABILITY)],
+                diagnostics=[
+                    diagnostic
+                    for diagnostic in diagnostics
+                    if diagnostic.code.startswith(_PORTABILITY)
+                ],
             ),
-            diagnostics=found,
+            diagnostics=diagnostics,
         )
 
 
@@ -190,89 +205,59 @@ class VersionDetail(VersionAnswer):
 
 def skill_answer(listed: ListedSkill) -> SkillAnswer:
     """A skill of a list as an answer."""
-    return SkillAnswer.model_validate(_fields(listed.seen, listed.owner))
+    return SkillAnswer.model_validate(_fields(listed.view, listed.owner))
 
 
-def _fields(seen: SkillView, owner: str) -> dict[str, object]:
-    skill = seen.skill
+def _fields(view: SkillView, owner: str) -> dict[str, object]:
+    skill = view.skill
     return {
         **skill.model_dump(include=set(SkillAnswer.model_fields) - {"version", "valid"}),
-        "version": seen.version,
+        "version": view.version,
         # Others are only served what is read and has no errors.
-        "trusted": skill.trusted if seen.version == skill.version else True,
-        "valid": skill.loads if seen.version == skill.version else True,
+        "trusted": skill.trusted if view.version == skill.version else True,
+        "valid": skill.loads if view.version == skill.version else True,
         "owner": SkillOwner(id=skill.owner_id, username=owner),
-        "access": seen.access,
-        "can_write": seen.access.allows(Action.WRITE),
+        "access": view.access,
+        "can_write": view.access.allows(Action.WRITE),
     }
 
 
-async def skill_detail(database: Database, seen: SkillView, reporter: SkillReporter) -> SkillDetail:
-    """A skill with the version that the caller gets."""
-    return SkillDetail.model_validate(await _detailed(database, seen, reporter))
-
-
-async def saved_skill(
-    database: Database, seen: SkillView, reporter: SkillReporter, *, is_new: bool
-) -> SavedSkill:
-    """A skill after a change, which made a version or none."""
-    fields = await _detailed(database, seen, reporter)
-    return SavedSkill.model_validate(fields | {"is_new_version": is_new})
-
-
-async def _detailed(
-    database: Database, seen: SkillView, reporter: SkillReporter
-) -> dict[str, object]:
-    skill = seen.skill
-    async with database.reading() as session:
-        version = await skill_access.get_version(session, seen)
-        content = await skill_access.read_content(session, version)
-        around = await reporter.surroundings(session, version=version, skill_id=skill.id)
-        names = await find_usernames(session, [skill.owner_id])
-        uses = await usage.count_by_version(session, skill.id)
-        if not seen.sees_all:
-            shown = set(await skill_access.list_version_numbers(session, seen))
-            uses = {number: use for number, use in uses.items() if number in shown}
-        pending = await publishing.find_pending_version(session, seen)
-    report = await reporter.report(content, around)
+def _detail_fields(linted: LintedSkill) -> dict[str, object]:
+    skill, report = linted.view.skill, linted.report
     return {
-        **_fields(seen, names.get(skill.owner_id, "")),
-        "content": content.decode(),
-        "content_sha256": version.content_sha256,
-        "files": list_files(version),
+        **_fields(linted.view, linted.owner),
+        "content": linted.content.decode(),
+        "content_sha256": linted.version.content_sha256,
+        "files": list_files(linted.version),
         "valid": report.valid,
         "publishable": report.publishable,
         "portable": report.portable,
         "diagnostics": [*skill_metadata.metadata_diagnostics(skill), *report.diagnostics],
-        "pending_version": pending,
+        "pending_version": linted.pending_version,
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,
-        "usage": usage.sum_usages(uses.values()),
+        "usage": linted.usage,
     }
 
 
-async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
-    """How accounts are called; those that are gone are absent."""
-    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
-    return dict((await session.exec(query)).all())
-
-
 async def version_fields(
-    session: AsyncSession, seen: SkillView, versions: Sequence[SkillVersion]
+    session: AsyncSession, view: SkillView, versions: Sequence[SkillVersion]
 ) -> list[dict[str, object]]:
     """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
-    names = await find_usernames(session, [row.author_id for row in versions if row.author_id])
-    uses = await usage.count_by_version(session, seen.skill.id)
-    return [_version_fields(seen, row, names, uses) for row in versions]
+    names = await skill_access.find_usernames(
+        session, [row.author_id for row in versions if row.author_id]
+    )
+    uses = await usage.count_by_version(session, view.skill.id)
+    return [_version_fields(view, row, names, uses) for row in versions]
 
 
 def _version_fields(
-    seen: SkillView, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
+    view: SkillView, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
 ) -> dict[str, object]:
     author_id, note = version.author_id, version.review_note
-    if not seen.sees_all:
+    if not view.sees_all:
         # With whom a skill is shared, and what its owner is told, is theirs to know.
-        author_id, note = author_id if author_id == seen.skill.owner_id else None, ""
+        author_id, note = author_id if author_id == view.skill.owner_id else None, ""
     author = None
     if author_id in names:
         author = SkillOwner(id=author_id or "", username=names[author_id or ""])
@@ -286,9 +271,9 @@ def _version_fields(
     }
 
 
-def etag(seen: SkillView) -> str:
+def etag(view: SkillView) -> str:
     """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
-    return f'"{seen.version}.{seen.skill.revision}"'
+    return f'"{view.version}.{view.skill.revision}"'
 
 
 def skill_limits(settings: Settings) -> SkillLimits:

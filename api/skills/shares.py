@@ -2,7 +2,7 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Text
 from api.http.routing import Router
@@ -31,11 +31,7 @@ async def list_skill_shares(
     "",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        Conflict,
-        SkillNotPublishable,
-        SkillReviewNeeded,
-        *_MISSING,
+        InvalidRequest, Conflict, SkillNotPublishable, SkillReviewNeeded, *_MISSING
     ),
 )
 async def replace_skill_shares(

@@ -5,27 +5,19 @@ from typing import Annotated
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
-from api.skills.changes import Changing
+from api.skills.changes import CurrentChanges
 from api.skills.etag import SkillIfMatch
-from api.skills.lint import CurrentReporter
+from api.skills.lint import CurrentLinter
 from api.skills.schemas import (
     SavedSkill,
     SkillAnswer,
     SkillDetail,
     etag,
     skill_answer,
-    skill_detail,
 )
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
@@ -38,14 +30,15 @@ from core.errors.conflicts import (
     SkillSlugTaken,
 )
 from core.errors.requests import InvalidPagination, InvalidRequest, QuotaExceeded, UnreadableSkill
-from skills.lint.validate import validate
 from skills.store import access as skill_access
 from skills.store import listing
 from skills.store import service as skill_service
+from skills.store.linting import read_linted
 from skills.store.listing import SkillFilter
 from skills.store.metadata import MOST_TAGS, CatalogMetadata
 from skills.store.service import NewSkill, SkillUpdate
 from skills.store.versions import LONGEST_NOTE, VersionChange, with_content
+from skills.validation import validate
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -133,11 +126,11 @@ async def list_skills(
 ) -> Envelope[Items[SkillAnswer]]:
     """One's own skills and those shared with the caller; public ones where they are asked for."""
     found = await listing.list_visible(session, principal, page, wanted)
-    return page_of([skill_answer(one) for one in found.items], page, total=found.total)
+    return page_of([skill_answer(listed) for listed in found.items], page, total=found.total)
 
 
 @router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
-async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[SkillDetail]:
+async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[SkillDetail]:
     """Save a skill; the bytes are kept as they are, whatever is found in them.
 
     Only a content that no text can be read from is refused. One with errors is kept for its owner,
@@ -146,7 +139,7 @@ async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[Skill
     wanted = NewSkill(
         await validate(body.content.encode()), body.entry(), VersionChange(body.change_note)
     )
-    return Envelope(data=await changing.create(wanted))
+    return Envelope(data=await changes.create(wanted))
 
 
 @router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
@@ -154,19 +147,19 @@ async def read_skill(
     skill_id: Text,
     response: Response,
     principal: CurrentPrincipal,
-    reporter: CurrentReporter,
-    services: CurrentServices,
+    linter: CurrentLinter,
+    database: CurrentDatabase,
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         seen = await skill_access.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
-    return Envelope(data=await skill_detail(services.database, seen, reporter))
+    return Envelope(data=SkillDetail.of(await read_linted(database, seen, linter)))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))
 async def change_skill(
-    skill_id: Text, body: SkillBody, base: SkillIfMatch, changing: Changing
+    skill_id: Text, body: SkillBody, base: SkillIfMatch, changes: CurrentChanges
 ) -> Envelope[SavedSkill]:
     """Change a skill. Other content becomes its next version, the same bytes make none.
 
@@ -175,9 +168,9 @@ async def change_skill(
     versions; slug, publication and use are its owner's.
     """
     change = VersionChange(body.change_note, base.with_version(body.base_version))
-    revise = None if body.content is None else with_content(body.content.encode())
-    update = SkillUpdate(revise, body.entry(), change)
-    return Envelope(data=await changing.update(skill_id, update))
+    build_version = None if body.content is None else with_content(body.content.encode())
+    update = SkillUpdate(build_version, body.entry(), change)
+    return Envelope(data=await changes.update(skill_id, update))
 
 
 @router.delete(

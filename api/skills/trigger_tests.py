@@ -12,8 +12,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.trigger_test import TriggerTrials
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import AgentServices, AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -83,12 +83,7 @@ class TriggerTestAnswer(ResponseModel):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            InvalidRequest,
-            SkillNotFound,
-            SkillVersionNotFound,
-            ModelNotFound,
-            ModelFailed,
-            EngineUnavailable,
+            SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -98,7 +93,7 @@ async def try_skill_triggers(
     body: TriggerTestBody,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
 ) -> Envelope[TriggerReport] | EventStream:
     """Which requests would choose the skill among all those that the caller's agents may use.
 
@@ -110,21 +105,21 @@ async def try_skill_triggers(
     With ``Accept: text/event-stream`` the answer tells how far it is in events ``progress`` and
     ends with ``result`` or ``error``. Who closes the connection ends the test: nothing is kept.
     """
-    async with services.database.reading() as session:
-        seen = await skill_access.get(session, principal, skill_id)
-        version = await skill_access.get_version(session, seen, body.version)
-        field = await trigger_tests.read_candidates(session, principal, seen, version)
-        chosen = await _choose_model(session, services, principal, body)
+    async with context.database.reading() as session:
+        view = await skill_access.get(session, principal, skill_id)
+        version = await skill_access.get_version(session, view, body.version)
+        field = await trigger_tests.read_candidates(session, principal, view, version)
+        chosen = await _choose_model(session, context.agents, principal, body)
     queries = tuple(
-        trigger_tests.TriggerQuery(one.query, one.should_trigger) for one in body.queries
+        trigger_tests.TriggerQuery(case.query, case.should_trigger) for case in body.queries
     )
-    test = _TriggerTest(services, field, queries, body.runs, chosen)
+    test = _TriggerTest(context, field, queries, body.runs, chosen)
     answer = await run_with_progress(request, _progress(test))
     return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
 
 
 async def _choose_model(
-    session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
+    session: AsyncSession, agents: AgentServices, principal: Principal, body: TriggerTestBody
 ) -> SelectedModel | None:
     """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
@@ -133,7 +128,7 @@ async def _choose_model(
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None
     principal.require(Permission.AGENT_RUN)
-    chosen = await services.models.select(session, principal, body.model_id)
+    chosen = await agents.models.select(session, principal, body.model_id)
     if chosen.model.is_extractive:
         if body.by == "model":
             raise InvalidRequest("by", "no language model is set up: an administrator adds one")
@@ -147,7 +142,7 @@ async def _choose_model(
 class _TriggerTest:
     """What is tested, and by whom it is chosen; no model for the offline selector."""
 
-    services: Services
+    context: AppContext
     field: trigger_tests.TriggerCandidates
     queries: tuple[trigger_tests.TriggerQuery, ...]
     runs: int
@@ -156,17 +151,19 @@ class _TriggerTest:
 
 async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
     """How far a test is, and at last its report, which is kept."""
-    services, field, queries = test.services, test.field, test.queries
+    context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
-        report = await trigger_tests.run_offline(field, queries, services.spaces.default.encoder)
+        report = await trigger_tests.run_offline(
+            field, queries, context.knowledge.spaces.default.encoder
+        )
     else:
-        trials = TriggerTrials(services.database, services.skills, test.chosen, field)
+        trials = TriggerTrials(context.database, context.agents.skills, test.chosen, field)
         async with aclosing(trials.run(queries, test.runs)) as counts:
             async for done in counts:
                 yield Progress(done=done, total=len(queries) * test.runs)
         answers, model = trials.answers(queries), test.chosen.model.name
         report = trigger_tests.make_report(field, answers, model=model, runs=test.runs)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(context.database) as work:
         await trigger_tests.save_report(work, field.tested.id, field.reader_id, report)
     yield report
 

@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.skills.changes import Changing
+from api.skills.changes import CurrentChanges
 from api.skills.etag import SkillIfMatch
 from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDetail, version_fields
 from api.skills.skills import CHANGING, SAVING, SkillFields
@@ -84,9 +84,9 @@ async def list_skill_versions(
 
     Who may only read the skill sees those that were served to others.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    found = await skill_access.list_versions(session, seen, page)
-    shown = await version_fields(session, seen, found.items)
+    view = await skill_access.get(session, principal, skill_id)
+    found = await skill_access.list_versions(session, view, page)
+    shown = await version_fields(session, view, found.items)
     items = [VersionAnswer.model_validate(fields) for fields in shown]
     return page_of(items, page, total=found.total)
 
@@ -96,10 +96,10 @@ async def read_skill_version(
     skill_id: Text, version: Number, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[VersionDetail]:
     """One version with its content, as it was parsed when it was written."""
-    seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.get_version(session, seen, parse_number(version))
+    view = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.get_version(session, view, parse_number(version))
     content = await skill_access.read_content(session, row)
-    (shown,) = await version_fields(session, seen, [row])
+    (shown,) = await version_fields(session, view, [row])
     fields = shown | {
         "content": content.decode(),
         "parsed": await schema.from_json(row.parsed),
@@ -120,8 +120,8 @@ async def compare_skill_versions(
 
     Without `to` it is the caller's version, without `from` the one before `to` that they may read.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    found = await version_diff.compare_versions(session, seen, older, newer)
+    view = await skill_access.get(session, principal, skill_id)
+    found = await version_diff.compare_versions(session, view, older, newer)
     return Envelope(
         data=DiffAnswer(
             from_version=found.older,
@@ -140,14 +140,14 @@ async def compare_skill_versions(
     responses=error_responses(*CHANGING, SkillVersionNotFound),
 )
 async def restore_skill_version(
-    skill_id: Text, version: Number, body: RestoreBody, base: SkillIfMatch, changing: Changing
+    skill_id: Text, version: Number, body: RestoreBody, base: SkillIfMatch, changes: CurrentChanges
 ) -> Envelope[SavedSkill]:
     """Make an older version, with its files, the newest again: as a new version."""
     number = parse_number(version)
-    given = base.with_version(body.base_version)
-    change = VersionChange(body.change_note, given, restored_from=number)
+    expected = base.with_version(body.base_version)
+    change = VersionChange(body.change_note, expected, restored_from=number)
     return Envelope(
-        data=await changing.update(skill_id, SkillUpdate(from_version(number), change=change))
+        data=await changes.update(skill_id, SkillUpdate(from_version(number), change=change))
     )
 
 
@@ -156,6 +156,8 @@ async def restore_skill_version(
     dependencies=[Write],
     responses=error_responses(*SAVING, *_MISSING, SkillsFull),
 )
-async def fork_skill(skill_id: Text, body: ForkBody, changing: Changing) -> Envelope[SkillDetail]:
+async def fork_skill(
+    skill_id: Text, body: ForkBody, changes: CurrentChanges
+) -> Envelope[SkillDetail]:
     """Make a private skill of one's own from one that the caller may read, with its files."""
-    return Envelope(data=await changing.fork(skill_id, body.version, body.entry()))
+    return Envelope(data=await changes.fork(skill_id, body.version, body.entry()))

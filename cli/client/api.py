@@ -1,4 +1,4 @@
-"""The Agentex API as the terminal commands use it, logged in as the person at the terminal."""
+"""The Agentex API as typed methods for the terminal commands."""
 
 import asyncio
 import uuid
@@ -48,7 +48,6 @@ class ApiClient:
     """One server, one person.
 
     Args:
-        transport: to the server.
         sign_in: gives the credentials, and new ones when they have expired.
     """
 
@@ -84,24 +83,24 @@ class ApiClient:
         items = [item async for page in self.pages("/api/v1/knowledge-bases") for item in page]
         return [self._read(KnowledgeBaseRecord, item) for item in items]
 
-    async def find_knowledge_base(self, wanted: str) -> KnowledgeBaseRecord:
+    async def find_knowledge_base(self, name: str) -> KnowledgeBaseRecord:
         """The knowledge base with this id, or with this name in any case.
 
         Raises:
             CommandFailed: there is none, or several that the name fits equally.
         """
-        known = await self.list_knowledge_bases()
-        exact = [base for base in known if base.id == wanted]
-        named = [base for base in known if _fold(base.name) == _fold(wanted)]
+        bases = await self.list_knowledge_bases()
+        exact = [base for base in bases if base.id == name]
+        namesakes = [base for base in bases if _fold(base.name) == _fold(name)]
         # One's own goes before another person's of the same name.
-        found = exact or [base for base in named if base.access == "owner"] or named
-        if not found:
-            names = ", ".join(base.name for base in known[:_LISTED_NAMES]) or "-"
-            raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=wanted, names=names)
-        if len(found) > 1:
-            ids = ", ".join(base.id for base in found)
-            raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=wanted, ids=ids)
-        return found[0]
+        matches = exact or [base for base in namesakes if base.access == "owner"] or namesakes
+        if not matches:
+            names = ", ".join(base.name for base in bases[:_LISTED_NAMES]) or "-"
+            raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=name, names=names)
+        if len(matches) > 1:
+            ids = ", ".join(base.id for base in matches)
+            raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=name, ids=ids)
+        return matches[0]
 
     async def create_knowledge_base(self, body: JsonObject) -> KnowledgeBaseRecord:
         """Create a knowledge base; its record may carry notices."""
@@ -117,14 +116,12 @@ class ApiClient:
         """Ask about the re-index of a knowledge base, or decide something about it.
 
         Args:
-            shape: of the answer.
             method: ``GET`` only asks.
             path: behind ``/knowledge-bases/``.
-            body: of a decision.
         """
-        given = None if method == "GET" else body
+        content = None if method == "GET" else body
         return self._read(
-            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=given)
+            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=content)
         )
 
     async def document_pages(
@@ -140,21 +137,18 @@ class ApiClient:
         knowledge_base_id: str,
         path: Path,
         name: str,
-        told: Callable[[int], None],
+        on_progress: Callable[[int], None],
         *,
         on_conflict: str,
     ) -> DocumentRecord:
         """Upload a file as a document; doing it twice has one effect.
 
         Args:
-            knowledge_base_id: into which.
-            path: the file.
-            name: of the document.
             told: called with the bytes sent so far.
             on_conflict: what the server does when other bytes have the name.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
-        with CountedFile(path, told) as file:
+        with CountedFile(path, on_progress) as file:
             sent = UploadBody(url, file, name, {"on_conflict": on_conflict})
             return self._read(DocumentRecord, await self._send_file(sent))
 
@@ -174,8 +168,6 @@ class ApiClient:
         """How a file would be cut.
 
         Args:
-            knowledge_base_id: whose settings hold.
-            path: the file.
             query: splitter, sizes and number of passages, where others are wanted.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
@@ -261,7 +253,6 @@ class ApiClient:
         """POST a file as a form; the data of the answer.
 
         Args:
-            path: of the request.
             file: open; the caller closes it.
             name: of the file, as the server sees it.
             fields: further fields of the form.
@@ -291,8 +282,8 @@ class ApiClient:
     async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
         """A list, a page at a time."""
         for number in count(1):
-            wanted = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
-            answer = await self._call("GET", path, query=wanted)
+            parameters = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
+            answer = await self._call("GET", path, query=parameters)
             items = answer.get("items") if isinstance(answer, dict) else None
             if not isinstance(items, list):
                 return

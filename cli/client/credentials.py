@@ -1,4 +1,4 @@
-"""The logins kept on this machine: one per server URL, in a file only its owner can read."""
+"""The logins stored on this machine, one per server URL, readable by their owner only."""
 
 import contextlib
 import fcntl
@@ -124,5 +124,5 @@ class CredentialStore:
             raise
         except OSError as error:
             cause = InvalidRequest("credentials", str(self.path))
-            told = {"path": self.path, "reason": error.strerror or type(error).__name__}
-            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **told) from error
+            details = {"path": self.path, "reason": error.strerror or type(error).__name__}
+            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **details) from error

@@ -1,4 +1,4 @@
-"""What the server's answers hold, as far as the client reads them; the rest is kept for JSON."""
+"""Records of the server's answers, as far as the client reads them."""
 
 from datetime import datetime
 from typing import Literal

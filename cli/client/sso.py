@@ -38,14 +38,14 @@ async def sign_on(output: Output, client: ApiClient) -> None:
     """
     verifier = new_secret()
     await client.sign_in.require_sign_on(client.transport)
-    async with _waiting() as (port, told):
+    async with _waiting() as (port, answered):
         query = urlencode({"port": port, "challenge": digest(verifier)})
         address = f"{client.sign_in.url}{_START}?{query}"
         output.remark(SSO_OPEN, address=address)
         # Where there is no browser, the person opens the address.
         opening = asyncio.create_task(asyncio.to_thread(webbrowser.open, address))
         try:
-            answer = await asyncio.wait_for(told, _PATIENCE_SECONDS)
+            answer = await asyncio.wait_for(answered, _PATIENCE_SECONDS)
         except TimeoutError:
             raise CommandFailed(NotAuthenticated(), SSO_TIMED_OUT) from None
     if "sso_code" not in answer:
@@ -65,17 +65,17 @@ def _refusal(number: str, language: Language) -> ServerRefused:
 @asynccontextmanager
 async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
     """A port of this machine, and what the browser brings to it."""
-    told: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
+    answered: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
     answering: set[asyncio.Task[None]] = set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(_answer(reader, writer, told))
+        task = asyncio.create_task(_answer(reader, writer, answered))
         answering.add(task)
         task.add_done_callback(answering.discard)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=_LONGEST_LINE)
     try:
-        yield server.sockets[0].getsockname()[1], told
+        yield server.sockets[0].getsockname()[1], answered
     finally:
         # Waiting for the server to be closed would, from Python 3.12 on, be waiting for them.
         server.close()
@@ -86,7 +86,7 @@ async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
 
 
 async def _answer(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, told: asyncio.Future[_Told]
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answered: asyncio.Future[_Told]
 ) -> None:
     try:
         # Browsers open connections ahead, and leave them.
@@ -96,8 +96,8 @@ async def _answer(
             is_it = bool(query.keys() & {"sso_code", "sso_error"})
             writer.write(_response(is_it))
             await writer.drain()
-        if is_it and not told.done():
-            told.set_result(query)
+        if is_it and not answered.done():
+            answered.set_result(query)
     except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         return
     finally:

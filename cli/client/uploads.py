@@ -14,10 +14,8 @@ class UploadBody:
     """A request that carries a file.
 
     Args:
-        path: of the request.
         file: open; the caller closes it.
         name: of the file, as the server sees it.
-        query: of the request.
         fields: further fields of the form.
         timeout: where the usual one is too short.
     """
@@ -49,9 +47,7 @@ class BatchUploadBody:
     """A request that carries several files.
 
     Args:
-        path: of the request.
         files: names, as the server sees them, and open files; the caller closes them.
-        query: of the request.
     """
 
     path: str
@@ -66,6 +62,6 @@ class BatchUploadBody:
             "POST",
             self.path,
             params=self.query,
-            files=[("file", named) for named in self.files],
+            files=[("file", file) for file in self.files],
             headers=dict(headers),
         )

@@ -1,4 +1,4 @@
-"""``agentex sessions``: list, find, read, export, archive and delete one's own conversations."""
+"""``agentex sessions``: the caller's conversations."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ from cli.ui.output import Output
 from cli.ui.prompts import YesOption, confirm
 
 _PATH = "/api/v1/sessions"
-WantedArgument = Annotated[
+SessionArgument = Annotated[
     str, typer.Argument(metavar="ID|THREAD", help="The id of the session, or of its thread.")
 ]
 ArchivedOption = Annotated[
@@ -93,11 +93,11 @@ async def search(
 async def show(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    session: SessionArgument,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many messages.")] = 50,
 ) -> ExitCode:
     """Show the newest messages of a conversation, the oldest of them first."""
-    row = await _find(client, wanted)
+    row = await _find(client, session)
     answer = await client.call("GET", f"{_PATH}/{row.id}/messages", query={"limit": limit})
     listed = client.read(_MessageList, answer)
     output.emit({**row.to_json(), "messages": listed.to_json()})
@@ -115,7 +115,7 @@ async def show(
 async def export(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    session: SessionArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as talk.md or talk.json.")],
     file_format: Annotated[
         FileFormat | None,
@@ -128,7 +128,7 @@ async def export(
     """Write a whole conversation into a file, with its sources and tool calls."""
     by_name = FileFormat.JSON if file.suffix.lower() == ".json" else FileFormat.MARKDOWN
     require_free(file, force=force)
-    row = await _find(client, wanted)
+    row = await _find(client, session)
     path = f"{_PATH}/{row.id}/export?format={file_format or by_name}"
     size, digest = await download(client, path, file)
     output.say(messages.CHAT_EXPORTED, title=_title(output, row), path=file, size=size)
@@ -140,11 +140,11 @@ async def export(
 async def archive(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    session: SessionArgument,
     undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive.")] = False,
 ) -> ExitCode:
     """Put a conversation away: it can be read, but not asked in."""
-    row = await _find(client, wanted)
+    row = await _find(client, session)
     answer = await client.call("PUT", f"{_PATH}/{row.id}", body={"is_archived": not undo})
     row = client.read(_SessionRecord, answer)
     message = messages.TAKEN_OUT if undo else messages.PUT_AWAY
@@ -157,11 +157,11 @@ async def archive(
 async def delete(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    session: SessionArgument,
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete a conversation with everything in it; a running answer is stopped."""
-    row = await _find(client, wanted)
+    row = await _find(client, session)
     title = _title(output, row)
     if not confirm(output, yes, messages.CONFIRM, title=title, count=row.message_count):
         return ExitCode.FAILED
@@ -171,9 +171,9 @@ async def delete(
     return ExitCode.OK
 
 
-async def _find(client: ApiClient, wanted: str) -> _SessionRecord:
+async def _find(client: ApiClient, session_id: str) -> _SessionRecord:
     return client.read(
-        _SessionRecord, await client.call("GET", f"{_PATH}/{quote(wanted, safe='')}")
+        _SessionRecord, await client.call("GET", f"{_PATH}/{quote(session_id, safe='')}")
     )
 
 
@@ -191,20 +191,22 @@ async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
         output.say(messages.NONE)
         return ExitCode.OK
     columns = (messages.TITLE, messages.COUNT, messages.LAST, messages.ARCHIVED, messages.ID)
-    found = (messages.FOUND,) if "search" in query else ()
-    output.table((*columns, *found), [_row(output, row, bool(found)) for row in listed.items])
+    match_column = (messages.FOUND,) if "search" in query else ()
+    output.table(
+        (*columns, *match_column), [_row(output, row, bool(match_column)) for row in listed.items]
+    )
     return ExitCode.OK
 
 
 def _row(output: Output, row: _SessionRecord, is_found: bool) -> tuple[str, ...]:
-    shown = (
+    columns = (
         _title(output, row),
         str(row.message_count),
         _moment(row.last_message_at),
         output.render(messages.YES if row.is_archived else messages.NO),
         row.id,
     )
-    return (*shown, row.match.excerpt if row.match else "-") if is_found else shown
+    return (*columns, row.match.excerpt if row.match else "-") if is_found else columns
 
 
 def _title(output: Output, row: _SessionRecord) -> str:

@@ -1,4 +1,4 @@
-"""What a data folder needs before the first request: tables, roles, keys, the administrator."""
+"""The first rows of a data folder: tables, roles, keys, administrator, samples."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Agentex's own documentation, in a knowledge base that everybody may read."""
+"""The public knowledge base with Agentex's own documentation."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -56,7 +56,7 @@ async def _add_document(
     stored = await document_storage.store_stream(
         store, blocks(), max_bytes=settings.max_upload_bytes
     )
-    found = detect_type(path.name, content[:_HEAD_BYTES], len(content))
+    detected = detect_type(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
-    kind = FileType(found.name, found.file_type)
+    kind = FileType(detected.name, detected.file_type)
     await document_upload.add_document(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -1,4 +1,4 @@
-"""A last question before something is gone."""
+"""Prompts: confirmations, passwords and secrets."""
 
 import sys
 from dataclasses import dataclass
@@ -23,7 +23,6 @@ class DeletionPrompt:
 
     Args:
         path: of the list that it is in.
-        id: of it.
         name: by which people know it.
     """
 
@@ -43,9 +42,6 @@ async def delete_with_prompt(
     """Delete something where the person agrees, and say so.
 
     Args:
-        output: asks and tells.
-        client: to the server.
-        thing: what.
         yes: ``--yes`` was given.
         words: the question, and what is said when it is done; each with ``{name}``.
 

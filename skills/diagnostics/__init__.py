@@ -55,25 +55,27 @@ def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagno
     At most ``MOST_OF_A_KIND`` of each code: the message of the last one says how many more.
     """
     counts: dict[str, int] = {}
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: (one.line, one.column, one.code)):
+    reported: list[Finding] = []
+    for finding in sorted(
+        findings, key=lambda finding: (finding.line, finding.column, finding.code)
+    ):
         count = counts[finding.code] = counts.get(finding.code, 0) + 1
         if count <= MOST_OF_A_KIND:
-            kept.append(finding)
-    return tuple(_worded(kept, counts, spelling))
+            reported.append(finding)
+    return tuple(_worded(reported, counts, spelling))
 
 
 def _worded(
-    kept: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
+    reported: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
 ) -> Iterator[Diagnostic]:
-    seen: dict[str, int] = {}
-    for finding in kept:
+    numbers: dict[str, int] = {}
+    for finding in reported:
         rule = RULES[finding.code]
-        seen[finding.code] = seen.get(finding.code, 0) + 1
+        numbers[finding.code] = numbers.get(finding.code, 0) + 1
         more = counts[finding.code] - MOST_OF_A_KIND
         facts = {name: display_fact(value) for name, value in finding.facts.items()}
-        english, chinese = rule.variants.get(finding.variant, rule.said)
-        if seen[finding.code] == MOST_OF_A_KIND and more > 0:
+        english, chinese = rule.variants.get(finding.variant, rule.message)
+        if numbers[finding.code] == MOST_OF_A_KIND and more > 0:
             english += f" ({more} more of this kind.)"
             chinese += f"（还有 {more} 处同类问题。）"
         yield Diagnostic(
@@ -91,6 +93,6 @@ def _worded(
 def display_fact(fact: object) -> str:
     """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
     # A secret that is cut is known no more, so that they are taken out before.
-    told = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
-    text = " ".join(_INVISIBLE.sub(" ", told[: 4 * _LONGEST_FACT]).split())
+    public = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
+    text = " ".join(_INVISIBLE.sub(" ", public[: 4 * _LONGEST_FACT]).split())
     return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}…"

@@ -4,9 +4,13 @@ from skills.diagnostics.rule import INFO, BilingualText, DiagnosticRule
 
 
 def _rule(
-    code: str, said: BilingualText, *, fix: BilingualText | None = None, **variants: BilingualText
+    code: str,
+    message: BilingualText,
+    *,
+    fix: BilingualText | None = None,
+    **variants: BilingualText,
 ) -> DiagnosticRule:
-    return DiagnosticRule(code, INFO, said, variants=variants, fix=fix, portability=True)
+    return DiagnosticRule(code, INFO, message, variants=variants, fix=fix, portability=True)
 
 
 RULES = (

@@ -18,7 +18,7 @@ class DiagnosticRule:
     Args:
         code: its key, for example ``SK005``.
         severity: how much it matters.
-        said: fact and next step; the places are filled from the finding's facts.
+        message: fact and next step; the places are filled from the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
         by_format: where a spelling judges otherwise.
         publishing: how much it matters for showing the skill to others; ``None``: as ``severity``.
@@ -28,7 +28,7 @@ class DiagnosticRule:
 
     code: str
     severity: Severity
-    said: BilingualText
+    message: BilingualText
     variants: Mapping[str, BilingualText] = field(default_factory=dict[str, BilingualText])
     by_format: Mapping[SkillFormat, Severity] = field(default_factory=dict[SkillFormat, Severity])
     publishing: Severity | None = None

@@ -122,23 +122,23 @@ def find_secrets(text: str) -> Iterator[Secret]:
     Placeholders are left out: what says so itself, repeats one letter or counts up.
     """
     for form in _FORMS:
-        for found in find_anchored(form.pattern, text, form.anchors, text):
-            if not _is_placeholder(found[0], _LEAST_ENTROPY):
-                yield Secret(form.kind, *found.span())
-    for found in find_anchored(_PRIVATE_KEY.pattern, text, _PRIVATE_KEY.anchors, text):
-        yield Secret(_PRIVATE_KEY.kind, *found.span())
-    for found in find_anchored(_PASSWORD_IN_ADDRESS, text, ("://",), text):
-        if not _is_placeholder(found["secret"], _LEAST_ENTROPY_OF_PASSWORD):
-            yield Secret("password in an address", *found.span("secret"))
-    for found in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lower_keeping_length(text)):
-        if _is_random(found["secret"]):
-            yield Secret("password or key", *found.span("secret"))
+        for match in find_anchored(form.pattern, text, form.anchors, text):
+            if not _is_placeholder(match[0], _LEAST_ENTROPY):
+                yield Secret(form.kind, *match.span())
+    for match in find_anchored(_PRIVATE_KEY.pattern, text, _PRIVATE_KEY.anchors, text):
+        yield Secret(_PRIVATE_KEY.kind, *match.span())
+    for match in find_anchored(_PASSWORD_IN_ADDRESS, text, ("://",), text):
+        if not _is_placeholder(match["secret"], _LEAST_ENTROPY_OF_PASSWORD):
+            yield Secret("password in an address", *match.span("secret"))
+    for match in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lower_keeping_length(text)):
+        if _is_random(match["secret"]):
+            yield Secret("password or key", *match.span("secret"))
 
 
 def hide_secrets(text: str) -> str:
     """A text with ``[…]`` in place of its secrets, for messages and logs."""
     place, parts = 0, list[str]()
-    for secret in sorted(find_secrets(text), key=lambda one: one.start):
+    for secret in sorted(find_secrets(text), key=lambda secret: secret.start):
         if secret.start >= place:
             parts += text[place : secret.start], "[…]"
             place = secret.end

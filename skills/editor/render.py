@@ -15,9 +15,9 @@ from skills.editor.roundtrip import (
     field_values,
     unreadable_error,
 )
-from skills.parser import parse
 from skills.parser.examples import split_sides
 from skills.parser.headings import usual_heading
+from skills.parser.parse import parse
 from skills.parser.steps import split_title, tools_and_condition
 from skills.schema import Example, Param, ParsedSkill, Step
 
@@ -49,16 +49,16 @@ def render(model: ParsedSkill) -> str:
         if body:
             parts += f"## {usual_heading(key, chinese=chinese)}", body
     text = "\n\n".join(parts) + "\n"
-    draft = parse.read(text.encode())
+    draft = parse(text.encode())
     if isinstance(draft, Finding):
         raise unreadable_error(draft)
-    wanted = {key: complete_value(key, value, chinese=chinese) for key, value in values.items()}
-    if wanted != field_values(draft.model):
+    expected = {key: complete_value(key, value, chinese=chinese) for key, value in values.items()}
+    if expected != field_values(draft.model):
         # What spills over shows in other fields as well: each is looked at alone first.
         for key, body in bodies.items():
             if body and (alone := _read_alone(key, body, chinese)):
-                check_reads_back({key: wanted[key]}, alone)
-        check_reads_back(wanted, draft.model)
+                check_reads_back({key: expected[key]}, alone)
+        check_reads_back(expected, draft.model)
     return text
 
 
@@ -122,10 +122,10 @@ def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401
         Markdown without blank lines around; empty where there is nothing to say. Where no form is
         read as the value, the plainest one.
     """
-    wanted = complete_value(key, value, chinese=chinese)
-    forms = list(_WRITERS[key](wanted, chinese))
+    expected = complete_value(key, value, chinese=chinese)
+    forms = list(_WRITERS[key](expected, chinese))
     if len(forms) > 1:
-        fitting = (one for one in forms if _reads_back(key, one, wanted, chinese))
+        fitting = (form for form in forms if _reads_back(key, form, expected, chinese))
         return next(fitting, forms[0])
     return forms[0]
 
@@ -140,8 +140,10 @@ def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
 def _read_alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
     """What is read of one section, with a short one behind it."""
     sections = ((key, body), (_next_section(key), "- x"))
-    parts = (f"## {usual_heading(one, chinese=chinese)}\n\n{text}" for one, text in sections)
-    draft = parse.read("\n\n".join(["# SKILL: x", *parts]).encode())
+    parts = (
+        f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections
+    )
+    draft = parse("\n\n".join(["# SKILL: x", *parts]).encode())
     return None if isinstance(draft, Finding) else draft.model
 
 
@@ -253,12 +255,12 @@ def _values(param: Param, chinese: bool) -> list[str]:
         attributes.append(f"{words['default']}: {_value(param.default)}")
     if param.enum:
         # The last bar tells a single value from a list between commas.
-        values = "|".join(_value(one) for one in param.enum)
+        values = "|".join(_value(value) for value in param.enum)
         attributes.append(f"{words['enum']}: {values}{'' if len(param.enum) > 1 else '|'}")
     if param.example is not None:
         attributes.append(f"{words['example']}: {_value(param.example)}")
     bounds = {"min": param.min, "max": param.max}
-    attributes += (f"{key} {_value(one)}" for key, one in bounds.items() if one is not None)
+    attributes += (f"{key} {_value(bound)}" for key, bound in bounds.items() if bound is not None)
     if param.pattern is not None:
         attributes.append(f"pattern: {_text(param.pattern)}")
     return attributes

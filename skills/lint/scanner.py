@@ -25,7 +25,6 @@ class ScannedText:
     """What is searched; all texts have the same length, so an offset means the same in each.
 
     Args:
-        draft: the skill.
         text: the whole file, frontmatter included, each line ended by a line feed.
         prose: the same with blanks in place of code: what a reader sees rendered.
         flat: the file on one line, with blanks in place of markdown's marks.

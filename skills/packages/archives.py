@@ -98,12 +98,12 @@ def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
     with ZipFile(BytesIO(_without_comment(content, limits))) as archive:
         if len(archive.infolist()) > _MOST_ENTRIES:
             raise PackageRefused(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
-        named = list(_entries(archive.infolist()))
-        _check_names([name for name, _ in named])
+        entries = list(_entries(archive.infolist()))
+        _check_names([name for name, _ in entries])
         files: list[SkillFile] = []
         links: list[str] = []
         budget = _Budget(limits, packed=len(content))
-        for name, entry in named:
+        for name, entry in entries:
             if _is_link(entry):
                 links.append(name)
                 continue

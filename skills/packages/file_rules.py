@@ -57,7 +57,6 @@ def check_files(
     The same for files from an archive and from a request, so that no door is weaker.
 
     Args:
-        files: in any order.
         limits: how many and how large.
 
     Returns:

@@ -39,9 +39,6 @@ class CatalogFields:
 
     Args:
         title: its display name; empty: as the content says.
-        version: the exported one.
-        category: its category.
-        tags: its tags.
         owner: the owner's user name; left out of the export where it is an e-mail address.
         tool_names: what tools of ours are called elsewhere (``mcp__<server>__<tool>``); others are
             only named for people.
@@ -58,7 +55,7 @@ class CatalogFields:
 Fields = dict[str, str | dict[str, str]]
 
 
-def native_fields(parsed: ParsedSkill, slug: str, known: CatalogFields) -> Fields:
+def native_fields(parsed: ParsedSkill, slug: str, catalog: CatalogFields) -> Fields:
     """The fields for a native skill, in the standard's order; empty ones are left out.
 
     They never hold ids, e-mail addresses or change notes.
@@ -69,8 +66,8 @@ def native_fields(parsed: ParsedSkill, slug: str, known: CatalogFields) -> Field
         "description": portable_description(parsed),
         "license": license_name if len(license_name) <= _LONGEST_LICENSE else "",
         "compatibility": shorten_to_fit(_compatibility(parsed), LONGEST_COMPATIBILITY),
-        "metadata": _metadata(parsed, known),
-        "allowed-tools": " ".join(_allowed_tools(parsed, known.tool_names)),
+        "metadata": _metadata(parsed, catalog),
+        "allowed-tools": " ".join(_allowed_tools(parsed, catalog.tool_names)),
     }
     return {key: value for key, value in fields.items() if value}
 
@@ -85,8 +82,6 @@ def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str)
     """A file's own frontmatter with only its failing fields written anew.
 
     Args:
-        draft: the skill.
-        frontmatter: its frontmatter, readable.
         folder: the name of the folder that it will stand in.
     """
     if not is_rewritable(frontmatter):
@@ -163,14 +158,14 @@ def _compatibility(parsed: ParsedSkill) -> str:
     return " ".join(filter(None, parts))
 
 
-def _metadata(parsed: ParsedSkill, known: CatalogFields) -> dict[str, str]:
+def _metadata(parsed: ParsedSkill, catalog: CatalogFields) -> dict[str, str]:
     own = parsed.metadata
     pairs = {
-        "title": known.title or parsed.name,
-        "version": str(known.version) if known.version is not None else own.get("version", ""),
-        "category": known.category or own.get("category", ""),
-        "tags": ", ".join(known.tags) or own.get("tags", ""),
-        "owner": "" if "@" in known.owner else known.owner,
+        "title": catalog.title or parsed.name,
+        "version": str(catalog.version) if catalog.version is not None else own.get("version", ""),
+        "category": catalog.category or own.get("category", ""),
+        "tags": ", ".join(catalog.tags) or own.get("tags", ""),
+        "owner": "" if "@" in catalog.owner else catalog.owner,
         "source-format": SOURCE_FORMAT,
         "source-sha256": parsed.content_sha256,
     }
@@ -204,8 +199,8 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
 def _fails(entry: YamlField, fields: Fields) -> bool:
     """Whether a field says something else now, or is not written as the standard wants."""
     if entry.key == "metadata":
-        old = {one.key: one.value.text.strip() for one in entry.value.entries}
-        is_plain = all(one.value.is_text for one in entry.value.entries)
+        old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
+        is_plain = all(pair.value.is_text for pair in entry.value.entries)
         return (
             entry.value.kind != "map"
             or not is_plain
@@ -219,7 +214,7 @@ def _fails(entry: YamlField, fields: Fields) -> bool:
 
 
 def _has_flow(value: YamlValue) -> bool:
-    return value.flow or any(_has_flow(one.value) for one in value.entries)
+    return value.flow or any(_has_flow(entry.value) for entry in value.entries)
 
 
 def _is_cut(lines: list[str]) -> bool:

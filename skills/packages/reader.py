@@ -104,9 +104,9 @@ def unwrap_own_export(content: bytes) -> bytes | None:
     head = _FRONTMATTER.match(content, 0, _LONGEST_FRONTMATTER)
     if head is None or _OUR_FORMAT.search(head[1]) is None:
         return None
-    named = _SOURCE_SHA256.search(head[1])
+    digest_match = _SOURCE_SHA256.search(head[1])
     body = content[head.end() :]
-    if named is None or hashlib.sha256(body).hexdigest().encode() != named[1]:
+    if digest_match is None or hashlib.sha256(body).hexdigest().encode() != digest_match[1]:
         return None
     return body
 

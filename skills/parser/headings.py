@@ -213,11 +213,15 @@ def suggest(heading: str) -> str | None:
     Word by word, where both have as many: “common mistakes” are no “common issues”.
     """
     name = canonical(heading)
-    known = _VOCABULARY.nearest(name)
-    words = zip(name.split(), known.split(), strict=False) if known else ()
-    if known and name.count(" ") == known.count(" ") and not all(are_near(*two) for two in words):
+    nearest = _VOCABULARY.nearest(name)
+    words = zip(name.split(), nearest.split(), strict=False) if nearest else ()
+    if (
+        nearest
+        and name.count(" ") == nearest.count(" ")
+        and not all(are_near(*two) for two in words)
+    ):
         return None
-    return known
+    return nearest
 
 
 _VOCABULARY = Vocabulary(_STRONG)

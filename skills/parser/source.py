@@ -21,7 +21,6 @@ class SkillSource:
 
     Args:
         content: the stored bytes.
-        text: what they say.
         lines: the text's lines without their ends; the last one is empty where the text ends a line.
         starts: the offset in ``content`` at which each line begins.
         newline: how the first line ends.

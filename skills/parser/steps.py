@@ -65,8 +65,8 @@ def read(
     parts: list[_StepText] = []
     prose = False
     for section in sections:
-        found, is_prose = _section_parts(section, source, body)
-        parts += found
+        section_parts, is_prose = _section_parts(section, source, body)
+        parts += section_parts
         prose = prose or is_prose
     return tuple(_step(part, index) for index, part in enumerate(parts, start=1)), prose
 
@@ -114,10 +114,10 @@ def _section_parts(
     for kind in ("ordered_list", "bullet_list"):
         if any(block.kind == kind for block in blocks):
             return _from_lists(blocks, kind, source, body), False
-    told = [block for block in blocks if block.kind != "hr"]
-    if not told:
+    text_blocks = [block for block in blocks if block.kind != "hr"]
+    if not text_blocks:
         return [], False
-    start, end = told[0].start, told[-1].end
+    start, end = text_blocks[0].start, text_blocks[-1].end
     return [_StepText(None, outline.raw_lines(source, start, end), start, end)], True
 
 

@@ -23,12 +23,12 @@ def read(
     entry = frontmatter.entry("allowed-tools") if frontmatter else None
     if entry is not None:
         value = entry.value
-        written = [one.text for one in value.items] if value.kind == "list" else [value.text]
+        written = [item.text for item in value.items] if value.kind == "list" else [value.text]
         return tuple(dict.fromkeys(name for text in written for name in split(text)))
-    told = [section for section in sections if section_text(section, source)]
-    if not told:
+    written_sections = [section for section in sections if section_text(section, source)]
+    if not written_sections:
         return None
-    texts = read_texts(told, source, body)
+    texts = read_texts(written_sections, source, body)
     return tuple(dict.fromkeys(name for text in texts for name, _ in tools_named_in(text)))
 
 

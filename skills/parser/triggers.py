@@ -33,10 +33,10 @@ def classify(condition: str) -> TriggerKind:
 
 def derive_triggers(description: str) -> tuple[str, ...]:
     """The conditions that a description names after "Use when", "当…时", "适用：" or "Triggers:"."""
-    found: dict[str, None] = {}
+    conditions: dict[str, None] = {}
     for match in _DERIVED.finditer(description):
         if listed := match["listed"]:
-            found |= dict.fromkeys(_LISTED.split(listed.strip()))
+            conditions |= dict.fromkeys(_LISTED.split(listed.strip()))
         else:
-            found[(match["english"] or match["when"]).strip()] = None
-    return tuple(text for text in found if text)
+            conditions[(match["english"] or match["when"]).strip()] = None
+    return tuple(text for text in conditions if text)

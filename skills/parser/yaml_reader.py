@@ -32,14 +32,11 @@ class YamlValue:
     """One value.
 
     Args:
-        kind: what it is.
         line: where it begins, from 1.
         column: the character of that line, from 1.
-        end_line: its last line.
         end_column: the character behind its last one.
         text: a scalar as written, quotes and folding undone.
         scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        items: a list's members.
         entries: a mapping's fields in order.
         flow: whether it is written as ``[…]`` or ``{…}``.
     """
@@ -145,15 +142,15 @@ class _EventReader:
             self._add(self._collection(done, event))
 
     def _refuse(self, event: yaml.Event) -> None:
-        found = text = ""
+        construct = text = ""
         if isinstance(event, yaml.AliasEvent):
-            found, text = "alias", f"*{event.anchor}"
+            construct, text = "alias", f"*{event.anchor}"
         elif anchor := getattr(event, "anchor", None):
-            found, text = "anchor", f"&{anchor}"
+            construct, text = "anchor", f"&{anchor}"
         elif tag := getattr(event, "tag", None):
-            found, text = "tag", str(tag)
-        if found:
-            facts = {"what": found, "what_zh": _REFUSED_ZH[found], "text": text}
+            construct, text = "tag", str(tag)
+        if construct:
+            facts = {"what": construct, "what_zh": _REFUSED_ZH[construct], "text": text}
             raise YamlRefused(self._finding("SK017", event, facts))
 
     def _finding(

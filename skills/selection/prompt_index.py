@@ -65,11 +65,11 @@ def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = N
     if not cards:
         return IndexBlock("", (), 0)
     texts = {card: _text_of(card) for card in cards}
-    shown = _count_that_fits(cards, texts, budget, len(cards) if most is None else most)
-    if shown == 0:
+    count = _count_that_fits(cards, texts, budget, len(cards) if most is None else most)
+    if count == 0:
         return IndexBlock("", (), len(cards))
-    chosen = sorted(cards[:shown], key=lambda card: card.slug)
-    omitted = len(cards) - shown
+    chosen = sorted(cards[:count], key=lambda card: card.slug)
+    omitted = len(cards) - count
     room = budget - _frame_length(omitted) - sum(map(_bare_length, chosen))
     width = _common_width([len(_escaped(texts[card])) for card in chosen], room)
     entries = "".join(_entry(card, _cut(texts[card], width)) for card in chosen)

@@ -57,7 +57,6 @@ class RankedSkill:
     """How well a skill fits a request.
 
     Args:
-        card: the skill.
         score: from 0 to 1.
         is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
         lexical: what shared words say, from 0 to 1.
@@ -103,7 +102,7 @@ class _CardWords:
 class _Closeness:
     """How close a request is, from 0 to 1, to what a skill is for and to what it is not for."""
 
-    meant: float
+    for_use: float
     excluded: float
 
 
@@ -128,16 +127,15 @@ class SkillSelector:
     """Some skills, ready to be ranked for requests; made by ``prepare_selector``.
 
     Args:
-        cards: the skills.
         encoded: their vectors; ``None``: words alone decide.
     """
 
     def __init__(self, cards: Sequence[SkillCard], encoded: EncodedCards | None = None) -> None:
         self._cards = tuple(cards)
         split = [_split(card) for card in self._cards]
-        self._counts = Counter(word for one in split for word in one.everything)
+        self._counts = Counter(word for words in split for word in words.everything)
         self._weights = {word: self._weight_of(word) for word in self._counts}
-        self._words = [self._weighed(one) for one in split]
+        self._words = [self._weighed(words) for words in split]
         self._encoded = encoded
 
     async def rank(self, query: str) -> tuple[RankedSkill, ...]:
@@ -173,36 +171,41 @@ class SkillSelector:
     def _ranked(
         self, query: str, nearness: Sequence[_Closeness | None], weight: float
     ) -> tuple[RankedSkill, ...]:
-        asked = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
-        choices = [self._choice(place, asked, near, weight) for place, near in enumerate(nearness)]
+        query_phrase = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
+        choices = [
+            self._choice(place, query_phrase, near, weight) for place, near in enumerate(nearness)
+        ]
         choices.sort(key=lambda choice: (-choice.score, choice.card.slug))
         least = max(CHOSEN_FROM, CLOSE_TO_BEST * choices[0].score) if choices else 1.0
         return tuple(replace(choice, is_chosen=choice.score >= least) for choice in choices)
 
     def _choice(
-        self, place: int, asked: _Phrase, near: _Closeness | None, weight: float
+        self, place: int, query_phrase: _Phrase, near: _Closeness | None, weight: float
     ) -> RankedSkill:
         words = self._words[place]
-        lexical = self._lexical(words, asked)
-        against = max((self._phrase(phrase, asked) for phrase in words.not_for), default=0.0)
+        lexical = self._lexical(words, query_phrase)
+        against = max((self._phrase(phrase, query_phrase) for phrase in words.not_for), default=0.0)
         # Closer to what the skill is not for than to what it is for: the closeness speaks against it.
-        if near is not None and near.excluded > near.meant:
+        if near is not None and near.excluded > near.for_use:
             against = max(against, near.excluded)
         # Either kind of evidence suffices, and both together say more than one.
-        missing = (1 - lexical) * (1 - min(1.0, weight) * (near.meant if near else 0.0))
+        missing = (1 - lexical) * (1 - min(1.0, weight) * (near.for_use if near else 0.0))
         score = (1 - missing) * (1 - _NOT_FOR_WEIGHT * against**2)
-        closeness = near.meant if near else None
+        closeness = near.for_use if near else None
         return RankedSkill(self._cards[place], round(score, 6), round(lexical, 6), closeness)
 
-    def _lexical(self, words: _CardPhrases, asked: _Phrase) -> float:
+    def _lexical(self, words: _CardPhrases, query_phrase: _Phrase) -> float:
         return max(
-            self._share(asked, words.everything),
-            _NAME_WEIGHT * self._phrase(words.name, asked),
-            max((self._phrase(phrase, asked) for phrase in words.triggers), default=0.0),
+            self._share(query_phrase, words.everything),
+            _NAME_WEIGHT * self._phrase(words.name, query_phrase),
+            max((self._phrase(phrase, query_phrase) for phrase in words.triggers), default=0.0),
         )
 
-    def _phrase(self, phrase: _Phrase, asked: _Phrase) -> float:
-        of_phrase, of_query = self._share(phrase, asked.words), self._share(asked, phrase.words)
+    def _phrase(self, phrase: _Phrase, query_phrase: _Phrase) -> float:
+        of_phrase, of_query = (
+            self._share(phrase, query_phrase.words),
+            self._share(query_phrase, phrase.words),
+        )
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:

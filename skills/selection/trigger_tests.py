@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, and_, delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.auth.locks import lock_owner
 from core.auth.models import User
 from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
 from kb_service.visibility import Viewer
 from skills.models import Skill, SkillTriggerTest, SkillVersion
@@ -108,12 +108,11 @@ class TriggerCandidates:
 
     Args:
         tested: the skill in the version under test, as a reader's agents would be shown it.
-        beside: the others that these agents choose among.
-        reader_id: whose agents.
+        siblings: the others that these agents choose among.
     """
 
     tested: CatalogCard
-    beside: tuple[CatalogCard, ...]
+    siblings: tuple[CatalogCard, ...]
     reader_id: str
 
     def name_of(self, card: CatalogCard) -> str:
@@ -123,36 +122,34 @@ class TriggerCandidates:
 
 
 async def read_candidates(
-    session: AsyncSession, reader: Viewer, seen: SkillView, version: SkillVersion
+    session: AsyncSession, reader: Viewer, view: SkillView, version: SkillVersion
 ) -> TriggerCandidates:
     """The skills that a reader's agents choose among, the tested one in the given version."""
-    found = await session.get(User, seen.skill.owner_id)
-    tested = CatalogCard.of(seen.skill, version, "" if found is None else found.username)
+    found = await session.get(User, view.skill.owner_id)
+    tested = CatalogCard.of(view.skill, version, "" if found is None else found.username)
     readable = await catalog.list_readable(session, reader)
-    beside = tuple(card for card in readable if card.id != tested.id)
-    return TriggerCandidates(tested, beside, reader.user_id)
+    siblings = tuple(card for card in readable if card.id != tested.id)
+    return TriggerCandidates(tested, siblings, reader.user_id)
 
 
 async def run_offline(
-    field: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
+    candidates: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
 ) -> TriggerReport:
     """Ask the selector that agents' requests go through.
 
     Without a model it always chooses the same, so that each request is asked once.
 
     Args:
-        field: the skills.
-        queries: requests.
         encoder: the platform's; None lets words alone decide.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    tested = field.tested
+    tested = candidates.tested
     # By place in memory: choices give the very cards back.
-    names = {id(card): field.name_of(card) for card in (tested, *field.beside)}
+    names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
     selector = await prepare_selector(
-        [tested, *await _likeliest_siblings(field.beside, queries)], encoder
+        [tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder
     )
     answers: list[Answer] = []
     for query, split in zip(queries, split_queries(queries), strict=True):
@@ -168,49 +165,53 @@ async def run_offline(
                 split=split,
             )
         )
-    return make_report(field, answers)
+    return make_report(candidates, answers)
 
 
 def make_report(
-    field: TriggerCandidates, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+    candidates: TriggerCandidates,
+    answers: Sequence[Answer],
+    *,
+    model: str | None = None,
+    runs: int = 1,
 ) -> TriggerReport:
     """Put answers together.
 
     Args:
-        field: the skills that were chosen among.
+        candidates: the skills that were chosen among.
         answers: one for each request.
         model: that chose, by its name; None for the offline selector.
         runs: how often each request was asked.
     """
-    missed = (one for one in answers if one.should_trigger and not one.triggered)
-    confusion = Counter(one.chosen for one in missed if one.chosen is not None)
+    missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
+    confusion = Counter(answer.chosen for answer in missed if answer.chosen is not None)
     return TriggerReport(
-        version=field.tested.version,
+        version=candidates.tested.version,
         model=model,
         runs=runs,
-        neighbours=len(field.beside),
+        neighbours=len(candidates.siblings),
         all=compute_rates(answers),
-        train=compute_rates([one for one in answers if one.split == "train"]),
-        validation=compute_rates([one for one in answers if one.split == "validation"]),
+        train=compute_rates([answer for answer in answers if answer.split == "train"]),
+        validation=compute_rates([answer for answer in answers if answer.split == "validation"]),
         confusion=dict(confusion.most_common()),
         answers=tuple(answers),
     )
 
 
 async def _likeliest_siblings(
-    beside: Sequence[SkillCard], queries: Sequence[TriggerQuery]
+    siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]
 ) -> Sequence[SkillCard]:
     """The neighbours that share most words with a request."""
-    if len(beside) <= _MOST_NEIGHBOURS:
-        return beside
-    selector = await prepare_selector(beside)
+    if len(siblings) <= _MOST_NEIGHBOURS:
+        return siblings
+    selector = await prepare_selector(siblings)
     found: Counter[int] = Counter()
     for query in queries:
         for choice in (await selector.rank(query.query))[:_LIKELIEST]:
             key = id(choice.card)
             found[key] = max(found[key], round(choice.score * 1000) + 1)
     likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
-    return [card for card in beside if id(card) in likely]
+    return [card for card in siblings if id(card) in likely]
 
 
 def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
@@ -226,12 +227,12 @@ def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
 
 def compute_rates(answers: Sequence[Answer]) -> Rates:
     """How often the choice was right."""
-    right = sum(one.triggered and one.should_trigger for one in answers)
-    wanted = sum(one.should_trigger for one in answers)
-    chosen = sum(one.triggered for one in answers)
+    right = sum(answer.triggered and answer.should_trigger for answer in answers)
+    should = sum(answer.should_trigger for answer in answers)
+    chosen = sum(answer.triggered for answer in answers)
     return Rates(
         len(answers),
-        right / wanted if wanted else None,
+        right / should if should else None,
         right / chosen if chosen else None,
     )
 
@@ -257,16 +258,13 @@ async def save_report(
     """Keep what a test gave.
 
     Args:
-        work: the transaction.
-        skill_id: of the skill.
         user_id: of who made the test.
-        report: what it gave.
 
     Returns:
         The test; None where the skill was deleted meanwhile.
     """
     # Accounts come before skills wherever both are taken, here because the row refers to both.
-    await take_turn(work.session, user_id)
+    await lock_owner(work.session, user_id)
     present = select(Skill.id).where(Skill.id == skill_id)
     present = present.with_for_update(read=True, key_share=True)
     if (await work.session.exec(present)).first() is None:
@@ -283,9 +281,9 @@ async def save_report(
     mine = _tests_of(skill_id, user_id)
     newest = select(SkillTriggerTest.id).where(mine)
     newest = newest.order_by(col(SkillTriggerTest.created_at).desc(), col(SkillTriggerTest.id))
-    kept = (await work.session.exec(newest.limit(MOST_KEPT))).all()
+    newest_ids = (await work.session.exec(newest.limit(MOST_KEPT))).all()
     await work.session.exec(
-        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(kept))
+        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(newest_ids))
     )
     return row
 
@@ -305,9 +303,6 @@ async def list_tests(
     """One page of somebody's tests of a skill.
 
     Args:
-        session: to read from.
-        skill_id: of the skill.
-        user_id: who made them.
         page: which part; it may be sorted by ``SORT_FIELDS``.
         version: only those of this version.
     """

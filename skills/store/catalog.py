@@ -1,4 +1,4 @@
-"""The skills that somebody's agents may use: cards for an index, and one skill opened."""
+"""The catalogue of skills that a reader's agents may use: their cards, and skills opened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,13 +26,11 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogCard(SkillCard):
-    """A card, and of which version of whose skill it is; the slug is unique among the owner's.
+    """A card of one version of a skill; the slug is unique among its owner's.
 
     Args:
-        id: of the skill.
         owner: user name of the owner.
-        owner_id: of the owner.
-        version: the one that this reader is served.
+        version: the one that the reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
     """
 
@@ -47,8 +45,6 @@ class CatalogCard(SkillCard):
         """The card of a version.
 
         Args:
-            skill: in the catalogue.
-            version: of it.
             owner: user name of its owner.
         """
         return cls(
@@ -76,14 +72,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class OpenedSkill:
-    """A skill as it is loaded.
-
-    Args:
-        card: of the version that was opened.
-        parsed: its model.
-        body: the markdown without frontmatter.
-        files: what lies beside it, in the order of paths.
-    """
+    """A version of a skill with its model, its markdown without frontmatter, and its files."""
 
     card: CatalogCard
     parsed: ParsedSkill
@@ -92,17 +81,10 @@ class OpenedSkill:
 
 
 async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCard]:
-    """All skills that a reader's agents may use, without loading what they say.
+    """The cards of all skills that a reader's agents may use, by slug, then by owner.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
-    is served to this reader, and only those that are enabled, read and without errors.
-
-    Args:
-        session: to read from.
-        reader: for whom.
-
-    Returns:
-        The cards, always in the same order: by slug, then by owner.
+    this reader is served, and only those that are enabled, reviewed and without errors.
     """
     rows = await _load_usable(session, reader, true(), without=_LARGE)
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
@@ -114,13 +96,11 @@ async def open_skill(
     """Load a skill for an agent.
 
     Args:
-        session: to read from.
-        reader: for whom.
         id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
         version: a pinned version; None for the one that the reader is served.
 
     Raises:
-        SkillNotFound: there is none that this reader's agents may use.
+        SkillNotFound: the reader's agents may use no such skill.
         SkillVersionNotFound: it has no such version for this reader.
     """
     row = await _load_one_usable(session, reader, id_or_slug, version)
@@ -138,14 +118,12 @@ async def read_file(
     """The bytes of a file beside a skill's content.
 
     Args:
-        session: to read from.
-        reader: for whom.
-        id_or_slug: as for :func:`open`.
+        id_or_slug: as for :func:`open_skill`.
         path: as the version lists it; nothing else is looked up.
-        version: as for :func:`open`.
+        version: as for :func:`open_skill`.
 
     Raises:
-        SkillNotFound: there is none that this reader's agents may use.
+        SkillNotFound: the reader's agents may use no such skill.
         SkillVersionNotFound: it has no such version for this reader.
         SkillFileNotFound: the version lists no such file.
     """
@@ -157,7 +135,7 @@ async def read_file(
 
 
 def list_files(version: SkillVersion) -> list[FileEntry]:
-    """What lies beside a version's content, in the order of paths."""
+    """The files beside a version's content, in the order of paths."""
     return [FileEntry(**file) for file in version.files]
 
 
@@ -173,7 +151,7 @@ def _card(row: _UsableSkill) -> CatalogCard:
 
 
 def _sees_newest(reader: Viewer) -> ColumnElement[bool]:
-    """Who sees a version before others are served it: the owner, and who may change it."""
+    """The reader sees versions before others are served them: as owner, or with write access."""
     mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
@@ -196,15 +174,7 @@ async def _load_usable(
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
 ) -> Sequence[_UsableSkill]:
-    """The skills that a reader's agents may use, each in one version of it.
-
-    Args:
-        session: to read from.
-        reader: for whom.
-        condition: on the skill.
-        version: which one; None for the one that is served.
-        without: columns that are not loaded.
-    """
+    """The skills that a reader's agents may use, in a given version or the one that is served."""
     sees_newest = _sees_newest(reader)
     chosen = case(
         (sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version)
@@ -236,11 +206,13 @@ async def _load_one_usable(
     query = select(Skill).where(
         _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)
     )
-    seen = (await session.exec(query)).all()
-    if not seen:
+    candidates = (await session.exec(query)).all()
+    if not candidates:
         raise SkillNotFound
-    # Of several of one slug: one's own, then the one that was there first.
-    chosen = min(seen, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
+    # Of several skills of one slug: the reader's own, then the oldest.
+    chosen = min(
+        candidates, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id)
+    )
     rows = await _load_usable(session, reader, col(Skill.id) == chosen.id, version)
     if not rows:
         raise SkillNotFound if version is None else SkillVersionNotFound(field="version")
@@ -258,7 +230,7 @@ def _matches(id_or_slug: str) -> ColumnElement[bool]:
 
 
 async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
-    """What a skill holds under a hash that one of its versions names.
+    """The bytes of a skill under a hash that one of its versions names.
 
     Raises:
         SkillNotFound: it was deleted since the version was read.

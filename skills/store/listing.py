@@ -1,4 +1,4 @@
-"""Lists of skills: what somebody sees, narrowed by category, tag and words."""
+"""Lists of visible skills, filtered by category, tag and words, and the index of these words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ from skills.store.access import SkillView, is_reviewer
 SORT_FIELDS = ("updated_at", "created_at", "name")
 _MOST_TERMS = 400
 _MOST_QUERY_WORDS = 16
-# Beginnings of a name's words, so that a search finds while somebody types.
+# Prefixes of a name's words are indexed, so that a search matches while somebody types.
 _PREFIX_LENGTHS = range(2, 17)
 
 
 @dataclass(frozen=True)
 class SkillFilter:
-    """Which skills are wanted; what is left out does not narrow.
+    """A filter of skills; None does not filter.
 
     Args:
         include_public: also those that everybody sees.
-        category: the whole of it, case and width of letters apart.
-        tag: the same of one tag.
-        text: words that all must be found in the catalogue's fields or the triggers.
-        pending: only those of which a version waits for a review: one's own and, for who reviews
-            them, public ones.
+        category: the whole category; case and width of letters do not count.
+        tag: a whole tag, compared in the same way.
+        text: words that must all occur in the catalogue's fields or the triggers.
+        pending: only skills with a version that waits for a review: the caller's own and, for
+            reviewers, public ones.
     """
 
     include_public: bool = False
@@ -57,9 +57,9 @@ class SkillFilter:
 
 @dataclass(frozen=True)
 class ListedSkill:
-    """A skill of a list, its owner's name, and what the caller may do with it."""
+    """A skill of a list, and its owner's user name."""
 
-    seen: SkillView
+    view: SkillView
     owner: str
 
 
@@ -72,10 +72,10 @@ class SkillListing:
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: PageRequest, wanted: SkillFilter
+    session: AsyncSession, principal: Principal, page: PageRequest, skill_filter: SkillFilter
 ) -> SkillListing:
-    """One page of what the caller sees; no content is loaded."""
-    conditions = [_visible(principal, wanted), *_filter_conditions(wanted)]
+    """One page of what the caller sees, without contents."""
+    conditions = [_visible(principal, skill_filter), *_filter_conditions(skill_filter)]
     query = paginate(
         select(Skill, User.username)
         .join(User, col(User.id) == col(Skill.owner_id))
@@ -101,17 +101,17 @@ async def list_visible(
     return SkillListing(items, total)
 
 
-def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
+def _visible(principal: Principal, skill_filter: SkillFilter) -> ColumnElement[bool]:
     mine = col(Skill.owner_id) == principal.user_id
-    if wanted.pending:
+    if skill_filter.pending:
         return _awaiting_review(principal, mine)
     shared = col(Skill.id).in_(shared_resource_ids(principal.user_id, Skill.SHARE_KIND))
-    open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
+    open_to_all = (col(Skill.is_public).is_(True),) if skill_filter.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
 
 
 def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
-    """What waits for a decision: all of one's own, and what the caller decides about."""
+    """Skills with a version that waits for a review: the caller's own, and those they review."""
     version = select(SkillVersion.skill_id)
     own = version.where(
         SkillVersion.skill_id == Skill.id,
@@ -125,45 +125,39 @@ def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnE
     return or_(*conditions)
 
 
-def _filter_conditions(wanted: SkillFilter) -> list[ColumnElement[bool]]:
+def _filter_conditions(skill_filter: SkillFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if wanted.category is not None:
-        conditions.append(col(Skill.category_key) == label_key(wanted.category))
-    if wanted.tag is not None:
-        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
+    if skill_filter.category is not None:
+        conditions.append(col(Skill.category_key) == label_key(skill_filter.category))
+    if skill_filter.tag is not None:
+        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(skill_filter.tag))
         conditions.append(col(Skill.id).in_(tagged))
-    if wanted.text is not None:
-        conditions += _matching_text(wanted.text)
+    if skill_filter.text is not None:
+        conditions += _matching_text(skill_filter.text)
     return conditions
 
 
 def _matching_text(text: str) -> list[ColumnElement[bool]]:
-    """Every word must be there: as it is or as its stem, a Chinese one in pairs of characters."""
-    asked: list[set[str]] = []
+    """Every word must occur, itself or its stem; a Chinese word as pairs of characters."""
+    alternatives: list[set[str]] = []
     for word, is_cjk in runs(text):
         forms = tokenize(word)
-        asked += [{form} for form in forms] if is_cjk else [{word, *forms}]
+        alternatives += [{form} for form in forms] if is_cjk else [{word, *forms}]
     found: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
-        for forms in asked[:_MOST_QUERY_WORDS]
+        for forms in alternatives[:_MOST_QUERY_WORDS]
     ]
-    # Without a word there is nothing that it could be found by.
+    # A text without words matches nothing.
     return found or [col(Skill.id).is_(None)]
 
 
 def label_key(label: str) -> str:
-    """A category or tag in the form that is compared."""
+    """The form of a category or tag that is compared."""
     return fold(" ".join(label.split()))[:LABEL_KEY_LENGTH]
 
 
 async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
-    """Make a skill be found by its catalogue's fields as they are now.
-
-    Args:
-        work: the transaction, in which the skill's row is locked.
-        skill: the row.
-        triggers: of the version that its readers get.
-    """
+    """Index a skill, whose row is locked, by its catalogue's fields and the served triggers."""
     session = work.session
     await session.flush()
     await session.exec(delete(SkillTag).where(col(SkillTag.skill_id) == skill.id))
@@ -171,15 +165,15 @@ async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -
     tags = dict.fromkeys(key for tag in skill.tags if (key := label_key(tag)))
     session.add_all(SkillTag(skill_id=skill.id, tag_key=key) for key in tags)
     terms = dict.fromkeys(_terms(skill, triggers))
-    kept = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
-    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept)
+    kept_terms = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
+    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept_terms)
     await session.flush()
 
 
 def _terms(skill: Skill, triggers: Sequence[str]) -> Iterator[str]:
     names = (skill.name, skill.slug, skill.category, *skill.tags)
     for word, is_cjk in chain.from_iterable(map(runs, names)):
-        # Of a Chinese word any character may be what somebody looks for.
+        # A search may be for any single character of a Chinese word.
         yield from word if is_cjk else ()
         yield from () if is_cjk else (word[:length] for length in _PREFIX_LENGTHS)
     for text in (*names, skill.description, *triggers):

@@ -1,4 +1,4 @@
-"""Sharing a skill: with whom it is shared, and changing that."""
+"""Sharing of skills, which also serves or withdraws them."""
 
 from collections.abc import Sequence
 
@@ -15,30 +15,21 @@ from skills.store import publishing
 async def list_skill_shares(
     session: AsyncSession, principal: Principal, skill_id: str
 ) -> list[ShareEntry]:
-    """Whom a skill is shared with; its owner's to know.
-
-    Raises:
-        SkillNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-    """
-    seen = await skill_access.get(session, principal, skill_id, Action.MANAGE)
-    return await list_shares(session, seen.skill)
+    """The shares of the caller's own skill."""
+    view = await skill_access.get(session, principal, skill_id, Action.MANAGE)
+    return await list_shares(session, view.skill)
 
 
 async def replace_skill_shares(
     work: UnitOfWork,
     principal: Principal,
     skill_id: str,
-    wanted: Sequence[ShareSpec],
+    specs: Sequence[ShareSpec],
     version: str | None = None,
 ) -> list[ShareEntry]:
     """Share a skill with exactly these people and roles, from now on.
 
     Args:
-        work: the transaction.
-        principal: who asks.
-        skill_id: which one.
-        wanted: people and roles.
         version: of the list that the caller read; None for whatever it is now.
 
     Raises:
@@ -52,7 +43,7 @@ async def replace_skill_shares(
     session = work.session
     skill = (await skill_access.get_for_update(session, principal, skill_id, Action.MANAGE)).skill
     was_open = await publishing.is_open(session, skill)
-    shares = await replace_share_list(work, skill, wanted, version, publishing.SHARE_AUDIT_ACTIONS)
+    shares = await replace_share_list(work, skill, specs, version, publishing.SHARE_AUDIT_ACTIONS)
     is_open = skill.is_public or bool(shares)
     if is_open and not was_open:
         await publishing.publish(work, skill)

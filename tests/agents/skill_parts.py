@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agents.skills.active import OfferedSkill, SkillVersionRef
 from agents.skills.run_skills import RunSkills, SkillResources
 from core.errors.auth import SkillFileNotFound, SkillNotFound
-from skills.parser import parse
+from skills.lint.linter import lint
 from skills.schema import ParsedSkill
 from skills.selection.prompt_index import MOST_CHARACTERS, write_index
 from skills.selection.selector import prepare_selector
@@ -15,7 +15,7 @@ from skills.store.summary import make_card
 
 
 def read(content: str) -> ParsedSkill:
-    parsed = parse.parse(content.encode()).parsed
+    parsed = lint(content.encode()).parsed
     assert parsed is not None
     return parsed
 

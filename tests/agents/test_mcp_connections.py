@@ -6,14 +6,12 @@ from dataclasses import replace
 import pytest
 
 from agents.mcp import connections
-from agents.mcp.connections import ConnectionFields
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionFields, ToolListCache
 from agents.mcp.forms import ConnectionForm, update
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
 from agents.mcp.service import PURPOSE, McpService
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from agents.runs.mcp_tools import McpBinding
 from agents.tools import DEFAULT_POLICIES

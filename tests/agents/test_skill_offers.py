@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agents.skills import impressions
+from agents.skills import loader
 from agents.skills.active import SkillVersionRef
-from agents.skills.impressions import ImpressionCounter
+from agents.skills.loader import ImpressionCounter
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
@@ -51,7 +51,7 @@ async def test_what_could_not_be_written_is_kept(
     monkeypatch: pytest.MonkeyPatch,
     broken_by: type[BaseException],
 ):
-    counter, real, broken = ImpressionCounter(database), impressions.count_uses, asyncio.Event()
+    counter, real, broken = ImpressionCounter(database), loader.count_uses, asyncio.Event()
 
     async def fails_once(*given: Any) -> None:
         if not broken.is_set():
@@ -59,8 +59,8 @@ async def test_what_could_not_be_written_is_kept(
             raise broken_by
         await real(*given)
 
-    monkeypatch.setattr(impressions, "count_uses", fails_once)
-    monkeypatch.setattr(impressions, "_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(loader, "count_uses", fails_once)
+    monkeypatch.setattr(loader, "_PAUSE_SECONDS", 0.001)
     counter.add([skill])
     running = asyncio.create_task(counter.run())
     await broken.wait()

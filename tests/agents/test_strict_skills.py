@@ -8,8 +8,7 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.llm.base import ModelMessage, ToolCall
-from agents.skills.active import ActiveSkill, dump_skill
-from agents.skills.strict_steps import StrictStep, render_step
+from agents.skills.active import ActiveSkill, StrictStep, dump_skill, render_step
 from agents.strategies.context_window import fit_messages
 from agents.tools.base import ToolRules
 from skills.strict_mode import body_without_steps, is_strict

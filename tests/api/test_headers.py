@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from api.app import create_app
-from api.http.middleware import OPEN_PATHS
 from api.http.rate_limit import RequestLimits
+from api.middleware import OPEN_PATHS
 from core.errors.auth import NotAuthenticated
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
@@ -26,7 +26,8 @@ async def browser(base: str = "http://agentex", **fields: str) -> AsyncGenerator
     settings = Settings(_env_file=None, **fields)
     app = create_app(settings)
     limits = RequestLimits(LocalRateLimiter(), settings)
-    app.state.services = SimpleNamespace(limits=limits, settings=settings)
+    security = SimpleNamespace(limits=limits)
+    app.state.context = SimpleNamespace(security=security, settings=settings)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url=base) as client:
         yield client

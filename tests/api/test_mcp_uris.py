@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from api.mcp_server.uris import decode_cursor, encode_cursor, skill_uri, uri_segments
 from core.errors.auth import SkillNotFound
 from core.errors.requests import InvalidPagination
-from skills.packages.folder_view import FolderPosition
+from skills.transfer.folders import FolderPosition
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from api.app import create_app
-from api.http.dependencies import Requires, get_principal
-from api.http.middleware import OPEN_PATHS, is_open
+from api.dependencies import Requires, get_principal
 from api.http.responses import RequestModel
 from api.http.routing import EVERYWHERE
+from api.middleware import OPEN_PATHS, is_open
 from core.auth.permissions import Permission
 from core.errors.requests import MalformedJson
 from core.settings import Settings

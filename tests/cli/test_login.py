@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.server.supervisor.preflight import STATE_FILE
-from cli.server.supervisor.status_file import StatusFile
+from cli.supervisor.preflight import STATE_FILE
+from cli.supervisor.status_file import StatusFile
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cli.server.supervisor import preflight
-from cli.server.supervisor.preflight import CannotStart, claim_folder, claim_port
-from cli.server.supervisor.service import RestartPace, Service, ServiceState
-from cli.server.supervisor.status_file import StatusFile
+from cli.supervisor import preflight
+from cli.supervisor.preflight import CannotStart, claim_folder, claim_port
+from cli.supervisor.service import RestartPace, Service, ServiceState
+from cli.supervisor.status_file import StatusFile
 from core.settings import Settings, get_settings
 from tests.fixtures.processes import (
     CHILD,

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.server.supervisor.display import StatusDisplay
-from cli.server.supervisor.logs import LogFile, LogOutput, parse_line
-from cli.server.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
-from cli.server.supervisor.status_file import StatusFile
-from cli.server.supervisor.watcher import ServiceWatcher
+from cli.supervisor.display import StatusDisplay
+from cli.supervisor.logs import LogFile, LogOutput, parse_line
+from cli.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
+from cli.supervisor.status_file import StatusFile
+from cli.supervisor.watcher import ServiceWatcher
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings
 from tests.fixtures.processes import python

@@ -14,7 +14,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from api.http.middleware import is_open
+from api.middleware import is_open
 from core.auth.permissions import BUILT_IN_ROLES
 from core.errors.auth import (
     AccountDisabled,

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.http.middleware import is_open
+from api.middleware import is_open
 from core.errors.auth import InvalidToken, TokenReused
 from core.errors.conflicts import UsernameTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword

@@ -20,7 +20,7 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.strategies.tool_calls import UNKNOWN_OUTCOME
-from api.container import _REAP_SECONDS
+from api.lifespan import _REAP_SECONDS
 from core.errors.conflicts import InterruptNotOpen, ThreadBusy
 from tests.fixtures.agents import Run, camel, model_variables, run_body
 from tests.fixtures.apis import Apis, api_processes, same_caller

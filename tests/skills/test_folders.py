@@ -12,7 +12,9 @@ from core.errors.auth import SkillFileNotFound, SkillNotFound
 from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageProblem
-from skills.packages.folder_view import (
+from skills.packages.frontmatter import frontmatter_json
+from skills.packages.writer import ExportSource, export_folder
+from skills.transfer.folders import (
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_FILES,
@@ -20,8 +22,6 @@ from skills.packages.folder_view import (
     SkillFolder,
     SkillFolders,
 )
-from skills.packages.frontmatter import frontmatter_json
-from skills.packages.writer import ExportSource, export_folder
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database, statements_of
 from tests.fixtures.skill_rows import add_skill, add_version

@@ -9,15 +9,15 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.packages import import_service
-from skills.packages.import_service import (
+from skills.packages.reader import PackagedSkill
+from skills.store.versions import SkillLimits
+from skills.transfer import import_service
+from skills.transfer.import_service import (
     ConflictPolicy,
     ImportedSkill,
     IncomingSkill,
     SkillImportOutcome,
 )
-from skills.packages.reader import PackagedSkill
-from skills.store.versions import SkillLimits
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_texts import REPORT
 

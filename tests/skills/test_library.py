@@ -14,7 +14,6 @@ from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
 from kb_service.visibility import UserViewer
-from skills.lint.validate import validate
 from skills.models import Skill, SkillTerm
 from skills.store import (
     access as skill_access,
@@ -29,6 +28,7 @@ from skills.store import (
 )
 from skills.store.service import NewSkill, SkillContext, SkillUpdate
 from skills.store.versions import FileEdit, SkillLimits, with_content, with_file
+from skills.validation import validate
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill

@@ -2,9 +2,10 @@
 
 import pytest
 
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.packages.reader import read_package
 from skills.packages.writer import ExportedPackage, ExportSource, export_package
-from skills.parser.parse import parse
 from skills.schema import ParsedSkill, Severity
 from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
@@ -22,7 +23,7 @@ _TOOLS = {"search_knowledge_base", "read_document"}
 
 
 def _parsed(starter: Starter) -> ParsedSkill:
-    parsed = parse(starter.content).parsed
+    parsed = lint(starter.content).parsed
     assert parsed is not None
     return parsed
 
@@ -36,7 +37,7 @@ def test_every_starter_is_there_in_both_languages():
 
 @pytest.mark.parametrize("starter", _ALL, ids=lambda one: f"{one.key}.{one.language}")
 def test_a_starter_is_publishable_and_has_nothing_to_mend(starter: Starter):
-    report = parse(starter.content, known_tools=_TOOLS, files=[])
+    report = lint(starter.content, LintContext(known_tools=_TOOLS, files=[]))
     told = [one for one in report.diagnostics if one.severity is not Severity.INFO]
     assert (told, report.publishable) == ([], True)
     parsed = _parsed(starter)

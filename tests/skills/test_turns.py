@@ -69,9 +69,9 @@ async def reviewed(scene: Scene) -> None:
 
 async def changed(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
-        desk = SkillContext(work, scene.principal, SkillLimits(skills=9, bytes=10**6))
+        context = SkillContext(work, scene.principal, SkillLimits(skills=9, bytes=10**6))
         update = SkillUpdate(with_file(FileEdit("a.txt", b"a")))
-        await skill_service.update(desk, scene.skill.id, update)
+        await skill_service.update(context, scene.skill.id, update)
 
 
 async def tested(scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""``agentex admin audit``: who did what that security depends on."""
+"""``agentex admin audit``: the audit log."""
 
 from datetime import datetime
 from pathlib import Path
@@ -52,8 +52,8 @@ async def audit(
     ] = False,
 ) -> ExitCode:
     """Show the audit log, the newest act first, or write it to a CSV file."""
-    wanted = {"q": search, "actor": actor, "since": since}
-    query: dict[str, str | list[str]] = {name: text for name, text in wanted.items() if text}
+    filters = {"q": search, "actor": actor, "since": since}
+    query: dict[str, str | list[str]] = {name: text for name, text in filters.items() if text}
     if action:
         query["action"] = action
     if csv is not None:

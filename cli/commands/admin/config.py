@@ -39,7 +39,7 @@ async def list_config(output: Output, client: ApiClient) -> ExitCode:
     settings = client.read(_SettingList, await client.call("GET", _PATH))
     output.emit(settings.to_json())
     columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
-    output.table(columns, [_row(output, one) for one in settings.items])
+    output.table(columns, [_row(output, setting) for setting in settings.items])
     return ExitCode.OK
 
 
@@ -51,9 +51,9 @@ async def set_config(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
 ) -> ExitCode:
     """Give a setting another value, at once and in all processes."""
-    given = {"value": _parsed(value)}
-    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
-    return _told(output, client.read(_SettingRecord, answer))
+    body = {"value": _parsed(value)}
+    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=body)
+    return _show(output, client.read(_SettingRecord, answer))
 
 
 @client_command
@@ -64,22 +64,22 @@ async def reset_config(
 ) -> ExitCode:
     """Go back to the value of the environment, or to the default."""
     answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
-    return _told(output, client.read(_SettingRecord, answer))
+    return _show(output, client.read(_SettingRecord, answer))
 
 
-def _told(output: Output, setting: _SettingRecord) -> ExitCode:
-    output.say(messages.CONFIG_SET, key=setting.key, value=_shown(setting.value))
+def _show(output: Output, setting: _SettingRecord) -> ExitCode:
+    output.say(messages.CONFIG_SET, key=setting.key, value=_format(setting.value))
     output.emit(setting.to_json())
     return ExitCode.OK
 
 
 def _row(output: Output, setting: _SettingRecord) -> tuple[str, ...]:
-    known = messages.SOURCES.get(setting.source)
-    source = output.render(known) if known else setting.source
-    return setting.key, _shown(setting.value), source, setting.description
+    message = messages.SOURCES.get(setting.source)
+    source = output.render(message) if message else setting.source
+    return setting.key, _format(setting.value), source, setting.description
 
 
-def _shown(value: JsonValue) -> str:
+def _format(value: JsonValue) -> str:
     return "-" if value is None else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""``agentex admin keys``: one's own API keys, and those of the accounts that one manages."""
+"""``agentex admin keys``: the caller's API keys, and those of accounts they manage."""
 
 from datetime import datetime
 from typing import Annotated
@@ -46,7 +46,7 @@ async def _path(client: ApiClient, user: str | None) -> str:
 
 
 async def _all(client: ApiClient, path: str) -> list[_KeyRecord]:
-    return [client.read(_KeyRecord, one) async for page in client.pages(path) for one in page]
+    return [client.read(_KeyRecord, item) async for page in client.pages(path) for item in page]
 
 
 @client_command
@@ -106,18 +106,22 @@ async def revoke(
 ) -> ExitCode:
     """Revoke an API key: it is refused at once, its open streams end within seconds."""
     path = await _path(client, user)
-    fitting = [one for one in await _all(client, path) if key in {one.id, one.name, one.key_prefix}]
+    fitting = [
+        key_row
+        for key_row in await _all(client, path)
+        if key in {key_row.id, key_row.name, key_row.key_prefix}
+    ]
     if not fitting:
         raise CommandFailed(ApiKeyNotFound(), messages.KEY_UNKNOWN, wanted=key)
     if len(fitting) > 1:
-        ids = ", ".join(one.id for one in fitting)
+        ids = ", ".join(key_row.id for key_row in fitting)
         raise CommandFailed(Conflict(), messages.KEY_AMBIGUOUS, wanted=key, ids=ids)
-    (found,) = fitting
-    if not confirm(output, yes, messages.KEY_CONFIRM, name=found.name, prefix=found.key_prefix):
+    (row,) = fitting
+    if not confirm(output, yes, messages.KEY_CONFIRM, name=row.name, prefix=row.key_prefix):
         return ExitCode.FAILED
-    await client.call("DELETE", f"{path}/{quote(found.id, safe='')}")
-    output.say(messages.KEY_REVOKED, name=found.name)
-    output.emit({"id": found.id, "name": found.name, "revoked": True})
+    await client.call("DELETE", f"{path}/{quote(row.id, safe='')}")
+    output.say(messages.KEY_REVOKED, name=row.name)
+    output.emit({"id": row.id, "name": row.name, "revoked": True})
     return ExitCode.OK
 
 

@@ -1,4 +1,4 @@
-"""``agentex admin models``: the registry of language models, and what is spent on them."""
+"""``agentex admin models``: the registry of language models and their usage."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -114,14 +114,14 @@ async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
             what another one says.
     """
     _require_one_meaning(wishes)
-    given: dict[str, JsonValue] = {name: getattr(wishes, name) for name in _SIMPLE}
-    body: JsonObject = {name: value for name, value in given.items() if value is not None}
+    fields: dict[str, JsonValue] = {name: getattr(wishes, name) for name in _SIMPLE}
+    body: JsonObject = {name: value for name, value in fields.items() if value is not None}
     if wishes.options is not None:
         body["options"] = _options(wishes.options)
     if wishes.role:
-        body["role_access"] = [(await find_role(client, one)).id for one in wishes.role]
+        body["role_access"] = [(await find_role(client, name)).id for name in wishes.role]
     if wishes.user:
-        body["user_access"] = [(await find_user(client, one)).id for one in wishes.user]
+        body["user_access"] = [(await find_user(client, name)).id for name in wishes.user]
     if wishes.everybody:
         body |= {"role_access": None, "user_access": None}
     body |= dict.fromkeys(wishes.clear or ())
@@ -147,8 +147,8 @@ def _require_one_meaning(wishes: ModelOptions) -> None:
 
 def _require_one(*options: str) -> None:
     if len(options) > 1:
-        named = ", ".join(options)
-        raise CommandFailed(InvalidRequest("options", named), messages.CONTRADICTION, options=named)
+        names = ", ".join(options)
+        raise CommandFailed(InvalidRequest("options", names), messages.CONTRADICTION, options=names)
 
 
 def _options(text: str) -> JsonValue:
@@ -164,9 +164,7 @@ async def key_field(
     """The field of a request that carries the key; none where the key stays as it is.
 
     Args:
-        output: asks for it.
         client: knows which providers need one.
-        keys: where it comes from.
         new: the fields of a model to be, which may need one; None for a model that is there.
 
     Raises:
@@ -191,8 +189,10 @@ async def key_field(
 
 
 async def _needs_key(client: ApiClient, provider: JsonValue) -> bool:
-    known = client.read(_ProviderList, await client.call("GET", "/api/v1/admin/model-providers"))
-    return any(one.name == provider and one.needs_key for one in known.items)
+    providers = client.read(
+        _ProviderList, await client.call("GET", "/api/v1/admin/model-providers")
+    )
+    return any(entry.name == provider and entry.needs_key for entry in providers.items)
 
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or its id.")]
@@ -259,21 +259,21 @@ async def _all(client: ApiClient) -> _ModelList:
     return client.read(_ModelList, await client.call("GET", _PATH))
 
 
-async def _find(client: ApiClient, wanted: str) -> _ModelRecord:
+async def _find(client: ApiClient, name: str) -> _ModelRecord:
     """The registered model with this id, or this name in any case.
 
     Raises:
         CommandFailed: there is none.
     """
-    known = (await _all(client)).items
-    key = wanted.strip().casefold()
+    models = (await _all(client)).items
+    key = name.strip().casefold()
     # Ids first: a name may look like one.
-    fitting = [one for one in known if one.id == key]
-    fitting += [one for one in known if one.name.casefold() == key]
+    fitting = [model for model in models if model.id == key]
+    fitting += [model for model in models if model.name.casefold() == key]
     if fitting:
         return fitting[0]
-    names = ", ".join(model.name for model in known) or "-"
-    raise CommandFailed(ModelNotFound(), messages.MODEL_UNKNOWN, wanted=wanted, names=names)
+    names = ", ".join(model.name for model in models) or "-"
+    raise CommandFailed(ModelNotFound(), messages.MODEL_UNKNOWN, wanted=name, names=names)
 
 
 @client_command
@@ -289,8 +289,8 @@ async def list_models(output: Output, client: ApiClient) -> ExitCode:
 
 def _row(output: Output, model: _ModelRecord) -> tuple[str, ...]:
     marks = (model.is_default, model.enabled, model.has_secret)
-    shown = (_yes(output, mark) for mark in marks)
-    return (model.name, model.provider, model.model_id, *shown, model.id)
+    columns = (_yes(output, mark) for mark in marks)
+    return (model.name, model.provider, model.model_id, *columns, model.id)
 
 
 def _yes(output: Output, value: bool) -> str:
@@ -300,24 +300,24 @@ def _yes(output: Output, value: bool) -> str:
 @client_command
 async def show(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Show one model with its settings; its key is never shown."""
-    found = await _find(client, model)
-    output.emit(found.to_json())
+    row = await _find(client, model)
+    output.emit(row.to_json())
     output.facts(
         (
-            (messages.MODEL, found.name),
-            (messages.ID, found.id),
-            (messages.PROVIDER, found.provider),
-            (messages.AT_ENDPOINT, found.model_id),
-            (messages.BASE_URL, found.base_url or "-"),
-            (messages.HAS_KEY, _yes(output, found.has_secret)),
-            (messages.DEFAULT, _yes(output, found.is_default)),
-            (messages.ENABLED, _yes(output, found.enabled)),
-            (messages.MAX_TOKENS, _number(found.max_tokens)),
-            (messages.TEMPERATURE, _number(found.temperature)),
-            (messages.WINDOW, _number(found.context_window)),
-            (messages.PRICES, f"{_number(found.input_price)} / {_number(found.output_price)}"),
-            (messages.FOR_ROLES, _listed(output, found.role_access, found.user_access)),
-            (messages.FOR_USERS, _listed(output, found.user_access, found.role_access)),
+            (messages.MODEL, row.name),
+            (messages.ID, row.id),
+            (messages.PROVIDER, row.provider),
+            (messages.AT_ENDPOINT, row.model_id),
+            (messages.BASE_URL, row.base_url or "-"),
+            (messages.HAS_KEY, _yes(output, row.has_secret)),
+            (messages.DEFAULT, _yes(output, row.is_default)),
+            (messages.ENABLED, _yes(output, row.enabled)),
+            (messages.MAX_TOKENS, _number(row.max_tokens)),
+            (messages.TEMPERATURE, _number(row.temperature)),
+            (messages.WINDOW, _number(row.context_window)),
+            (messages.PRICES, f"{_number(row.input_price)} / {_number(row.output_price)}"),
+            (messages.FOR_ROLES, _listed(output, row.role_access, row.user_access)),
+            (messages.FOR_USERS, _listed(output, row.user_access, row.role_access)),
         )
     )
     return ExitCode.OK
@@ -357,27 +357,27 @@ async def edit(
     name: Annotated[str | None, typer.Option(help="Another name.")] = None,
 ) -> ExitCode:
     """Change a model; what is left out stays."""
-    found = await _find(client, model)
+    row = await _find(client, model)
     body = await model_fields(client, wishes)
     body |= await key_field(output, client, keys, None)
     if name is not None:
         body["name"] = name
-    return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), body, messages.MODEL_CHANGED)
+    return await _save(output, client, ("PUT", f"{_PATH}/{row.id}"), body, messages.MODEL_CHANGED)
 
 
 @client_command
 async def default(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Let a model answer where neither run nor session names one."""
-    found = await _find(client, model)
-    where = ("PUT", f"{_PATH}/{found.id}")
+    row = await _find(client, model)
+    where = ("PUT", f"{_PATH}/{row.id}")
     return await _save(output, client, where, {"is_default": True}, messages.MODEL_DEFAULT)
 
 
 async def _save(
-    output: Output, client: ApiClient, where: tuple[str, str], body: JsonObject, said: Message
+    output: Output, client: ApiClient, where: tuple[str, str], body: JsonObject, message: Message
 ) -> ExitCode:
     saved = client.read(_ModelRecord, await client.call(*where, body=body))
-    output.say(said, name=saved.name)
+    output.say(message, name=saved.name)
     output.emit(saved.to_json())
     return ExitCode.OK
 
@@ -385,15 +385,15 @@ async def _save(
 @client_command
 async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitCode:
     """Ask a model for its first word; exit code 1 where it does not answer."""
-    found = await _find(client, model)
-    path = f"/api/v1/models/{quote(found.id, safe='')}/test"
+    row = await _find(client, model)
+    path = f"/api/v1/models/{quote(row.id, safe='')}/test"
     came = client.read(_ModelTestRecord, await client.call("POST", path))
     output.emit(came.to_json())
     if came.success:
-        output.say(messages.MODEL_ANSWERS, name=found.name, latency=came.latency)
+        output.say(messages.MODEL_ANSWERS, name=row.name, latency=came.latency)
         return ExitCode.OK
     is_chinese = output.language is Language.ZH and came.message_zh
-    output.print(f"{found.name}: {came.message_zh if is_chinese else came.message}", "red")
+    output.print(f"{row.name}: {came.message_zh if is_chinese else came.message}", "red")
     return ExitCode.FAILED
 
 
@@ -402,9 +402,9 @@ async def delete(
     output: Output, client: ApiClient, model: ModelArgument, yes: YesOption = False
 ) -> ExitCode:
     """Remove a model from the registry; runs that are under way on it go on."""
-    found = await _find(client, model)
+    row = await _find(client, model)
     words = (messages.MODEL_CONFIRM, messages.MODEL_DELETED)
-    thing = DeletionPrompt(_PATH, found.id, found.name)
+    thing = DeletionPrompt(_PATH, row.id, row.name)
     return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
@@ -443,8 +443,14 @@ async def usage(
 
 def _spent(row: _UsageRow) -> tuple[str, ...]:
     figures = (row.runs, row.prompt_tokens, row.completion_tokens)
-    shown = (str(figure) for figure in figures)
-    return (row.day, row.username or row.user_id, row.name or row.model, *shown, _number(row.cost))
+    columns = (str(figure) for figure in figures)
+    return (
+        row.day,
+        row.username or row.user_id,
+        row.name or row.model,
+        *columns,
+        _number(row.cost),
+    )
 
 
 app = command_group(

@@ -1,4 +1,4 @@
-"""``agentex admin roles``: which roles there are, and roles of one's own."""
+"""``agentex admin roles``: built-in and custom roles."""
 
 from typing import Annotated
 
@@ -44,23 +44,23 @@ async def _roles(client: ApiClient) -> _RoleList:
     return client.read(_RoleList, await client.call("GET", _PATH))
 
 
-async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
+async def find_role(client: ApiClient, name: str) -> RoleRecord:
     """The role with this name or id.
 
     Raises:
         CommandFailed: there is none.
     """
-    return _pick(await _roles(client), wanted)
+    return _pick(await _roles(client), name)
 
 
-def _pick(known: _RoleList, wanted: str) -> RoleRecord:
+def _pick(roles: _RoleList, name: str) -> RoleRecord:
     # Ids first: a name may look like one.
-    fitting = [role for role in known.items if role.id == wanted]
-    fitting += [role for role in known.items if role.name == wanted]
+    fitting = [role for role in roles.items if role.id == name]
+    fitting += [role for role in roles.items if role.name == name]
     if fitting:
         return fitting[0]
-    names = ", ".join(role.name for role in known.items)
-    raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=wanted, names=names)
+    names = ", ".join(role.name for role in roles.items)
+    raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=name, names=names)
 
 
 @client_command
@@ -79,16 +79,16 @@ async def list_roles(output: Output, client: ApiClient) -> ExitCode:
 @client_command
 async def show(output: Output, client: ApiClient, role: RoleArgument) -> ExitCode:
     """Show a role, and which permissions it lacks."""
-    known = await _roles(client)
-    found = _pick(known, role)
-    lacking = [name for name in known.permissions if name not in found.permissions]
-    output.emit({**found.to_json(), "lacking": [*lacking]})
+    roles = await _roles(client)
+    row = _pick(roles, role)
+    lacking = [name for name in roles.permissions if name not in row.permissions]
+    output.emit({**row.to_json(), "lacking": [*lacking]})
     output.facts(
         (
-            (messages.ROLE, found.name),
-            (messages.SHOWN_AS, found.display_name or "-"),
-            (messages.ID, found.id),
-            (messages.PERMISSIONS, ", ".join(found.permissions) or "-"),
+            (messages.ROLE, row.name),
+            (messages.SHOWN_AS, row.display_name or "-"),
+            (messages.ID, row.id),
+            (messages.PERMISSIONS, ", ".join(row.permissions) or "-"),
             (messages.LACKING, ", ".join(lacking) or "-"),
         )
     )
@@ -122,11 +122,11 @@ async def edit(
     permission: PermissionOption = None,
 ) -> ExitCode:
     """Change a role; its permissions become those that are given."""
-    found = await find_role(client, role)
+    row = await find_role(client, role)
     names: list[JsonValue] | None = None if permission is None else [*permission]
-    wanted: JsonObject = {"name": name, "display_name": shown_as, "permissions": names}
-    draft: JsonObject = {key: value for key, value in wanted.items() if value is not None}
-    return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), draft, messages.ROLE_CHANGED)
+    fields: JsonObject = {"name": name, "display_name": shown_as, "permissions": names}
+    draft: JsonObject = {key: value for key, value in fields.items() if value is not None}
+    return await _save(output, client, ("PUT", f"{_PATH}/{row.id}"), draft, messages.ROLE_CHANGED)
 
 
 @client_command
@@ -134,17 +134,17 @@ async def delete(
     output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a role that nobody has."""
-    found = await find_role(client, role)
+    row = await find_role(client, role)
     words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
-    thing = DeletionPrompt(_PATH, found.id, found.name)
+    thing = DeletionPrompt(_PATH, row.id, row.name)
     return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
 async def _save(
-    output: Output, client: ApiClient, where: tuple[str, str], draft: JsonObject, said: Message
+    output: Output, client: ApiClient, where: tuple[str, str], draft: JsonObject, message: Message
 ) -> ExitCode:
     role = client.read(RoleRecord, await client.call(*where, body=draft))
-    output.say(said, name=role.name, permissions=", ".join(role.permissions) or "-")
+    output.say(message, name=role.name, permissions=", ".join(role.permissions) or "-")
     output.emit(role.to_json())
     return ExitCode.OK
 

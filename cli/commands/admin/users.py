@@ -56,26 +56,26 @@ class _DeletionRecord(Record):
 
 async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[UserRecord]:
     return [
-        client.read(UserRecord, one) async for page in client.pages(_PATH, query) for one in page
+        client.read(UserRecord, item) async for page in client.pages(_PATH, query) for item in page
     ]
 
 
-async def find_user(client: ApiClient, wanted: str) -> UserRecord:
+async def find_user(client: ApiClient, username: str) -> UserRecord:
     """The account with this user name, address or id.
 
     Raises:
         CommandFailed: there is none.
     """
-    key = wanted.strip().casefold()
+    key = username.strip().casefold()
     # First, so that nobody is taken for another person by the name that they chose.
     if is_id(key) and (user := await _get(client, key)):
         return user
-    async for page in client.pages(_PATH, {"search": wanted}):
-        for one in page:
-            user = client.read(UserRecord, one)
+    async for page in client.pages(_PATH, {"search": username}):
+        for item in page:
+            user = client.read(UserRecord, item)
             if key in {user.username.casefold(), user.email.casefold()}:
                 return user
-    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=wanted)
+    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=username)
 
 
 async def _get(client: ApiClient, user_id: str) -> UserRecord | None:
@@ -88,12 +88,12 @@ async def _get(client: ApiClient, user_id: str) -> UserRecord | None:
 
 
 async def _change(
-    output: Output, client: ApiClient, wanted: str, change: JsonObject, said: Message
+    output: Output, client: ApiClient, username: str, change: JsonObject, message: Message
 ) -> ExitCode:
-    user = await find_user(client, wanted)
+    user = await find_user(client, username)
     answer = await client.call("PUT", f"{_PATH}/{user.id}", body=change)
     changed = client.read(UserRecord, answer)
-    output.say(said, username=changed.username, role=changed.role.name)
+    output.say(message, username=changed.username, role=changed.role.name)
     output.emit(changed.to_json())
     return ExitCode.OK
 
@@ -126,8 +126,8 @@ async def list_users(
 
 
 def _row(user: UserRecord) -> tuple[str, ...]:
-    seen = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
-    return user.username, user.email, user.role.name, user.status, seen, user.id
+    last_login = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
+    return user.username, user.email, user.role.name, user.status, last_login, user.id
 
 
 @client_command
@@ -140,11 +140,11 @@ async def create(
     password_stdin: PasswordOption = False,
 ) -> ExitCode:
     """Create an account for somebody; asks for the password."""
-    found = await find_role(client, role)
+    user_role = await find_role(client, role)
     wishes: JsonObject = {
         "username": username,
         "email": email,
-        "role_id": found.id,
+        "role_id": user_role.id,
         "password": _password(output, username, from_stdin=password_stdin),
     }
     user = client.read(UserRecord, await client.call("POST", _PATH, body=wishes))
@@ -194,12 +194,12 @@ async def reset_password(
     ] = False,
 ) -> ExitCode:
     """Give an account another password; asks for it."""
-    found = await find_user(client, user)
-    password = _password(output, found.username, from_stdin=password_stdin)
+    account = await find_user(client, user)
+    password = _password(output, account.username, from_stdin=password_stdin)
     reset: JsonObject = {"new_password": password, "revoke_api_keys": revoke_api_keys}
-    await client.call("PUT", f"{_PATH}/{found.id}/password", body=reset)
-    output.say(messages.PASSWORD_SET, username=found.username)
-    output.emit({"id": found.id, "username": found.username, "reset": True})
+    await client.call("PUT", f"{_PATH}/{account.id}/password", body=reset)
+    output.say(messages.PASSWORD_SET, username=account.username)
+    output.emit({"id": account.id, "username": account.username, "reset": True})
     return ExitCode.OK
 
 
@@ -216,15 +216,15 @@ async def delete(
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete an account; sessions, memories and calendar are erased in any case."""
-    found = await find_user(client, user)
+    account = await find_user(client, user)
     fate: dict[str, str | int] = {}
     if transfer_to is not None:
         fate["transfer_to"] = (await find_user(client, transfer_to)).id
     if erase:
         fate["erase"] = "true"
-    if not confirm(output, yes, messages.DELETE_CONFIRM, username=found.username):
+    if not confirm(output, yes, messages.DELETE_CONFIRM, username=account.username):
         return ExitCode.FAILED
-    answer = await client.call("DELETE", f"{_PATH}/{found.id}", query=fate)
+    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=fate)
     _tell(output, client.read(_DeletionRecord, answer))
     return ExitCode.OK
 

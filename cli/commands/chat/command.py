@@ -109,8 +109,6 @@ class Conversation:
     """Questions and answers on one thread after another.
 
     Args:
-        output: the command's.
-        client: of the server.
         first: thread and agent type of the first question.
     """
 
@@ -179,8 +177,8 @@ def chat_prompt(text: str) -> Generator[Prompt]:
     """
     path = user_state_path("agentex") / "chat-history"
     # Some builds of Python come without readline: then there is no history, and all else works.
-    known = importlib.util.find_spec("readline") is not None
-    readline = importlib.import_module("readline") if known else None
+    is_available = importlib.util.find_spec("readline") is not None
+    readline = importlib.import_module("readline") if is_available else None
     if readline is not None:
         with suppress(OSError):
             readline.read_history_file(path)

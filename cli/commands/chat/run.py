@@ -1,4 +1,4 @@
-"""One question to an agent: the run's events shown as they come, and its stop on Ctrl-C."""
+"""One run of ``agentex chat``: events, interrupts and the stop on Ctrl-C."""
 
 import asyncio
 import json
@@ -126,7 +126,7 @@ class ChatView:
         self._break_line()
         self._output.print("")
         self._output.print(self._output.render(messages.CHAT_SOURCES), "bold")
-        for citation in sorted(citations, key=lambda one: one.number):
+        for citation in sorted(citations, key=lambda citation: citation.number):
             where = place(
                 self._output, citation.document_name, citation.page, citation.heading_path
             )
@@ -173,8 +173,8 @@ async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> Exit
     """
     run_input = _run_input(question)
     while True:
-        code, asked = await _follow(output, client, run_input)
-        answers = answer_all(output, asked) if asked else None
+        code, interrupts = await _follow(output, client, run_input)
+        answers = answer_all(output, interrupts) if interrupts else None
         if answers is None:
             return code
         going_on: JsonObject = {"runId": new_id(), "messages": [], "resume": [*answers]}
@@ -187,8 +187,8 @@ async def _follow(
     run_id = str(run_input["runId"])
     view = ChatView(output)
     interrupted = asyncio.Event()
-    asked: list[InterruptRecord] = []
-    reading = asyncio.ensure_future(_read(output, client, view, run_input, asked))
+    interrupts: list[InterruptRecord] = []
+    reading = asyncio.ensure_future(_read(output, client, view, run_input, interrupts))
     view.begin()
     try:
         with _on_interrupt(interrupted.set):
@@ -207,7 +207,7 @@ async def _follow(
         if code is not ExitCode.OK:
             output.say(CHAT_STOPPED)
         return ExitCode.INTERRUPTED, []
-    return code or ExitCode.OK, asked
+    return code or ExitCode.OK, interrupts
 
 
 def _run_input(question: ChatQuestion) -> JsonObject:
@@ -231,7 +231,7 @@ async def _read(
     client: ApiClient,
     view: ChatView,
     run_input: JsonObject,
-    asked: list[InterruptRecord],
+    interrupts: list[InterruptRecord],
 ) -> ExitCode:
     async for raw in _events(client, run_input):
         output.emit(raw)
@@ -246,7 +246,7 @@ async def _read(
             output.print(event.message, "red")
             return ExitCode.FAILED
         if event.type in _TERMINAL:
-            asked += event.outcome.interrupts if event.outcome is not None else []
+            interrupts += event.outcome.interrupts if event.outcome is not None else []
             cancelled = event.outcome is not None and event.outcome.type == "cancelled"
             return ExitCode.INTERRUPTED if cancelled else ExitCode.OK
     raise CommandFailed(ServerUnreachable(), CHAT_NO_ANSWER)
@@ -315,8 +315,12 @@ def answer_all(
     present = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return [
-            {"interruptId": one.id, "status": "resolved", "payload": _payload(output, one, read)}
-            for one in interrupts
+            {
+                "interruptId": interrupt.id,
+                "status": "resolved",
+                "payload": _payload(output, interrupt, read),
+            }
+            for interrupt in interrupts
         ]
     except (EOFError, KeyboardInterrupt):
         output.hint(CHAT_WAITS)
@@ -328,12 +332,12 @@ def answer_all(
 def _payload(output: Output, interrupt: InterruptRecord, read: Callable[[str], str]) -> JsonValue:
     match interrupt.reason:
         case "confirmation":
-            said = read(output.render(CHAT_YES_NO)).strip().lower()
-            return {"confirmed": said in _YES}
+            reply = read(output.render(CHAT_YES_NO)).strip().lower()
+            return {"confirmed": reply in _YES}
         case "tool_call":
-            said = read(output.render(CHAT_CONSENT)).strip()
-            if said.lower() in _YES:
+            reply = read(output.render(CHAT_CONSENT)).strip()
+            if reply.lower() in _YES:
                 return {"approved": True}
-            return {"approved": False, **({} if said.lower() in _NO else {"response": said})}
+            return {"approved": False, **({} if reply.lower() in _NO else {"response": reply})}
         case _:
             return {"input": read("> ")}

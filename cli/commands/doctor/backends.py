@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of database, Redis, vector store and issuer, without a server too."""
+"""Checks of ``agentex doctor`` for database, Redis, vector store and issuer."""
 
 from pydantic import BaseModel, ValidationError
 
@@ -58,7 +58,7 @@ def check_kept_parts(
 
 def _database(output: Output, part: BackendReport) -> CheckResult:
     facts = {"level": part.level, "newest": part.newest}
-    known: dict[str, tuple[CheckVerdict, Message, Message | None]] = {
+    outcomes: dict[str, tuple[CheckVerdict, Message, Message | None]] = {
         "ok": (CheckVerdict.OK, messages.DATABASE_AT, None),
         "new": (CheckVerdict.OK, messages.MADE_AT_START, None),
         "behind": (CheckVerdict.FAILED, messages.DATABASE_BEHIND, messages.DATABASE_BEHIND_HINT),
@@ -66,7 +66,7 @@ def _database(output: Output, part: BackendReport) -> CheckResult:
         "ahead": (CheckVerdict.FAILED, messages.DATABASE_AHEAD, messages.DATABASE_AHEAD_HINT),
     }
     down = (CheckVerdict.FAILED, messages.UNREACHED, messages.DATABASE_DOWN_HINT)
-    verdict, detail, hint = known.get(part.state, down)
+    verdict, detail, hint = outcomes.get(part.state, down)
     words = output.render(hint) if hint else ""
     return CheckResult(
         "migrations", messages.DATABASE, verdict, output.render(detail, **facts), words
@@ -115,9 +115,9 @@ def _vectors(output: Output, settings: Settings, part: BackendReport) -> CheckRe
 
 def _issuer(output: Output, settings: Settings, part: BackendReport) -> CheckResult:
     name, title = "single_sign_on", messages.ISSUER
-    known = {"off": messages.ISSUER_OFF, "ok": messages.ISSUER_ANSWERS}
-    if part.state in known:
-        return CheckResult(name, title, CheckVerdict.OK, output.render(known[part.state]))
+    outcomes = {"off": messages.ISSUER_OFF, "ok": messages.ISSUER_ANSWERS}
+    if part.state in outcomes:
+        return CheckResult(name, title, CheckVerdict.OK, output.render(outcomes[part.state]))
     down = (messages.UNREACHED, messages.ISSUER_DOWN_HINT)
     faults = {
         "issuer": (messages.ISSUER_OTHER, messages.ISSUER_OTHER_HINT),

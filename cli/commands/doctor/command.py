@@ -1,4 +1,4 @@
-"""``agentex doctor``: what is well here and at the server, and what to do about the rest."""
+"""``agentex doctor``: checks of this machine and of the server, with next steps."""
 
 import asyncio
 from collections.abc import Callable
@@ -102,8 +102,8 @@ def _skews_of(parts: BackendReports | None) -> dict[str, float]:
     """By how many seconds the parts on other machines are before us."""
     if parts is None:
         return {}
-    known = {"database": parts.database, "Redis": parts.redis}
-    return {name: part.skew for name, part in known.items() if part.state == "ok" and part.skew}
+    backends = {"database": parts.database, "Redis": parts.redis}
+    return {name: part.skew for name, part in backends.items() if part.state == "ok" and part.skew}
 
 
 async def _look_there(output: Output, client: ApiClient) -> list[CheckResult]:

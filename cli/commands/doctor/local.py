@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` looks at, one function a check."""
+"""Checks of ``agentex doctor`` for this machine, one function each."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import ReadinessRecord
 from cli.errors import CommandFailed, ServerRefused
 from cli.server.exec import module_command
-from cli.server.supervisor.redis_server import RedisServerMissing, find_program
+from cli.supervisor.redis_server import RedisServerMissing, find_program
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
@@ -74,8 +74,8 @@ def check_python(output: Output) -> CheckResult:
     """The interpreter's version."""
     least, below = _PYTHONS
     good = least <= sys.version_info[:2] < below
-    wanted = f"{least[0]}.{least[1]}-{below[0]}.{below[1] - 1}"
-    hint = "" if good else output.render(messages.PYTHON_HINT, wanted=wanted)
+    supported = f"{least[0]}.{least[1]}-{below[0]}.{below[1] - 1}"
+    hint = "" if good else output.render(messages.PYTHON_HINT, wanted=supported)
     verdict = CheckVerdict.OK if good else CheckVerdict.FAILED
     detail = ".".join(str(part) for part in sys.version_info[:3])
     return CheckResult("python", messages.CHECK_PYTHON, verdict, detail, hint)
@@ -125,10 +125,10 @@ def check_recognition(output: Output, settings: Settings) -> CheckResult:
     if not is_installed():
         detail = output.render(messages.RECOGNITION_NOT_INSTALLED)
         return CheckResult("text_recognition", title, CheckVerdict.SKIPPED, detail)
-    wanted = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
-    found = installed_languages(wanted)
-    missing = [name for name in wanted.languages.split("+") if name not in found]
-    detail = ", ".join(found) or "-"
+    recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
+    languages = installed_languages(recognition)
+    missing = [name for name in recognition.languages.split("+") if name not in languages]
+    detail = ", ".join(languages) or "-"
     if not missing:
         return CheckResult("text_recognition", title, CheckVerdict.OK, detail)
     hint = output.render(messages.RECOGNITION_HINT, languages=", ".join(missing))
@@ -157,16 +157,16 @@ async def check_encoder(output: Output) -> CheckResult:
     """Whether the encoder's converted files are there."""
     title = messages.CHECK_ENCODER
     try:
-        found = _EncoderReport.model_validate_json(
+        report = _EncoderReport.model_validate_json(
             await ask_child("cli.commands.doctor.probe_encoder")
         )
     except ValidationError:
         hint = output.render(messages.ENCODER_HINT)
         return CheckResult("encoder", title, CheckVerdict.FAILED, "-", hint)
-    if not found.prepared:
+    if not report.prepared:
         detail = output.render(messages.ENCODER_UNPREPARED)
         return CheckResult("encoder", title, CheckVerdict.WARNING, detail)
-    detail = output.render(messages.ENCODER_PREPARED, backend=found.backend)
+    detail = output.render(messages.ENCODER_PREPARED, backend=report.backend)
     return CheckResult("encoder", title, CheckVerdict.OK, detail)
 
 
@@ -174,21 +174,23 @@ async def check_model(output: Output, settings: Settings) -> CheckResult:
     """Whether the configured language model answers a short question."""
     title = messages.CHECK_MODEL
     try:
-        found = _LlmReport.model_validate_json(await ask_child("cli.commands.doctor.probe_llm"))
+        report = _LlmReport.model_validate_json(await ask_child("cli.commands.doctor.probe_llm"))
     except ValidationError:
         hint = output.render(messages.MODEL_UNCHECKED)
         return CheckResult("model", title, CheckVerdict.FAILED, "-", hint)
-    if found.fault:
+    if report.fault:
         is_chinese = output.language is Language.ZH
-        reason = found.reason_zh if is_chinese else found.reason
+        reason = report.reason_zh if is_chinese else report.reason
         fact, _, step = reason.partition("：" if is_chinese else ": ")
-        named = " ".join(filter(None, [found.model, found.provider and f"({found.provider})"]))
-        detail = ": ".join(filter(None, [named, fact]))
+        model_label = " ".join(
+            filter(None, [report.model, report.provider and f"({report.provider})"])
+        )
+        detail = ": ".join(filter(None, [model_label, fact]))
         # A busy endpoint is there and knows the key.
-        verdict = CheckVerdict.WARNING if found.fault == "busy" else CheckVerdict.FAILED
+        verdict = CheckVerdict.WARNING if report.fault == "busy" else CheckVerdict.FAILED
         return CheckResult("model", title, verdict, detail, step)
-    if found.model:
-        detail = output.render(messages.MODEL_ANSWERS, model=found.model, provider=found.provider)
+    if report.model:
+        detail = output.render(messages.MODEL_ANSWERS, model=report.model, provider=report.provider)
         return CheckResult("model", title, CheckVerdict.OK, detail)
     detail = output.render(messages.MODEL_OFFLINE)
     if settings.llm_base_url or settings.llm_model:
@@ -224,15 +226,15 @@ async def check_parts(output: Output, client: ApiClient) -> list[CheckResult]:
     for name, part in ready.components.items():
         good = part.status == "ok"
         title = messages.CHECK_WORKER if name == "worker" else Message(f"  {name}", f"  {name}")
-        wanted = messages.WORKER_HINT if name == "worker" else messages.PART_HINT
-        hint = "" if good else output.render(wanted, part=name)
+        hint_message = messages.WORKER_HINT if name == "worker" else messages.PART_HINT
+        hint = "" if good else output.render(hint_message, part=name)
         verdict = CheckVerdict.OK if good else CheckVerdict.FAILED
         detail = part.detail if isinstance(part.detail, str) else ""
         checks.append(CheckResult(name, title, verdict, detail, hint))
     bad = [check.name for check in checks if check.verdict is CheckVerdict.FAILED]
     whole = CheckVerdict.FAILED if bad or ready.status != "ready" else CheckVerdict.OK
-    said = output.render(messages.NOT_READY, parts=", ".join(bad)) if bad else ready.status
-    return [CheckResult("ready", messages.CHECK_READY, whole, said), *checks]
+    summary = output.render(messages.NOT_READY, parts=", ".join(bad)) if bad else ready.status
+    return [CheckResult("ready", messages.CHECK_READY, whole, summary), *checks]
 
 
 async def check_login(output: Output, client: ApiClient) -> CheckResult:

@@ -1,4 +1,4 @@
-"""``python -m cli.parts_check``: what Agentex needs beside it, as it is seen from here, as JSON.
+"""Probe of database, Redis, vector store and issuer: a child process that prints JSON.
 
 Database, Redis, vector store, and the OpenID Connect issuer.
 
@@ -35,11 +35,8 @@ class _BackendProbe:
             ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
             of a vector store that does not take the request, ``refused``; of an OpenID Connect
             issuer ``off``, ``issuer`` (it is another one) or ``keys`` (they can't be had).
-        level: The database's migration.
-        newest: This version's.
         skew: By how many seconds the part's clock is before ours.
         workers: That gave a sign of life lately.
-        waiting: Jobs in the queue.
     """
 
     state: str
@@ -86,18 +83,18 @@ async def _database_server(settings: Settings) -> _BackendProbe:
         there = await schema_revision(database)
         async with database.reading() as session:
             ask = text("SELECT extract(epoch FROM clock_timestamp())")
-            told = (await (await session.connection()).execute(ask)).scalar_one()
-            skew = float(told) - time.time()
+            database_time = (await (await session.connection()).execute(ask)).scalar_one()
+            skew = float(database_time) - time.time()
     finally:
         await database.close()
     return _judged(there, revisions(), skew)
 
 
-def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _BackendProbe:
-    newest = known[-1]
+def _judged(there: str | None, revisions: list[str], skew: float = 0.0) -> _BackendProbe:
+    newest = revisions[-1]
     if there is None:
         return _BackendProbe("new", newest=newest)
-    state = "ok" if there == newest else "behind" if there in known else "ahead"
+    state = "ok" if there == newest else "behind" if there in revisions else "ahead"
     return _BackendProbe(state, there, newest, skew)
 
 
@@ -157,23 +154,23 @@ _PARTS: dict[str, Callable[[Settings], Awaitable[_BackendProbe]]] = {
 
 
 async def _look(settings: Settings) -> dict[str, _BackendProbe]:
-    async def one(look: Callable[[Settings], Awaitable[_BackendProbe]]) -> _BackendProbe:
+    async def probe(look: Callable[[Settings], Awaitable[_BackendProbe]]) -> _BackendProbe:
         try:
             async with asyncio.timeout(_SECONDS):
                 return await look(settings)
         except Exception:  # noqa: BLE001 - whatever a driver says may hold the address with its password
             return _BackendProbe("unreachable")
 
-    found = await asyncio.gather(*(one(look) for look in _PARTS.values()))
-    return dict(zip(_PARTS, found, strict=True))
+    results = await asyncio.gather(*(probe(look) for look in _PARTS.values()))
+    return dict(zip(_PARTS, results, strict=True))
 
 
 def main() -> None:
     """Print what was found, by part."""
     # Standard output is the answer's; what is logged goes elsewhere.
     with redirect_stdout(sys.stderr):
-        found = asyncio.run(_look(get_settings()))
-    json.dump({name: asdict(part) for name, part in found.items()}, sys.stdout)
+        results = asyncio.run(_look(get_settings()))
+    json.dump({name: asdict(part) for name, part in results.items()}, sys.stdout)
 
 
 if __name__ == "__main__":

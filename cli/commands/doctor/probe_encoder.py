@@ -1,4 +1,4 @@
-"""``python -m cli.encoder_check``: whether the encoder's files are made, as JSON.
+"""Probe of the encoder's files: a child process that prints JSON.
 
 A process of its own: it loads the runtimes, which may be missing or unfit on the machine that
 ``agentex doctor`` looks at.

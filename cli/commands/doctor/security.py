@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of the secret key, of addresses, of TLS and of clocks."""
+"""Checks of ``agentex doctor`` for secret key, addresses, TLS and clocks."""
 
 import asyncio
 import ssl
@@ -35,8 +35,6 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
     """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
 
     Args:
-        output: words the finding.
-        settings: of this machine.
         database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
     """
     name, title = "secret_key", messages.SECRET_KEY
@@ -47,24 +45,24 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
         hint = output.render(messages.SECRET_KEY_SHORT_HINT)
         return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
     file = secret_key_file(settings)
-    found: tuple[Message, Message | None]
+    texts: tuple[Message, Message | None]
     try:
         if not file.read_bytes().strip():
-            found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_LOST_HINT
+            texts = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_LOST_HINT
         elif file.stat().st_mode & _OTHERS:
-            found = messages.SECRET_KEY_OPEN, messages.SECRET_KEY_OPEN_HINT
+            texts = messages.SECRET_KEY_OPEN, messages.SECRET_KEY_OPEN_HINT
         else:
-            found = messages.SECRET_KEY_OWN, None
+            texts = messages.SECRET_KEY_OWN, None
     except FileNotFoundError:
         if database in {None, "unreachable"}:
             detail = output.render(messages.SECRET_KEY_UNKNOWN)
             hint = output.render(messages.SECRET_KEY_UNKNOWN_HINT, file=file)
             return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
         is_first = database == "new"
-        found = (messages.MADE_AT_START, None) if is_first else _LOST
+        texts = (messages.MADE_AT_START, None) if is_first else _LOST
     except OSError:
-        found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
-    detail, hint = output.render(found[0]), output.render(found[1], file=file) if found[1] else ""
+        texts = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
+    detail, hint = output.render(texts[0]), output.render(texts[1], file=file) if texts[1] else ""
     return CheckResult(name, title, CheckVerdict.FAILED if hint else CheckVerdict.OK, detail, hint)
 
 
@@ -90,11 +88,17 @@ def check_exposure(output: Output, settings: Settings) -> CheckResult:
 
 def _too_wide(proxies: str) -> str:
     """A network that holds more than anybody's own proxies; none: empty."""
-    networks = [ip_network(one.strip()) for one in proxies.split(",") if one.strip() != "none"]
-    old = collapse_addresses(one for one in networks if isinstance(one, IPv4Network))
-    new = collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
-    wide = [one for one in old if one.prefixlen < _LARGEST_OLD]
-    wider = [one for one in new if one.prefixlen < _LARGEST_NEW and not one.subnet_of(_OWN_NEW)]
+    networks = [
+        ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"
+    ]
+    old = collapse_addresses(network for network in networks if isinstance(network, IPv4Network))
+    new = collapse_addresses(network for network in networks if isinstance(network, IPv6Network))
+    wide = [network for network in old if network.prefixlen < _LARGEST_OLD]
+    wider = [
+        network
+        for network in new
+        if network.prefixlen < _LARGEST_NEW and not network.subnet_of(_OWN_NEW)
+    ]
     return str([*wide, *wider, ""][0])
 
 
@@ -102,8 +106,6 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
     """Whether what is sent to the server can be read on its way.
 
     Args:
-        output: words the finding.
-        url: the server's.
         headers: of an answer of it.
     """
     name, title = "transport", messages.TRANSPORT
@@ -149,7 +151,6 @@ def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
     """Whether this machine's clock goes with those of the parts, by whose times tokens end.
 
     Args:
-        output: words the finding.
         skews: by how many seconds each part is before us.
     """
     name, title = "clock", messages.CLOCK
@@ -176,7 +177,7 @@ async def first_answer(client: ApiClient) -> Mapping[str, str]:
 def server_skew(headers: Mapping[str, str]) -> dict[str, float]:
     """By how many seconds the server is before us, where it says the time."""
     try:
-        told = parsedate_to_datetime(headers.get("date", ""))
+        server_date = parsedate_to_datetime(headers.get("date", ""))
     except ValueError:
         return {}
-    return {"server": told.timestamp() - time.time()}
+    return {"server": server_date.timestamp() - time.time()}

@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of what one has on the server: models, MCP connections, the queue."""
+"""Checks of ``agentex doctor`` for models, MCP connections and the queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -59,16 +59,16 @@ async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
         "registered_models": _models,
         "mcp_connections": _connections,
     }
-    found: list[CheckResult] = []
+    results: list[CheckResult] = []
     for name, look in looks.items():
         try:
-            found += await look(output, client)
+            results += await look(output, client)
         except ServerRefused as problem:
             is_right = problem.code == PermissionDenied.code
-            found += _unlooked(output, name, None if is_right else problem)
+            results += _unlooked(output, name, None if is_right else problem)
         except CommandFailed as problem:
-            found += _unlooked(output, name, problem)
-    return found
+            results += _unlooked(output, name, problem)
+    return results
 
 
 def _unlooked(
@@ -95,7 +95,7 @@ async def _models(output: Output, client: ApiClient) -> list[CheckResult]:
 
     async def look(model: _ModelState) -> CheckResult:
         path = f"/api/v1/models/{quote(model.id, safe='')}/test"
-        title = _named(messages.REGISTERED, model.name)
+        title = _titled(messages.REGISTERED, model.name)
         return _judged(output, f"model:{model.name}", title, await _test(client, path))
 
     return await _each(output, "registered_models", [lambda m=m: look(m) for m in registered])
@@ -103,14 +103,14 @@ async def _models(output: Output, client: ApiClient) -> list[CheckResult]:
 
 async def _connections(output: Output, client: ApiClient) -> list[CheckResult]:
     rows = [
-        client.read(_ConnectionState, one)
+        client.read(_ConnectionState, item)
         async for page in client.pages("/api/v1/mcp/connections")
-        for one in page
+        for item in page
     ]
 
     async def look(row: _ConnectionState) -> CheckResult:
         path = f"/api/v1/mcp/connections/{quote(row.id, safe='')}/test"
-        title = _named(messages.CONNECTION, row.name)
+        title = _titled(messages.CONNECTION, row.name)
         tested = await _test(client, path)
         return _judged(output, f"mcp:{row.name}", title, tested, messages.CONNECTION_HINT)
 
@@ -145,7 +145,7 @@ def _judged(
     )
 
 
-def _named(title: Message, name: str) -> Message:
+def _titled(title: Message, name: str) -> Message:
     # A name may hold braces, which are no placeholders.
     plain = name.replace("{", "{{").replace("}", "}}")
     return Message(title.en.format(name=plain), title.zh.format(name=plain))
@@ -160,8 +160,8 @@ async def _each(
         ]
     turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(look: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
+    async def item(look: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
         async with turn:
             return await look()
 
-    return [*await asyncio.gather(*(one(look) for look in looks))]
+    return [*await asyncio.gather(*(item(look) for look in looks))]

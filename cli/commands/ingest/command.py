@@ -82,12 +82,12 @@ def ingest(
     """
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        found = find_files(paths)
-        if not found.files and not found.archives and not found.left_out:
+        local_files = find_files(paths)
+        if not local_files.files and not local_files.archives and not local_files.left_out:
             raise CommandFailed(InvalidRequest("path", "empty"), messages.NO_FILES)
         base = await _target(output, client, knowledge_base, create=create)
         choices = IngestOptions(wait=wait, on_conflict=on_conflict, language=output.language)
-        return await _ingest(output, client, base, found, choices)
+        return await _ingest(output, client, base, local_files, choices)
 
     run(Options(json_only, language, url), body)
 
@@ -96,13 +96,13 @@ async def _ingest(
     output: Output,
     client: ApiClient,
     base: KnowledgeBaseRecord,
-    found: LocalFiles,
+    local_files: LocalFiles,
     choices: IngestOptions,
 ) -> ExitCode:
-    items = [IngestItem(file) for file in found.files]
-    report = IngestReport(output, base, items, found)
+    items = [IngestItem(file) for file in local_files.files]
+    report = IngestReport(output, base, items, local_files)
     try:
-        items += await send_archives(client, base.id, found, choices)
+        items += await send_archives(client, base.id, local_files, choices)
         with IngestProgress(output, len(items)) as progress:
             work = IngestRun(client, base.id, items, choices=choices, changed=progress.change)
             await work.run()
@@ -117,17 +117,17 @@ async def _ingest(
 
 
 async def _target(
-    output: Output, client: ApiClient, wanted: str, *, create: bool
+    output: Output, client: ApiClient, name: str, *, create: bool
 ) -> KnowledgeBaseRecord:
     try:
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(name)
     except CommandFailed as problem:
         if exit_code(problem.code) is not ExitCode.NOT_FOUND:
             raise
         if not create:
             output.remark(messages.KB_UNKNOWN_CREATE)
             raise
-        return await create_and_tell(output, client, {"name": wanted}, emit=False)
+        return await create_and_tell(output, client, {"name": name}, emit=False)
     if not base.can_write:
         raise CommandFailed(ReadOnly(), messages.KB_READ_ONLY, name=base.name)
     return base
@@ -137,8 +137,6 @@ class IngestReport:
     """What became of the files.
 
     Args:
-        output: the command's.
-        base: where they went.
         items: those that were to be ingested.
         found: also those that were left out.
     """
@@ -148,12 +146,12 @@ class IngestReport:
         output: Output,
         base: KnowledgeBaseRecord,
         items: Sequence[IngestItem],
-        found: LocalFiles,
+        local_files: LocalFiles,
     ) -> None:
         self._output = output
         self._base = base
         self._items = items
-        self._found = found
+        self._found = local_files
 
     def show(self, *, interrupted: bool = False) -> ExitCode:
         """Print it and give the exit code."""
@@ -168,7 +166,7 @@ class IngestReport:
         self._output.emit(summary)
         self.show_words(interrupted=interrupted)
         failed = counts[IngestState.FAILED.value] or any(
-            one.asked_for for one in self._found.left_out
+            skipped.asked_for for skipped in self._found.left_out
         )
         return ExitCode.FAILED if failed else ExitCode.OK
 
@@ -214,8 +212,11 @@ class IngestReport:
             if item.state is IngestState.FAILED
         ]
         lines += [
-            (f"  - {one.path}: {one.reason.render(language)}", "red" if one.asked_for else "dim")
-            for one in self._found.left_out
+            (
+                f"  - {skipped.path}: {skipped.reason.render(language)}",
+                "red" if skipped.asked_for else "dim",
+            )
+            for skipped in self._found.left_out
         ]
         for text, style in lines[:_LISTED]:
             self._output.print(text, style)
@@ -223,11 +224,11 @@ class IngestReport:
             rest = self._output.render(messages.AND_MORE, count=len(lines) - _LISTED)
             self._output.print(f"  … {rest}", "dim")
 
-    def _skip_json(self, one: SkippedFile) -> JsonValue:
+    def _skip_json(self, skipped: SkippedFile) -> JsonValue:
         return {
-            "path": str(one.path),
+            "path": str(skipped.path),
             "status": "skipped",
-            "reason": one.reason.render(self._output.language),
+            "reason": skipped.reason.render(self._output.language),
         }
 
 
@@ -244,13 +245,11 @@ def _item_json(item: IngestItem) -> JsonValue:
 
 
 async def send_archives(
-    client: ApiClient, knowledge_base_id: str, found: LocalFiles, choices: IngestOptions
+    client: ApiClient, knowledge_base_id: str, local_files: LocalFiles, choices: IngestOptions
 ) -> list[IngestItem]:
     """Upload the archives; their members join those that are followed or left out.
 
     Args:
-        client: of the server.
-        knowledge_base_id: where the documents go.
         found: names the archives; what is refused is added to it.
         choices: what becomes of a changed member whose name is taken.
 
@@ -258,28 +257,33 @@ async def send_archives(
         ServerRefused: an answer after which going on makes no sense.
     """
     items: list[IngestItem] = []
-    for archive in found.archives:
+    for archive in local_files.archives:
         try:
             members = await client.upload_archive(
                 knowledge_base_id, archive.path, archive.name, choices.on_conflict.value
             )
         except OSError:
-            found.left_out.append(SkippedFile(archive.path, REASON_UNREADABLE, archive.asked_for))
+            local_files.left_out.append(
+                SkippedFile(archive.path, REASON_UNREADABLE, archive.asked_for)
+            )
         except ServerRefused as refusal:
             if refusal.code // 100 not in ABOUT_THE_FILE:
                 raise
             reason = refusal.explain(choices.language)
-            found.left_out.append(
+            local_files.left_out.append(
                 SkippedFile(archive.path, _as_said(reason, reason), archive.asked_for)
             )
         else:
             for member in members:
-                _sort(archive, member, items, found)
+                _sort(archive, member, items, local_files)
     return items
 
 
 def _sort(
-    archive: LocalFile, member: ArchiveMemberRecord, items: list[IngestItem], found: LocalFiles
+    archive: LocalFile,
+    member: ArchiveMemberRecord,
+    items: list[IngestItem],
+    local_files: LocalFiles,
 ) -> None:
     # Only shown: no path of a member is ever opened.
     path = Path(f"{archive.path}/{member.path}")
@@ -291,7 +295,7 @@ def _sort(
         more = f" ({why})" if why else ""
         error = member.error
         reason = _as_said(f"{error.message}{more}", f"{error.message_zh}{more}")
-        found.left_out.append(SkippedFile(path, reason))
+        local_files.left_out.append(SkippedFile(path, reason))
 
 
 def _as_said(en: str, zh: str) -> Message:
@@ -315,7 +319,6 @@ class IngestProgress:
     """Draws on a terminal and nowhere else.
 
     Args:
-        output: the command's.
         total: how many files there are.
     """
 

@@ -1,4 +1,4 @@
-"""The files a person names for ingestion: found, named as documents, hashed, read with a count."""
+"""Local files for ingestion: search, document names, hashes, counted reads."""
 
 import glob
 import hashlib
@@ -35,7 +35,6 @@ class LocalFile:
     """A file to ingest.
 
     Args:
-        path: where it is.
         name: of its document: the path below the folder that was named, ``a › b.html``.
         asked_for: named by the person, not found in a folder.
     """
@@ -58,18 +57,17 @@ class CountedFile(io.FileIO):
     """A file that tells how far it was read.
 
     Args:
-        path: the file.
-        told: called with the position after each read.
+        on_progress: called with the position after each read.
     """
 
-    def __init__(self, path: Path, told: Callable[[int], None]) -> None:
+    def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
-        self._told = told
+        self._on_progress = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read and tell."""
         block = super().read(-1 if size is None else size)
-        self._told(self.tell())
+        self._on_progress(self.tell())
         return block
 
 
@@ -113,11 +111,11 @@ def find_files(arguments: Sequence[str]) -> LocalFiles:
     Raises:
         CommandFailed: an argument names nothing.
     """
-    found = LocalFiles()
+    local_files = LocalFiles()
     for argument in arguments:
         path = Path(argument).expanduser()
         if path.exists():
-            _add(path, found)
+            _add(path, local_files)
             continue
         top = _top_of(path)
         real_top = top.resolve()
@@ -125,17 +123,17 @@ def find_files(arguments: Sequence[str]) -> LocalFiles:
             # A single * goes through links to folders, too.
             reason = _objection_to_place(match, real_top)
             if reason is None:
-                _add(match, found)
+                _add(match, local_files)
             else:
-                found.left_out.append(SkippedFile(match, reason))
-    return found
+                local_files.left_out.append(SkippedFile(match, reason))
+    return local_files
 
 
-def _add(path: Path, found: LocalFiles) -> None:
+def _add(path: Path, local_files: LocalFiles) -> None:
     if path.is_dir():
-        _add_folder(path, found)
+        _add_folder(path, local_files)
     else:
-        found.add(path, path.name, asked_for=True)
+        local_files.add(path, path.name, asked_for=True)
 
 
 def _top_of(pattern: Path) -> Path:
@@ -163,14 +161,14 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _add_folder(top: Path, found: LocalFiles) -> None:
+def _add_folder(top: Path, local_files: LocalFiles) -> None:
     real_top = top.resolve()
     for folder, folders, names in os.walk(top):
         hidden = sorted(name for name in (*folders, *names) if name.startswith("."))
-        found.left_out += [SkippedFile(Path(folder, name), REASON_HIDDEN) for name in hidden]
+        local_files.left_out += [SkippedFile(Path(folder, name), REASON_HIDDEN) for name in hidden]
         folders[:] = sorted(set(folders) - set(hidden))
         # Links to folders are not walked through; those within the folder need it not.
-        found.left_out += [
+        local_files.left_out += [
             SkippedFile(path, reason)
             for path in (Path(folder, name) for name in folders)
             if (reason := _objection_to_link(path, real_top)) is not None
@@ -179,9 +177,9 @@ def _add_folder(top: Path, found: LocalFiles) -> None:
             path = Path(folder, name)
             reason = _objection_to_link(path, real_top)
             if reason is not None:
-                found.left_out.append(SkippedFile(path, reason))
+                local_files.left_out.append(SkippedFile(path, reason))
                 continue
-            found.add(path, path.relative_to(top).as_posix(), asked_for=False)
+            local_files.add(path, path.relative_to(top).as_posix(), asked_for=False)
 
 
 def _objection_to_link(path: Path, real_top: Path) -> Message | None:

@@ -1,4 +1,4 @@
-"""One run of ``agentex ingest``: which files are there already, the uploads, the waiting."""
+"""One run of ``agentex ingest``: comparison, uploads, and the wait for the documents."""
 
 import asyncio
 import re
@@ -42,21 +42,18 @@ class OutgoingFile:
     """A file to upload.
 
     Args:
-        path: where it is.
-        name: of its document.
-        told: called with the bytes sent so far.
+        on_progress: called with the bytes sent so far.
     """
 
     path: Path
     name: str
-    told: Callable[[int], None]
+    on_progress: Callable[[int], None]
 
 
 def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
     """Items that go together, in their order; a large one goes alone.
 
     Args:
-        items: all of them.
         senders: how many send at a time: with few items, each of them has something to do.
     """
     most = min(_MOST_FILES, max(1, len(items) // senders))
@@ -81,8 +78,6 @@ async def upload_together(
     """Upload files in one request; doing it twice has one effect.
 
     Args:
-        client: of the server.
-        knowledge_base_id: into which.
         files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
 
@@ -96,7 +91,10 @@ async def upload_together(
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
-        opened = [(one.name, stack.enter_context(CountedFile(one.path, one.told))) for one in files]
+        opened = [
+            (file.name, stack.enter_context(CountedFile(file.path, file.on_progress)))
+            for file in files
+        ]
         answer = await client.send_files(
             BatchUploadBody(path, opened, {"on_conflict": on_conflict})
         )
@@ -172,7 +170,6 @@ class IngestOptions:
     Args:
         wait: whether to wait until each document is processed.
         on_conflict: what becomes of a changed file whose name is taken.
-        language: of reasons.
     """
 
     wait: bool
@@ -184,10 +181,6 @@ class IngestRun:
     """Uploads files into one knowledge base and follows them to their end.
 
     Args:
-        client: of the server.
-        knowledge_base_id: where the documents go.
-        items: the files.
-        choices: how.
         changed: called after each change of an item.
     """
 
@@ -220,10 +213,12 @@ class IngestRun:
         await self._learn_present()
         # Its contact is known to be good now: a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
-        named: defaultdict[str, list[IngestItem]] = defaultdict(list)
+        items_by_name: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
-            named[item.file.name].append(item)
-        queue = grouped([_SameNameFiles(items) for items in named.values()], UPLOADS_AT_ONCE)
+            items_by_name[item.file.name].append(item)
+        queue = grouped(
+            [_SameNameFiles(items) for items in items_by_name.values()], UPLOADS_AT_ONCE
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 uploads = [
@@ -242,7 +237,7 @@ class IngestRun:
     async def _upload_next(self, queue: Iterator[Sequence["_SameNameFiles"]]) -> None:
         for group in queue:
             if len(group) > 1:
-                await self._try_together([one.items[0] for one in group])
+                await self._try_together([same_name.items[0] for same_name in group])
                 continue
             # Files of one name go one after the other: the first may replace a document, the
             # others must find it there and stand beside it.
@@ -255,19 +250,19 @@ class IngestRun:
                 await self._take(item, await self._upload(item, beside=beside))
 
     async def _try_together(self, items: Sequence[IngestItem]) -> None:
-        wanted: list[IngestItem] = []
+        pending: list[IngestItem] = []
         for item in items:
             with self._failing(item):
                 if not await self._is_needless(item, beside=False):
-                    wanted.append(item)
+                    pending.append(item)
         try:
-            answers = await self._upload_together(wanted) if wanted else []
+            answers = await self._upload_together(pending) if pending else []
         except (OSError, ServerRefused) as problem:
             if isinstance(problem, ServerRefused) and not _is_about_files(problem):
                 raise
             # Something is wrong with one of them: then each stands for itself.
             answers = []
-        for number, item in enumerate(wanted):
+        for number, item in enumerate(pending):
             with self._failing(item):
                 if number >= len(answers):
                     await self._take(item, await self._upload(item, beside=False))
@@ -323,9 +318,13 @@ class IngestRun:
 
     async def _upload(self, item: IngestItem, *, beside: bool) -> DocumentRecord:
         choice = UploadConflictPolicy.KEEP_BOTH if beside else self._choices.on_conflict
-        one = self._outgoing(item)
+        outgoing = self._outgoing(item)
         return await self._client.upload(
-            self._base_id, one.path, one.name, one.told, on_conflict=choice.value
+            self._base_id,
+            outgoing.path,
+            outgoing.name,
+            outgoing.on_progress,
+            on_conflict=choice.value,
         )
 
     async def _upload_together(
@@ -336,12 +335,12 @@ class IngestRun:
         return await upload_together(self._client, self._base_id, files, on_conflict=choice)
 
     def _outgoing(self, item: IngestItem) -> OutgoingFile:
-        def told(sent: int) -> None:
+        def on_progress(sent: int) -> None:
             item.sent = sent
             self._changed(item)
 
         item.state = IngestState.UPLOADING
-        return OutgoingFile(item.file.path, item.file.name, told)
+        return OutgoingFile(item.file.path, item.file.name, on_progress)
 
     async def _accept(self, item: IngestItem, document: DocumentRecord, state: IngestState) -> None:
         item.document = document

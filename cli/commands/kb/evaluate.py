@@ -1,4 +1,4 @@
-"""``agentex eval``: ask a knowledge base's saved questions and see how well it finds."""
+"""``agentex eval``: evaluation of a knowledge base by its saved questions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Message
@@ -59,7 +59,7 @@ class _EvaluationComparison(Record):
 
 
 def evaluate(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     questions: Annotated[
         Path | None,
         typer.Option(
@@ -84,7 +84,7 @@ def evaluate(
     """Ask the saved questions of a knowledge base and measure what is found."""
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         if questions is not None:
             await _save(output, client, (base.id, questions), replace=replace)
         measured = await _measure(output, client, base.id)
@@ -146,8 +146,12 @@ def _show(
     missed = [result.question for result in measured.results if result.rank is None]
     _list(output, messages.EVAL_MISSED, missed)
     if compared is not None:
-        _list(output, messages.EVAL_WORSE, [_moved(output, one) for one in compared.worse])
-        _list(output, messages.EVAL_BETTER, [_moved(output, one) for one in compared.better])
+        _list(
+            output, messages.EVAL_WORSE, [_moved(output, question) for question in compared.worse]
+        )
+        _list(
+            output, messages.EVAL_BETTER, [_moved(output, question) for question in compared.better]
+        )
 
 
 def _list(output: Output, heading: Message, lines: list[str]) -> None:
@@ -160,12 +164,12 @@ def _list(output: Output, heading: Message, lines: list[str]) -> None:
         output.print(f"  {output.render(messages.AND_MORE, count=len(lines) - _LISTED)}")
 
 
-def _moved(output: Output, one: _MovedQuestion) -> str:
+def _moved(output: Output, question: _MovedQuestion) -> str:
     before, now = (
         output.render(messages.EVAL_NO_RANK) if rank is None else str(rank)
-        for rank in (one.rank_before, one.rank)
+        for rank in (question.rank_before, question.rank)
     )
-    return f"{one.question}: {before} → {now}"
+    return f"{question.question}: {before} → {now}"
 
 
 def _signed(value: float | None, digits: int) -> str:

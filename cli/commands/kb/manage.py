@@ -14,7 +14,9 @@ from cli.ui.i18n.common import Language
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, confirm
 
-WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
+KnowledgeBaseArgument = Annotated[
+    str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")
+]
 
 
 @client_command
@@ -51,13 +53,11 @@ async def create_and_tell(
     """Create a knowledge base and say so, with the server's notices.
 
     Args:
-        output: where to say it.
-        client: of the server.
         wishes: fields of the new one; None leaves one to the server.
         emit: whether its record is this command's JSON.
     """
-    given: JsonObject = {key: value for key, value in wishes.items() if value is not None}
-    base = await client.create_knowledge_base(given)
+    fields: JsonObject = {key: value for key, value in wishes.items() if value is not None}
+    base = await client.create_knowledge_base(fields)
     output.say(messages.KB_CREATED, name=base.name, id=base.id, quoted=shlex.quote(base.name))
     for notice in base.notices:
         output.print(notice.message, "yellow")
@@ -87,10 +87,10 @@ def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
 async def show(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
 ) -> ExitCode:
     """Show a knowledge base and the documents in it that failed."""
-    base = await client.find_knowledge_base(wanted)
+    base = await client.find_knowledge_base(knowledge_base)
     query = {"status": "failed"}
     failed = [doc async for page in client.document_pages(base.id, query) for doc in page]
     documents = [document.to_json() for document in failed]
@@ -129,11 +129,11 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
 async def delete(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""
-    base = await client.find_knowledge_base(wanted)
+    base = await client.find_knowledge_base(knowledge_base)
     if not confirm(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
         return ExitCode.FAILED
     await client.delete_knowledge_base(base.id)

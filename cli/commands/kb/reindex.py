@@ -96,7 +96,7 @@ class ReindexRecord(Record):
 
 
 def reindex(
-    wanted: Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")],
+    knowledge_base: Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")],
     action: Annotated[
         ReindexAction, typer.Argument(help="What to do about the re-index.")
     ] = ReindexAction.START,
@@ -129,14 +129,18 @@ def reindex(
         "chunk_overlap": chunk_overlap,
         "embedding_model": model,
     }
-    given = {key: value for key, value in wishes.items() if value is not None}
+    settings = {key: value for key, value in wishes.items() if value is not None}
     bodies: dict[ReindexAction, JsonObject] = {
-        ReindexAction.START: {**given, "cutover": "manual" if manual else "auto", "force": force},
+        ReindexAction.START: {
+            **settings,
+            "cutover": "manual" if manual else "auto",
+            "force": force,
+        },
         ReindexAction.CUTOVER: {"without_failed": without_failed},
     }
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         talk = _ReindexDialog(output, client, base)
         record = await talk.send(action, bodies.get(action, {}))
         talk.tell(action, record)

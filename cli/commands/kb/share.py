@@ -1,4 +1,4 @@
-"""``agentex kb share``: with whom a knowledge base is shared, and changing that."""
+"""``agentex kb share``: the shares of a knowledge base."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeVar
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Message
@@ -78,7 +78,7 @@ V = TypeVar("V", bound=VersionedList)
 
 
 def share(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     user: UserOption = None,
     role: RoleOption = None,
     write: Annotated[
@@ -94,7 +94,7 @@ def share(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         access = access_of(write=write, remove=remove)
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
         shares = await share_with(client, path, chosen, access)
         show_shares(output, shares, messages.KB_SHARED_WITH_NOBODY, base.name)
@@ -120,8 +120,6 @@ async def share_with(
     """Add people and roles to a list of shares, or take them from it.
 
     Args:
-        client: to the server.
-        path: of the list.
         chosen: the fields that name them, and their names; none changes nothing.
         access: what they may; ``None`` takes them from the list.
 
@@ -138,25 +136,20 @@ def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -
     """Print with whom something is shared.
 
     Args:
-        output: to print to.
-        shares: the list.
         nobody: said of an empty one, with ``name``.
-        name: of what is shared.
     """
     output.emit(shares.to_json())
     if not shares.items:
         output.say(nobody, name=name)
         return
     columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
-    output.table(columns, [_row(output, one) for one in shares.items])
+    output.table(columns, [_row(output, share) for share in shares.items])
 
 
 async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
     """Put a change of a list in its place, made anew where somebody was faster.
 
     Args:
-        client: to the server.
-        path: of the list.
         present: the list as it was read.
         changed: what to send for a list as it is; its version is added.
     """
@@ -179,19 +172,19 @@ def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | Non
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
-    subjects = [(one.subject(), one.access) for one in shares.items]
-    kept = [
+    subjects = [(share.subject(), share.access) for share in shares.items]
+    remaining = [
         (subject, present)
         for subject, present in subjects
         if (subject[0], subject[1].casefold()) not in keys
     ]
     added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
-    named: list[JsonValue] = [
-        {field: name, "access": granted} for (field, name), granted in [*kept, *added]
+    entries: list[JsonValue] = [
+        {field: name, "access": granted} for (field, name), granted in [*remaining, *added]
     ]
-    return {"shares": named}
+    return {"shares": entries}
 
 
-def _row(output: Output, one: _ShareRecord) -> tuple[str, str]:
-    level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
-    return one.label(output), output.render(level)
+def _row(output: Output, share: _ShareRecord) -> tuple[str, str]:
+    level = messages.KB_WRITES if share.access == "write" else messages.KB_READS
+    return share.label(output), output.render(level)

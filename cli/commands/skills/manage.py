@@ -16,7 +16,7 @@ from core.errors.conflicts import Conflict
 
 PATH = "/api/v1/skills"
 _LISTED = 12
-WantedArgument = Annotated[
+SkillArgument = Annotated[
     str, typer.Argument(metavar="SKILL", help="Its slug, owner/slug, name or id.")
 ]
 
@@ -59,28 +59,28 @@ async def list_skills(
     ] = False,
 ) -> ExitCode:
     """List your skills and those that are shared with you."""
-    given = {"q": words, "category": category, "tag": tag}
-    query: Query = {key: value for key, value in given.items() if value is not None}
+    filters = {"q": words, "category": category, "tag": tag}
+    query: Query = {key: value for key, value in filters.items() if value is not None}
     if everybodys:
         query = {**query, "include_public": "true"}
-    found = await _all(client, query)
-    output.emit({"items": [one.to_json() for one in found], "total": len(found)})
-    if not found:
+    skills = await _all(client, query)
+    output.emit({"items": [skill.to_json() for skill in skills], "total": len(skills)})
+    if not skills:
         output.say(messages.NO_SKILLS)
         return ExitCode.OK
     columns = (messages.SLUG, messages.NAME, messages.VERSION, messages.OWNER, messages.STATE)
     rows = [
-        (one.slug, one.name, str(one.version), one.owner.username, _state(output, one))
-        for one in found
+        (skill.slug, skill.name, str(skill.version), skill.owner.username, _state(output, skill))
+        for skill in skills
     ]
     output.table(columns, rows)
     return ExitCode.OK
 
 
 @client_command
-async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> ExitCode:
+async def show(output: Output, client: ApiClient, skill: SkillArgument) -> ExitCode:
     """Print a skill's content as it is stored."""
-    row = await find(client, wanted)
+    row = await find(client, skill)
     detail = client.read(_SkillDetail, await client.call("GET", f"{PATH}/{row.id}"))
     output.emit(detail.to_json())
     output.remark(
@@ -96,10 +96,10 @@ async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> Exi
 
 @client_command
 async def delete(
-    output: Output, client: ApiClient, wanted: WantedArgument, yes: YesOption = False
+    output: Output, client: ApiClient, skill: SkillArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a skill with all its versions."""
-    row = await find(client, wanted)
+    row = await find(client, skill)
     if not confirm(output, yes, messages.DELETE_SKILL, name=row.name):
         return ExitCode.FAILED
     await client.call("DELETE", f"{PATH}/{row.id}")
@@ -108,35 +108,37 @@ async def delete(
     return ExitCode.OK
 
 
-async def find(client: ApiClient, wanted: str) -> SkillRecord:
+async def find(client: ApiClient, name: str) -> SkillRecord:
     """The skill with this id, slug, ``owner/slug`` or name.
 
     Raises:
         CommandFailed: there is none that one may see, or the name fits several.
     """
     try:
-        return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(wanted)}"))
+        return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(name)}"))
     except ServerRefused as refused:
         if refused.code != SkillNotFound.code:
             raise
-    known = await _all(client, {"include_public": "true"})
-    owner, _, slug = wanted.rpartition("/")
-    fitting = [one for one in known if one.slug == slug and owner in ("", one.owner.username)]
-    fitting = fitting or [one for one in known if one.name.casefold() == wanted.casefold()]
+    skills = await _all(client, {"include_public": "true"})
+    owner, _, slug = name.rpartition("/")
+    fitting = [
+        skill for skill in skills if skill.slug == slug and owner in ("", skill.owner.username)
+    ]
+    fitting = fitting or [skill for skill in skills if skill.name.casefold() == name.casefold()]
     # One's own goes before another person's of the same name.
-    found = [one for one in fitting if one.access == "owner"] or fitting
-    if not found:
-        names = ", ".join(one.slug for one in known[:_LISTED]) or "-"
-        raise CommandFailed(SkillNotFound(), messages.SKILL_UNKNOWN, wanted=wanted, names=names)
-    if len(found) > 1:
-        names = ", ".join(f"{one.owner.username}/{one.slug}" for one in found)
-        raise CommandFailed(Conflict(), messages.SKILL_AMBIGUOUS, wanted=wanted, names=names)
-    return found[0]
+    matches = [skill for skill in fitting if skill.access == "owner"] or fitting
+    if not matches:
+        names = ", ".join(skill.slug for skill in skills[:_LISTED]) or "-"
+        raise CommandFailed(SkillNotFound(), messages.SKILL_UNKNOWN, wanted=name, names=names)
+    if len(matches) > 1:
+        names = ", ".join(f"{skill.owner.username}/{skill.slug}" for skill in matches)
+        raise CommandFailed(Conflict(), messages.SKILL_AMBIGUOUS, wanted=name, names=names)
+    return matches[0]
 
 
-def _segment(wanted: str) -> str:
+def _segment(name: str) -> str:
     # What is no id is looked up by name: a path must not be made of it.
-    return wanted if wanted.replace("-", "").isalnum() and wanted.isascii() else "-"
+    return name if name.replace("-", "").isalnum() and name.isascii() else "-"
 
 
 async def _all(client: ApiClient, query: Query) -> list[SkillRecord]:
@@ -144,11 +146,11 @@ async def _all(client: ApiClient, query: Query) -> list[SkillRecord]:
     return [client.read(SkillRecord, item) async for page in pages for item in page]
 
 
-def _state(output: Output, one: SkillRecord) -> str:
-    if not one.valid:
+def _state(output: Output, skill: SkillRecord) -> str:
+    if not skill.valid:
         return output.render(messages.STATE_INVALID)
-    if not one.trusted:
+    if not skill.trusted:
         return output.render(messages.STATE_UNREVIEWED)
-    if not one.enabled:
+    if not skill.enabled:
         return output.render(messages.STATE_OFF)
-    return output.render(messages.STATE_PUBLIC if one.is_public else messages.STATE_PRIVATE)
+    return output.render(messages.STATE_PUBLIC if skill.is_public else messages.STATE_PRIVATE)

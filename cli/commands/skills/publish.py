@@ -11,7 +11,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.kb.share import RoleOption, UserOption, access_of, share_with, show_shares
-from cli.commands.skills.manage import PATH, SkillRecord, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, SkillRecord, find
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language
@@ -50,13 +50,13 @@ class _SkillVersionRecord(Record):
 async def publish(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     withdraw: Annotated[
         bool, typer.Option("--withdraw", help="Take it back: it is yours alone again.")
     ] = False,
 ) -> ExitCode:
     """Show a skill to everybody on the server; one with errors is refused, and they are listed."""
-    row = await find(client, wanted)
+    row = await find(client, skill)
     try:
         with _naming_the_review(output, row):
             answer = await client.call("PUT", f"{PATH}/{row.id}", body={"is_public": not withdraw})
@@ -76,7 +76,7 @@ async def publish(
 async def share(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     user: UserOption = None,
     role: RoleOption = None,
     write: Annotated[bool, typer.Option("--write", help="They may write versions, too.")] = False,
@@ -85,7 +85,7 @@ async def share(
     """Share a skill with people or roles; without any, show with whom it is shared."""
     chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
     access = access_of(write=write, remove=remove)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     with _naming_the_review(output, row):
         shares = await share_with(client, f"{PATH}/{row.id}/shares", chosen, access)
     show_shares(output, shares, messages.SHARED_WITH_NOBODY, row.name)
@@ -96,7 +96,7 @@ async def share(
 async def review(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     approve: Annotated[bool, typer.Option("--approve", help="It may be used.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It may not.")] = False,
     version: Annotated[
@@ -107,7 +107,7 @@ async def review(
     """Show what waits for a review, or decide about it: an import, or a public skill's version."""
     if approve and reject:
         raise CommandFailed(InvalidRequest("decision", "one of both"), messages.ONE_DECISION)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
     # What was rejected before is decided about anew.
     version = version or detail.pending_version or detail.version
@@ -155,14 +155,16 @@ def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
 
 async def _show_findings(output: Output, client: ApiClient, row: SkillRecord) -> None:
     detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
-    for one in detail.diagnostics:
-        if not one.code.startswith("AS"):
+    for diagnostic in detail.diagnostics:
+        if not diagnostic.code.startswith("AS"):
             output.say(
                 messages.FINDING,
                 path=row.slug,
-                line=one.line,
-                column=one.column,
-                severity=output.render(messages.SEVERITIES[one.severity]),
-                code=one.code,
-                text=one.message_zh if output.language is Language.ZH else one.message,
+                line=diagnostic.line,
+                column=diagnostic.column,
+                severity=output.render(messages.SEVERITIES[diagnostic.severity]),
+                code=diagnostic.code,
+                text=diagnostic.message_zh
+                if output.language is Language.ZH
+                else diagnostic.message,
             )

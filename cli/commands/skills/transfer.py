@@ -19,7 +19,7 @@ from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.ingest.local_files import CountedFile
 from cli.commands.skills.local_files import beside, reading
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import PATH_MISSING, Language
@@ -103,14 +103,14 @@ async def import_skills(
     refusals: list[Problem] = []
     items = await _send(output, client, paths, query, refusals)
     if approve and not dry_run:
-        items = [await _approve(output, client, one, refusals) for one in items]
+        items = [await _approve(output, client, item, refusals) for item in items]
     _show(output, items, dry_run=dry_run)
-    for skill in map(_taken, items):
+    for skill in map(_imported_skill, items):
         if skill is not None and not (approve or dry_run):
             output.remark(messages.REVIEW_NEXT, slug=skill.slug)
     if refusals:
         return exit_code(refusals[0].code)
-    is_whole = all(one.outcome != "refused" for one in items)
+    is_whole = all(item.outcome != "refused" for item in items)
     return ExitCode.OK if is_whole else ExitCode.FAILED
 
 
@@ -118,7 +118,7 @@ async def import_skills(
 async def export(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     file: Annotated[
         Path,
         typer.Argument(help="Where to write it: report.md as stored, report.zip as a package."),
@@ -138,7 +138,7 @@ async def export(
             InvalidRequest("profile", "no package"), messages.PROFILE_UNUSED, path=file
         )
     require_free(file, force=force)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     query: dict[str, str] = {} if version is None else {"version": str(version)}
     if is_package:
         query |= {"format": "agent-skill", "profile": (profile or Profile.PORTABLE).value}
@@ -210,57 +210,57 @@ async def _send(
 
 
 async def _approve(
-    output: Output, client: ApiClient, one: _ImportItem, refusals: list[Problem]
+    output: Output, client: ApiClient, item: _ImportItem, refusals: list[Problem]
 ) -> _ImportItem:
-    skill = _taken(one)
+    skill = _imported_skill(item)
     if skill is None:
-        return one
+        return item
     body: JsonObject = {"decision": "approve", "version": skill.version}
     try:
         await client.call("POST", f"{PATH}/{skill.id}/review", body=body)
     except ServerRefused as problem:
         refusals.append(problem)
-        return _failed(output, problem, one)
-    return one
+        return _failed(output, problem, item)
+    return item
 
 
-def _taken(one: _ImportItem) -> _ImportedSkill | None:
-    return one.skill if one.outcome in _TAKEN else None
+def _imported_skill(item: _ImportItem) -> _ImportedSkill | None:
+    return item.skill if item.outcome in _TAKEN else None
 
 
-def _failed(output: Output, problem: Problem, one: _ImportItem) -> _ImportItem:
-    told = _ImportError.model_validate(to_json(problem, output.language))
-    return one.model_copy(update={"error": told})
+def _failed(output: Output, problem: Problem, item: _ImportItem) -> _ImportItem:
+    error = _ImportError.model_validate(to_json(problem, output.language))
+    return item.model_copy(update={"error": error})
 
 
 def _show(output: Output, items: list[_ImportItem], *, dry_run: bool) -> None:
-    output.emit({"dry_run": dry_run, "items": [one.to_json() for one in items]})
+    output.emit({"dry_run": dry_run, "items": [item.to_json() for item in items]})
     columns = (messages.FILE, messages.OUTCOME, messages.SKILL, messages.PROBLEMS)
-    output.table(columns, [_row(output, one) for one in items])
-    for one in items:
-        for text in _reasons(output, one):
-            output.print(f"{one.folder or one.file}: {text}", "red")
+    output.table(columns, [_row(output, item) for item in items])
+    for item in items:
+        for text in _reasons(output, item):
+            output.print(f"{item.folder or item.file}: {text}", "red")
 
 
-def _row(output: Output, one: _ImportItem) -> tuple[str, str, str, str]:
-    outcome = messages.OUTCOMES.get(one.outcome)
-    skill = f"{one.skill.slug} ({one.skill.version})" if one.skill else ""
-    word = output.render(outcome) if outcome else one.outcome
-    place = "/".join(part for part in (one.file, one.folder) if part)
-    return place, word, skill, _counted(output, one)
+def _row(output: Output, item: _ImportItem) -> tuple[str, str, str, str]:
+    outcome = messages.OUTCOMES.get(item.outcome)
+    skill = f"{item.skill.slug} ({item.skill.version})" if item.skill else ""
+    word = output.render(outcome) if outcome else item.outcome
+    place = "/".join(part for part in (item.file, item.folder) if part)
+    return place, word, skill, _counted(output, item)
 
 
-def _counted(output: Output, one: _ImportItem) -> str:
-    found = Counter(finding.severity for finding in one.diagnostics)
-    named = (
-        f"{output.render(messages.SEVERITIES[key])}: {found[key]}" for key in _TOLD if found[key]
+def _counted(output: Output, item: _ImportItem) -> str:
+    counts = Counter(finding.severity for finding in item.diagnostics)
+    texts = (
+        f"{output.render(messages.SEVERITIES[key])}: {counts[key]}" for key in _TOLD if counts[key]
     )
-    return ", ".join(named) or "-"
+    return ", ".join(texts) or "-"
 
 
-def _reasons(output: Output, one: _ImportItem) -> Iterator[str]:
+def _reasons(output: Output, item: _ImportItem) -> Iterator[str]:
     is_chinese = output.language is Language.ZH
-    for problem in one.problems:
+    for problem in item.problems:
         yield (problem.message_zh if is_chinese else "") or problem.message
-    if one.error is not None:
-        yield one.error.message
+    if item.error is not None:
+        yield item.error.message

@@ -1,4 +1,4 @@
-"""What the terminal client says to people, in English and Chinese."""
+"""Messages of the terminal client in English and Chinese."""
 
 from dataclasses import dataclass
 from enum import StrEnum

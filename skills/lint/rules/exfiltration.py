@@ -147,13 +147,15 @@ def _credentials(scan: ScannedText) -> Iterator[Finding]:
     files = find_anchored(_DOTENV, scan.text, (".env",), scan.text)
     named = [(found.span(), _NETWORK) for found in secret]
     named += [(found.span(), _SENDING) for found in files]
-    named.sort(key=lambda one: one[0])
+    named.sort(key=lambda span_and_use: span_and_use[0])
     told: set[Span] = set()
     for start, end in _steps(scan) if named else ():
-        first = bisect_left(named, start, key=lambda one: one[0][0])
-        behind = bisect_left(named, end, key=lambda one: one[0][0])
-        inside = [one for one in named[first:behind] if one[0] not in told]
-        for asks in {one[1]: None for one in inside}:
+        first = bisect_left(named, start, key=lambda span_and_use: span_and_use[0][0])
+        behind = bisect_left(named, end, key=lambda span_and_use: span_and_use[0][0])
+        inside = [
+            span_and_use for span_and_use in named[first:behind] if span_and_use[0] not in told
+        ]
+        for asks in {span_and_use[1]: None for span_and_use in inside}:
             span = next(span for span, wanted in inside if wanted is asks)
             told.update(span for span, wanted in inside if wanted is asks)
             if _goes_out(scan, asks, (start, end)):
@@ -226,13 +228,16 @@ def stays_here(scan: ScannedText, place: int) -> bool:
     command = _COMMAND.match(scan.text, place)
     text = command[0] if command else ""
     addresses = list(HOST.finditer(text))
-    if not addresses or not all(is_local(one["host"]) for one in addresses):
+    if not addresses or not all(is_local(address["host"]) for address in addresses):
         return False
     program = text[:4].lower()
     # In a sentence words stand around the address.
     if program not in _VALUED or scan.prose[place] != " ":
         return True
-    return all(is_local(one.partition("://")[2] or one) for one in _arguments(program, text[4:]))
+    return all(
+        is_local(argument.partition("://")[2] or argument)
+        for argument in _arguments(program, text[4:])
+    )
 
 
 def _arguments(program: str, text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter, flow_values
 from skills.parser.metadata import value_text
@@ -23,9 +24,9 @@ _SKILL_FILES = ("SKILL.md", "skill.md")
 _ANGLES = "<>"
 
 
-def check(draft: SkillDraft) -> Iterable[Finding]:
+def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
     """Everything that keeps the file, as it is stored, from being a skill elsewhere."""
-    yield from _folder_files(draft)
+    yield from _folder_files(context.files or ())
     frontmatter = draft.frontmatter
     if frontmatter is None:
         yield Finding("AS002", 1)
@@ -38,20 +39,19 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
     if not frontmatter.readable:
         return
     yield from _unknown_fields(draft, frontmatter)
-    yield from _name(draft, frontmatter)
+    yield from _name(draft, frontmatter, context.folder)
     yield from _description(draft, frontmatter)
     yield from _compatibility(frontmatter)
     yield from _metadata(draft, frontmatter)
     yield from _flow(draft, frontmatter)
 
 
-def _folder_files(draft: SkillDraft) -> Iterator[Finding]:
-    files = draft.surroundings.files or ()
-    named = [path for path in files if path.rsplit("/", 1)[-1].casefold() == "skill.md"]
-    if len(named) > 1 or any("/" in path for path in named):
-        count = len(named) + (not any(path in _SKILL_FILES for path in named))
+def _folder_files(files: Iterable[str]) -> Iterator[Finding]:
+    skill_files = [path for path in files if path.rsplit("/", 1)[-1].casefold() == "skill.md"]
+    if len(skill_files) > 1 or any("/" in path for path in skill_files):
+        count = len(skill_files) + (not any(path in _SKILL_FILES for path in skill_files))
         yield Finding("AS009", 1, facts={"count": count}, variant="several")
-    elif named and named[0] not in _SKILL_FILES:
+    elif skill_files and skill_files[0] not in _SKILL_FILES:
         yield Finding("AS009", 1)
 
 
@@ -147,7 +147,7 @@ def metadata_pairs(frontmatter: Frontmatter) -> dict[str, str]:
     return pairs
 
 
-def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _name(draft: SkillDraft, frontmatter: Frontmatter, folder: str | None) -> Iterator[Finding]:
     entry = frontmatter.entry("name")
     name = unicodedata.normalize("NFKC", frontmatter.text("name"))
     if entry is None or not name:
@@ -161,7 +161,6 @@ def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
         yield Finding("AS005", *place, facts=facts, variant="" if slug else "unknown", edits=edits)
     if is_placeholder(name):
         yield Finding("AS001", *place, facts={"name": name}, variant="placeholder")
-    folder = draft.surroundings.folder
     if folder is not None and unicodedata.normalize("NFKC", folder) != name:
         edits = _renamed(draft, entry, folder) if is_slug(folder) else ()
         yield Finding("AS006", *place, facts={"name": name, "folder": folder}, edits=edits)
@@ -214,11 +213,11 @@ def _metadata(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
             facts, edits = {"key": "*"}, (edit,) if rewritable else ()
             yield Finding("AS012", entry.line, end_line=entry.end_line, facts=facts, edits=edits)
         return
-    for one in value.entries:
-        if not one.value.is_text:
-            edits = (_as_text(draft, one),) if rewritable and not value.flow else ()
-            place = (one.line, one.column, one.end_line)
-            yield Finding("AS012", *place, facts={"key": one.key}, edits=edits)
+    for entry in value.entries:
+        if not entry.value.is_text:
+            edits = (_as_text(draft, entry),) if rewritable and not value.flow else ()
+            place = (entry.line, entry.column, entry.end_line)
+            yield Finding("AS012", *place, facts={"key": entry.key}, edits=edits)
 
 
 def _as_text(draft: SkillDraft, entry: YamlField) -> TextEdit:
@@ -231,18 +230,18 @@ def _flow(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
         first = frontmatter.entries[0]
         yield Finding("AS013", first.line, first.column, facts={"key": first.key})
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for key, value in flow_values(frontmatter.entries):
         entry = frontmatter.entry(key)
-        if entry is not None and key not in told:
-            told.add(key)
+        if entry is not None and key not in reported:
+            reported.add(key)
             edits = (_in_block_style(draft, entry),) if key in FIELDS else ()
             yield Finding("AS013", value.line, value.column, facts={"key": key}, edits=edits)
 
 
 def _in_block_style(draft: SkillDraft, entry: YamlField) -> TextEdit:
     if entry.key == "metadata" and entry.value.kind == "map":
-        pairs = {one.key: value_text(one.value) for one in entry.value.entries}
+        pairs = {pair.key: value_text(pair.value) for pair in entry.value.entries}
         written = field("metadata", pairs) if pairs else ""
         return draft.source.edit_lines(entry.line, entry.end_line, written)
     return rewritten(draft, entry)

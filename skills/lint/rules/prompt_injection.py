@@ -124,12 +124,12 @@ def check(scan: ScannedText) -> Iterator[Finding]:
         ("SEC902", _OVERRIDE, _OVERRIDE_ANCHORS),
         ("SEC910", _CONCEALMENT, _CONCEALMENT_ANCHORS),
     ):
-        for found in find_anchored(pattern, flat, anchors, lower):
-            if _is_forbidden(flat, lower, found.start()):
+        for match in find_anchored(pattern, flat, anchors, lower):
+            if _is_forbidden(flat, lower, match.start()):
                 continue
-            yield scan.finding(code, found.span(), {"text": " ".join(found[0].split())})
-    for found in find_anchored(_ROLE, scan.prose, _ROLE_ANCHORS, lower_keeping_length(scan.prose)):
-        yield scan.finding("SEC909", found.span(), {"tag": found[0]})
+            yield scan.finding(code, match.span(), {"text": " ".join(match[0].split())})
+    for match in find_anchored(_ROLE, scan.prose, _ROLE_ANCHORS, lower_keeping_length(scan.prose)):
+        yield scan.finding("SEC909", match.span(), {"tag": match[0]})
 
 
 def _is_forbidden(flat: str, lower: str, place: int) -> bool:

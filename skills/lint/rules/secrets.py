@@ -20,10 +20,10 @@ _LEAST_ENTROPY_HEX = 2.5
 
 def check(scan: ScannedText) -> Iterator[Finding]:
     """SEC906 and SEC908 anywhere. What was found stands in no message."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for secret in find_secrets(scan.text):
-        if secret.start not in told:
-            told.add(secret.start)
+        if secret.start not in reported:
+            reported.add(secret.start)
             yield scan.finding("SEC906", (secret.start, secret.end), {"kind": secret.kind})
     for span, length in (*_runs(scan.text), *_wrapped(scan)):
         yield scan.finding("SEC908", span, {"length": length})

@@ -29,8 +29,8 @@ def _mark(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _title(draft: SkillDraft) -> Iterator[Finding]:
-    firsts = [one for one in draft.sections if one.section.level == 1]
-    title = next((one for one in firsts if one.key == "title"), None)
+    firsts = [section for section in draft.sections if section.section.level == 1]
+    title = next((section for section in firsts if section.key == "title"), None)
     if title is None and draft.frontmatter is None:
         yield Finding("SK001", _first_line(draft), edits=_title_fix(draft))
     if title and name_behind_prefix(title.section.title) is None and _needs_prefix(draft, title):
@@ -97,18 +97,20 @@ def _missing(draft: SkillDraft) -> Iterator[Finding]:
 
 def _description_fix(draft: SkillDraft, title: DraftSection | None) -> tuple[TextEdit, ...]:
     """Text below the title becomes the description by a heading before it."""
-    told = [block for block in title.blocks if block.kind == "paragraph"] if title else []
-    if not told or draft.of("description"):
+    paragraphs = [block for block in title.blocks if block.kind == "paragraph"] if title else []
+    if not paragraphs or draft.of("description"):
         return ()
-    chinese = any("\u3400" <= sign <= "\u9fff" for sign in told[0].text)
+    chinese = any("\u3400" <= sign <= "\u9fff" for sign in paragraphs[0].text)
     heading = "描述" if chinese else "Description"
-    return (draft.source.edit_lines(told[0].start, told[0].start - 1, f"## {heading}\n\n"),)
+    return (
+        draft.source.edit_lines(paragraphs[0].start, paragraphs[0].start - 1, f"## {heading}\n\n"),
+    )
 
 
 def _empty(draft: SkillDraft) -> Iterator[Finding]:
-    for one in draft.sections:
-        if one.section.level == 2 and all(_says_nothing(block) for block in one.blocks):
-            section = one.section
+    for section in draft.sections:
+        if section.section.level == 2 and all(_says_nothing(block) for block in section.blocks):
+            section = section.section
             edit = TextEdit(section.start, section.end, "")
             facts = {"title": section.title}
             yield Finding(
