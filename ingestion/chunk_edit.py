@@ -19,7 +19,7 @@ from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 
 log = get_logger(__name__)

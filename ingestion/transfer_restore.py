@@ -16,6 +16,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
+from core.auth.locks import lock_owner
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.requests import InvalidArchive
@@ -24,8 +25,9 @@ from kb_service.documents import permissions
 from kb_service.documents import quota as document_quota
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.transfer.archive_format import (
+    RESTORED_FIELDS,
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
@@ -147,17 +149,10 @@ class DocumentRestorer:
     def _row(self, content: DocumentContent) -> Document:
         entry, id_ = content.entry, self._to.document_id(content.key)
         row = Document(
+            **entry.model_dump(include=RESTORED_FIELDS),
             id=id_,
             knowledge_base_id=self._to.knowledge_base.id,
-            name=entry.name,
-            file_type=entry.file_type,
-            media_type=entry.media_type,
-            file_size=entry.file_size,
-            sha256=entry.sha256,
             storage_key=str(uuid5(UUID(id_), "original")),
-            attributes=entry.attributes,
-            restricted=entry.restricted,
-            chosen_encoding=entry.chosen_encoding,
             generation=self._to.knowledge_base.generation,
         )
         if entry.state == "failed":
@@ -224,7 +219,7 @@ class DocumentRestorer:
         settings = await self._context.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
-            await document_quota.take_turn(work.session, owner_id)
+            await lock_owner(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
     async def _write_points(
@@ -260,9 +255,7 @@ class DocumentRestorer:
                 progress=100,
                 active_revision=_REVISION,
                 chunk_count=entry.chunk_count,
-                encoding=entry.encoding,
-                pages=entry.pages,
-                warnings=list(entry.warnings),
+                **entry.model_dump(include=set(Document.PARSED_FIELDS)),
                 lease_owner=None,
                 completed_at=now,
                 updated_at=now,

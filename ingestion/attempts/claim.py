@@ -56,9 +56,10 @@ async def claim(
     """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        document = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
-        if document is None:
+        acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
+        if not acquired:
             return []
+        document = acquired[0]
         beside: list[Document] = []
         if not alone and document.attempt == 1:
             beside = await acquire_batch(
