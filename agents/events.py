@@ -241,7 +241,7 @@ class Failed:
     Attributes:
         code: Stable name such as ``LLM_ERROR``.
         message: A sentence that is safe to show.
-        error_code: The member of ``core.errors.ErrorCode`` as a number.
+        error_code: The number of an error of ``core.errors``.
     """
 
     code: str

@@ -16,16 +16,14 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import JsonValue
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.server import RunLost
 
 EffectStatus = Literal["started", "waiting", "approved", "done"]
 _IDS = UUID("0f0e1c7e-6a52-4f0e-9d0b-5b6f0a3f9f4e")
 
 
-class RunChanged(AgentexError):
+class RunChanged(AgentexError, same_as=RunLost):
     """The strategy does not ask for what was written down: it is not the one that wrote it."""
-
-    code = ErrorCode.RUN_LOST
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from sqlalchemy import func, text
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.sessions.stats import count_runs, count_sessions
+from agents.sessions.service import count_runs, count_sessions
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.errors.base import AgentexError
 from core.redis.heartbeats import active_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases.stats import count_documents, count_knowledge_bases
 
 # A scraper asks every 15 seconds or so, a page of the console whenever somebody looks.
@@ -74,7 +74,7 @@ class SystemStatsCache:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, redis: Redis, spaces: Spaces
+        self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces
     ) -> None:
         self._settings = settings
         self._database = database

@@ -13,7 +13,7 @@ from fastapi import Depends, FastAPI
 
 from agents.sessions import service as sessions
 from api.agents.sessions import ListedSession
-from api.http.dependencies import paging
+from api.dependencies import paging
 from api.http.responses import Envelope, Items, page_of
 from core.auth.principal import Principal
 from core.db.database import open_database

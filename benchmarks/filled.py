@@ -17,15 +17,15 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from ingestion.splitters.base import Piece
-from ingestion.vectorize import Origin, points_of
+from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
-from kb_service.text.term_hashes import pack_terms
 from kb_service.text.token_counter import token_counter
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import point_id
 
@@ -77,7 +77,7 @@ async def _add(database: Database, space: EmbeddingSpace, kb_id: str, texts: Seq
         pieces = await asyncio.to_thread(_pieces, part)
         documents.append(document)
         chunks += [_chunk(document, piece) for piece in pieces]
-        points += await points_of(space, [(Origin.of(document), piece) for piece in pieces])
+        points += await embed_points(space, [(PointOrigin.of(document), piece) for piece in pieces])
     await space.index.upsert(points)
     async with unit_of_work(database) as work:
         work.session.add_all(documents)

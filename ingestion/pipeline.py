@@ -1,7 +1,7 @@
-"""Documents from their bytes to their chunks: parse, split, embed and index, flip.
+"""The ingestion pipeline: parse, split, embed and index documents, then show the new revision.
 
-Small ones are worked on together, as one bundle: one request to the encoder, one to the index and
-one transaction for all. Each keeps a lease and an end of its own.
+Small documents are processed as a batch, with one request to the encoder, one to the index and one
+transaction for all. Each document keeps its own lease and result.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from anyio import to_thread
 
@@ -18,24 +19,24 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 from core.threads import StopFlag, run_stoppable
 from ingestion import reindex
-from ingestion.attempts.claim import Taken, take
-from ingestion.attempts.failures import LeaseLost, end_badly, fail_untried, is_outage
-from ingestion.attempts.lease_heartbeat import hold
-from ingestion.context import Workbench
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.sandbox.pool import limits_of
-from ingestion.parsers.sandbox.protocol import Request
-from ingestion.parsers.text.charset import nothing_read
+from ingestion.attempts.claim import ClaimedDocument, claim
+from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
+from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.context import WorkerContext
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.client import parse_limits
+from ingestion.parsers.sandbox.protocol import ParseRequest
+from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
-from ingestion.vectorize import Origin, points_of
+from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Flip, Outcome
+from kb_service.work_queue.completion import RevisionResult, RevisionSwitch
 from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
@@ -44,284 +45,282 @@ _BATCH = 64
 _PROGRESS_SECONDS = 0.25
 
 
-async def ingest(bench: Workbench, document_id: str) -> None:
-    """Process one document if it waits; the outcome is on its row.
-
-    Args:
-        bench: the worker's connections.
-        document_id: what to process; doing it twice or on two workers has one effect.
-    """
-    await work_on(bench, await take(bench, document_id, alone=True))
+async def ingest(context: WorkerContext, document_id: str) -> None:
+    """Process one waiting document; a second call, or one on another worker, has no effect."""
+    await process_documents(context, await claim(context, document_id, alone=True))
 
 
-async def work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
-    """Process documents whose leases were just taken; the outcomes are on their rows.
-
-    Args:
-        bench: the worker's connections.
-        bundle: of one knowledge base and made with the same settings.
-    """
-    tried = [one for one in bundle if one.document.attempt > bench.settings.ingest_attempts]
-    for one in tried:
-        await fail_untried(bench, one.lease)
-    sound = [one for one in bundle if one not in tried]
-    if sound:
-        await _work_on(bench, sound)
+async def process_documents(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
+    """Process claimed documents of one knowledge base and generation; results go to their rows."""
+    remaining: list[ClaimedDocument] = []
+    for claimed in batch:
+        if claimed.document.attempt > context.settings.ingest_attempts:
+            await fail_as_poison(context, claimed.lease)
+        else:
+            remaining.append(claimed)
+    if remaining:
+        await _process_batch(context, remaining)
 
 
-async def _work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
+async def _process_batch(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
     try:
-        ends = await hold(
-            _process(bench, bundle),
-            partial(_renew, bench, bundle),
-            seconds=bench.settings.lease_seconds,
+        results = await renew_while(
+            _run_stages(context, batch),
+            partial(_renew, context, batch),
+            seconds=context.settings.lease_seconds,
             lost=LeaseLost,
         )
     except asyncio.CancelledError:
-        for one in bundle:
-            async with unit_of_work(bench.database) as work:
-                await leases.hand_back(work, one.lease)
+        for claimed in batch:
+            async with unit_of_work(context.database) as work:
+                await leases.release_for_retry(work, claimed.lease)
         raise
-    except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
-        if len(bundle) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
-            await _work_on_each(bench, bundle)
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
+        if len(batch) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
+            await _process_separately(context, batch)
             return
-        ends = [error] * len(bundle)
-    await _end(bench, bundle, ends)
+        results = [error] * len(batch)
+    await _record_results(context, batch, results)
 
 
-async def _work_on_each(bench: Workbench, bundle: Sequence[Taken]) -> None:
-    """Process documents one by one that failed together: one of them may be why."""
-    for one in bundle:
-        # It may also be done: then the others must not touch what is searched.
-        if await _renew(bench, [one]):
-            await _work_on(bench, [one.again()])
+async def _process_separately(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
+    """Process a batch that failed one document at a time: one of them may be the cause."""
+    for claimed in batch:
+        # A document without a lease may be complete: its points must not be touched.
+        if await _renew(context, [claimed]):
+            await _process_batch(context, [claimed.as_retried()])
         else:
-            await end_badly(bench, one.lease, one.document, LeaseLost())
+            await record_failure(context, claimed.lease, claimed.document, LeaseLost())
 
 
-async def _renew(bench: Workbench, bundle: Sequence[Taken]) -> bool:
-    """Renew the leases; False when none is left."""
-    return await _advance(bench, bundle)
-
-
-async def _advance(
-    bench: Workbench,
-    bundle: Sequence[Taken],
+async def _renew(
+    context: WorkerContext,
+    batch: Sequence[ClaimedDocument],
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    held, seconds = [one.lease for one in bundle], bench.settings.lease_seconds
-    async with unit_of_work(bench.database) as work:
-        return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
+    """Renew the leases and write how far the work is; False when no lease is left."""
+    held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
+    async with unit_of_work(context.database) as work:
+        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
-class _Progress:
-    """Writes how far a try is, but no more often than a person could follow."""
+class _ProgressWriter:
+    """Writes the progress of an attempt, at most every ``_PROGRESS_SECONDS``."""
 
-    def __init__(self, bench: Workbench, bundle: Sequence[Taken]) -> None:
-        self._bench = bench
-        self._bundle = bundle
+    def __init__(self, context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
+        self._context = context
+        self._batch = batch
         self._written = time.monotonic()
 
     async def reach(self, stage: DocumentStage, percent: int) -> None:
-        """Say where the work is now.
+        """Write stage and percent.
 
         Raises:
-            LeaseLost: the work is another worker's, all of it.
+            LeaseLost: another worker has all the documents.
         """
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
-        if not await _advance(self._bench, self._bundle, stage, percent):
+        if not await _renew(self._context, self._batch, stage, percent):
             raise LeaseLost
         self._written = time.monotonic()
 
-    async def hear_parsing(self, percent: int) -> None:
-        """Say how far a document is that is read page by page.
-
-        Raises:
-            LeaseLost: as above.
-        """
+    async def report_parsing(self, percent: int) -> None:
+        """Write the progress of a document that is parsed page by page, if that is possible."""
         try:
             await self.reach(DocumentStage.PARSING, percent)
         except (AgentexError, OSError) as error:
-            # Ten minutes of reading are not given up for a number that somebody may look at.
+            # Ten minutes of parsing are not given up for a number.
             log.warning("document.progress_not_written", cause=type(error).__name__)
 
 
 @dataclass(frozen=True)
-class _Split:
-    """A document that was read and cut."""
+class _SplitDocument:
+    """A document that was parsed and split."""
 
-    taken: Taken
-    parsed: Parsed
+    claimed: ClaimedDocument
+    parsed: ParsedDocument
     pieces: Sequence[Piece]
 
 
-_End = Flip | Exception
+_AttemptResult = RevisionSwitch | Exception
 
 
-async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
-    """Process documents together; how each ended, in their order."""
-    progress = _Progress(bench, bundle)
-    space = bench.spaces.of(bundle[0].making.embedding_model)
-    parsed = await _parse_each(bench, progress, [one.document for one in bundle])
+async def _run_stages(
+    context: WorkerContext, batch: Sequence[ClaimedDocument]
+) -> list[_AttemptResult]:
+    """Process documents together; the result of each, in their order."""
+    progress = _ProgressWriter(context, batch)
+    space = context.spaces.of(batch[0].generation.embedding_model)
+    parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
     await progress.reach(DocumentStage.SPLITTING, 0)
-    splits = await _split_each(space, list(zip(bundle, parsed, strict=True)))
-    ready = [one for one in splits if isinstance(one, _Split)]
+    # The thread can be stopped: a document deleted meanwhile may take a minute to split.
+    splits = await run_stoppable(
+        lambda stop: [
+            _split(stop, space, claimed, document)
+            for claimed, document in zip(batch, parsed, strict=True)
+        ]
+    )
+    ready = [split for split in splits if isinstance(split, _SplitDocument)]
     if not ready:
-        return [one for one in splits if isinstance(one, Exception)]
-    outcomes = await _index(space, progress, ready)
-    tries = [(split.taken.lease, one) for split, one in zip(ready, outcomes, strict=True)]
-    flips = await _complete(bench, tries)
+        return [split for split in splits if isinstance(split, Exception)]
+    outcomes = await _embed_and_index(space, progress, ready)
+    attempts = [
+        (split.claimed.lease, outcome) for split, outcome in zip(ready, outcomes, strict=True)
+    ]
+    flips = await _commit(context, attempts)
     return [
-        one if isinstance(one, Exception) else flips[one.taken.document.id] or LeaseLost()
-        for one in splits
+        split if isinstance(split, Exception) else flips[split.claimed.document.id] or LeaseLost()
+        for split in splits
     ]
 
 
-async def _complete(
-    bench: Workbench, tries: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
-    async with unit_of_work(bench.database) as work:
-        flips = await completion.complete_each(work, tries)
-    for lease, outcome in tries:
+async def _commit(
+    context: WorkerContext, attempts: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
+    async with unit_of_work(context.database) as work:
+        flips = await completion.commit_revisions(work, attempts)
+    for lease, outcome in attempts:
         if lease.document_id not in flips:
-            # Somebody has its row in hand: alone, it can wait for that.
-            async with unit_of_work(bench.database) as work:
-                flips[lease.document_id] = await completion.complete(work, lease, outcome)
+            # Another transaction has its row: a single document can wait for that.
+            async with unit_of_work(context.database) as work:
+                flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
 
 
-async def _split_each(
-    space: EmbeddingSpace, parsed: Sequence[tuple[Taken, Parsed | Exception]]
-) -> list[_Split | Exception]:
-    # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    return await run_stoppable(
-        lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
-    )
-
-
 def _split(
-    stop: StopFlag, space: EmbeddingSpace, taken: Taken, parsed: Parsed | Exception
-) -> _Split | Exception:
+    stop: StopFlag,
+    space: EmbeddingSpace,
+    claimed: ClaimedDocument,
+    parsed: ParsedDocument | Exception,
+) -> _SplitDocument | Exception:
     if isinstance(parsed, Exception):
         return parsed
-    splitting = taken.making.splitting
+    splitting = claimed.generation.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter]
+    split = SPLITTERS[splitting.splitter].split
     try:
         pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
-    except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself
+    except Exception as error:  # noqa: BLE001 - a document that can't be split fails by itself
         return error
     if not pieces:
-        return nothing_read(parsed.warnings, taken.document.chosen_encoding)
-    return _Split(taken, parsed, pieces)
+        return no_text_failure(parsed.warnings, claimed.document.chosen_encoding)
+    return _SplitDocument(claimed, parsed, pieces)
 
 
-async def _end(bench: Workbench, bundle: Sequence[Taken], ends: Sequence[_End]) -> None:
-    ended = list(zip(bundle, ends, strict=True))
-    completed = [(one, end) for one, end in ended if isinstance(end, Flip)]
+async def _record_results(
+    context: WorkerContext,
+    batch: Sequence[ClaimedDocument],
+    results: Sequence[_AttemptResult],
+) -> None:
+    pairs = list(zip(batch, results, strict=True))
+    completed = [
+        (claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)
+    ]
     if completed:
-        # One line for all: what is written of each is a part of a small one's work.
-        log.info("documents.completed", document_ids=[one.document.id for one, _ in completed])
-    for one, end in ended:
-        if isinstance(end, Exception):
-            await end_badly(bench, one.lease, one.document, end)
-    for one, flip in completed:
-        await _try_follow_up(one.document, partial(_tidy, bench, one.document, flip))
+        # One line for all: logging each would be a notable part of a small document's work.
+        log.info("documents.completed", document_ids=[document.id for document, _ in completed])
+    for claimed, error in pairs:
+        if isinstance(error, Exception):
+            await record_failure(context, claimed.lease, claimed.document, error)
+    for document, flip in completed:
+        await _try_follow_up(document, partial(_remove_superseded, context, document, flip))
     if any(flip.is_reindexing for _, flip in completed):
-        base = bundle[0].document.knowledge_base_id
-        await _try_follow_up(bundle[0].document, partial(reindex.go_on, bench, base))
+        first = batch[0].document
+        advance = partial(reindex.advance, context, first.knowledge_base_id)
+        await _try_follow_up(first, advance)
 
 
 async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
-    """What a completed try leads to; the sweep and the reconciler do what can't be done now."""
+    """Do what follows a completed attempt; the sweep and the reconciler repeat what fails."""
     try:
         await act()
     except (AgentexError, OSError) as error:
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
 
-async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
-    """Remove the points and files that the new revision made superfluous."""
+async def _remove_superseded(
+    context: WorkerContext, document: Document, flip: RevisionSwitch
+) -> None:
+    """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
-        await bench.spaces.delete_documents([document.id], revisions=gone)
+        await context.spaces.delete_documents([document.id], revisions=gone)
     if not flip.is_shadow:
         for key in document.superseded_keys:
-            await bench.store.delete(key)
+            await context.store.delete(key)
 
 
 async def _parse_each(
-    bench: Workbench, progress: _Progress, documents: Sequence[Document]
-) -> list[Parsed | Exception]:
-    limits = limits_of(bench.settings)
-    requests: dict[str, Request] = {}
-    parsed: dict[str, Parsed | Exception] = {}
+    context: WorkerContext, progress: _ProgressWriter, documents: Sequence[Document]
+) -> list[ParsedDocument | Exception]:
+    limits = parse_limits(context.settings)
+    requests: dict[str, ParseRequest] = {}
+    parsed: dict[str, ParsedDocument | Exception] = {}
     async with AsyncExitStack() as copies:
-        for one in documents:
+        for document in documents:
             try:
-                copy = bench.store.local_copy(one.storage_key)
+                copy = context.store.local_copy(document.storage_key)
                 path = await copies.enter_async_context(copy)
-            except Exception as error:  # noqa: BLE001 - one whose file is away ends by itself
-                parsed[one.id] = error
+            except Exception as error:  # noqa: BLE001 - a document whose file is missing fails by itself
+                parsed[document.id] = error
             else:
-                requests[one.id] = Request(path, one.media_type, limits, one.chosen_encoding)
+                requests[document.id] = ParseRequest(
+                    path, document.media_type, limits, document.chosen_encoding
+                )
         if requests:
-            wanted = list(requests.values())
-            outcomes = await bench.parser.parse_each(wanted, heard=progress.hear_parsing)
+            outcomes = await context.parser.parse_each(
+                list(requests.values()), listener=progress.report_parsing
+            )
             parsed |= zip(requests, outcomes, strict=True)
-    return [parsed[one.id] for one in documents]
+    return [parsed[document.id] for document in documents]
 
 
-async def _index(
-    space: EmbeddingSpace, progress: _Progress, splits: Sequence[_Split]
-) -> list[Outcome]:
-    """Embed and write the pieces in batches; a batch that was written before is written over.
+async def _embed_and_index(
+    space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
+) -> list[RevisionResult]:
+    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds.
 
     Returns:
-        What is to be written of each document, with the rerank's tokens of each piece: those are
-        made while the engine embeds.
+        What is to be written of each document.
     """
-    for document in (one.taken.document for one in splits if not one.taken.is_untouched):
-        # A try that was cut short may have left more pieces than this one has.
-        gone = document_queries.unshown_revisions(document)
+    for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
+        # An attempt that was cut short may have left more pieces than this one has.
+        gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
-        for origin, pieces in ((Origin.of(one.taken.document), one.pieces) for one in splits)
-        for piece in pieces
+        for split in splits
+        for origin in (PointOrigin.of(split.claimed.document),)
+        for piece in split.pieces
     ]
     terms: list[bytes] = []
     for start in range(0, len(placed), _BATCH):
         await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
         batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            points_of(space, batch, account=splits[0].taken.account),
+            embed_points(space, batch, account=splits[0].claimed.account),
             to_thread.run_sync(_pack_terms, batch),
         )
         await space.index.upsert(points)
         terms += packed
-    following = iter(terms)
-    return [_outcome(one, [next(following) for _ in one.pieces]) for one in splits]
+    remaining = iter(terms)
+    return [_revision_result(split, list(islice(remaining, len(split.pieces)))) for split in splits]
 
 
-def _pack_terms(placed: Sequence[tuple[Origin, Piece]]) -> list[bytes]:
+def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
     return [pack_terms(piece.text) for _, piece in placed]
 
 
-def _outcome(split: _Split, terms: Sequence[bytes]) -> Outcome:
-    return Outcome(
-        chunks=map(partial(_chunk, split.taken.document), split.pieces, terms),
+def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
+    return RevisionResult(
+        chunks=map(partial(_chunk_row, split.claimed.document), split.pieces, terms),
         chunk_count=len(split.pieces),
-        encoding=split.parsed.encoding,
-        pages=split.parsed.pages,
-        warnings=split.parsed.warnings,
+        parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 
-def _chunk(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
+def _chunk_row(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
     return {
         "id": point_id(document.id, document.revision, piece.index),
         "document_id": document.id,

@@ -14,7 +14,7 @@ from core.db.id_array import id_array
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import InvalidFileName
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import Reader, is_admitted
+from kb_service.visibility import Viewer, granted_to
 
 _NAME_BYTES = 255
 # Direction marks and zero-width characters make a name look like another one.
@@ -55,7 +55,7 @@ def numbered_names(name: str) -> Iterator[str]:
         number += 1
 
 
-class Turn(NamedTuple):
+class NameLock(NamedTuple):
     """A knowledge base whose names nobody else gives at this moment.
 
     Args:
@@ -69,21 +69,21 @@ class Turn(NamedTuple):
     narrowed: bool
 
 
-async def take_turn(session: AsyncSession, knowledge_base_id: str) -> Turn:
+async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
     """Wait for those who give names before.
 
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    found = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
-    if found is None:
+    row = (await session.exec(_lock_query(), params={"id": knowledge_base_id})).first()
+    if row is None:
         raise KnowledgeBaseNotFound
-    return Turn(*found)
+    return NameLock(*row)
 
 
 # Built once: building a statement takes as long as asking it, and every upload asks these.
 @cache
-def _turn() -> Select[*tuple[Any, ...]]:
+def _lock_query() -> Select[*tuple[Any, ...]]:
     columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
     # On SQLite the transaction is the only writer anyway.
     query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
@@ -92,43 +92,43 @@ def _turn() -> Select[*tuple[Any, ...]]:
     return query.with_for_update(key_share=True)
 
 
-class NamedDocuments:
+class DocumentsByName:
     """The documents of each name that somebody reads, their rows locked.
 
     Args:
         session: the transaction's.
-        reader: who reads them; others' restricted documents are none to them.
+        viewer: who reads them; others' restricted documents are none to them.
         turn: in it no other transaction gives names.
     """
 
-    def __init__(self, session: AsyncSession, reader: Reader, turn: Turn) -> None:
+    def __init__(self, session: AsyncSession, viewer: Viewer, lock: NameLock) -> None:
         self._session = session
-        self._reader = reader
-        self._turn = turn
-        self._found: dict[str, list[Document]] = {}
+        self._viewer = viewer
+        self._lock = lock
+        self._documents: dict[str, list[Document]] = {}
 
-    async def look_up(self, names: Iterable[str]) -> None:
-        """Ask for these at once, so that ``of`` need not ask for each."""
-        new = sorted({*names} - self._found.keys())
-        asked = {"knowledge_base_id": self._turn.knowledge_base_id, "names": new}
+    async def load(self, names: Iterable[str]) -> None:
+        """Ask for these at once, so that ``get`` need not ask for each."""
+        new = sorted({*names} - self._documents.keys())
+        params = {"knowledge_base_id": self._lock.knowledge_base_id, "names": new}
         rows: list[Document] = []
-        if self._turn.narrowed:
-            reader = {"reader_id": self._reader.user_id}
-            rows += (await self._session.exec(_restricted(), params=asked | reader)).all()
-        rows += (await self._session.exec(_open(), params=asked)).all()
-        self._found |= {name: [] for name in new}
+        if self._lock.narrowed:
+            viewer = {"viewer_id": self._viewer.user_id}
+            rows += (await self._session.exec(_restricted(), params=params | viewer)).all()
+        rows += (await self._session.exec(_open(), params=params)).all()
+        self._documents |= {name: [] for name in new}
         for row in rows:
-            self._found[row.name].append(row)
+            self._documents[row.name].append(row)
 
-    async def of(self, name: str) -> list[Document]:
+    async def get(self, name: str) -> list[Document]:
         """Those of a name: restricted ones first, at most one that is open to all readers."""
-        if name not in self._found:
-            await self.look_up([name])
-        return self._found[name]
+        if name not in self._documents:
+            await self.load([name])
+        return self._documents[name]
 
     def add(self, document: Document) -> None:
         """One was made in this transaction, open to all who read the knowledge base."""
-        self._found.setdefault(document.name, []).append(document)
+        self._documents.setdefault(document.name, []).append(document)
 
 
 @cache
@@ -138,14 +138,14 @@ def _open() -> SelectOfScalar[Document]:
 
 @cache
 def _restricted() -> SelectOfScalar[Document]:
-    admitted = is_admitted(bindparam("reader_id"))
+    admitted = granted_to(bindparam("viewer_id"))
     query = _query(col(Document.restricted).is_(True), admitted)
     return query.order_by(col(Document.created_at), col(Document.id))
 
 
 def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
-    asked = id_array("names")
-    query = select(Document).join(asked, asked.c.value == col(Document.name))
+    names = id_array("names")
+    query = select(Document).join(names, names.c.value == col(Document.name))
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"),
         col(Document.deleted_at).is_(None),

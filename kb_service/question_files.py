@@ -11,7 +11,13 @@ from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.text.csv_escape import escape_cell, unescape_cell
 from kb_service.models import Question
-from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
+from kb_service.questions import (
+    MAX_EXPECTED,
+    MAX_QUESTIONS,
+    PassageSpec,
+    QuestionDraft,
+    validate_draft,
+)
 
 FileFormat = Literal["jsonl", "csv"]
 
@@ -29,7 +35,7 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest("file", "The file must be UTF-8", "文件必须是 UTF-8 编码") from error
-    passages: dict[str, list[Passage]] = {}
+    passages: dict[str, list[PassageSpec]] = {}
     lines = _json_lines(text) if kind == "jsonl" else _csv_lines(text)
     for number, line in lines:
         if number > _MAX_LINES:
@@ -43,16 +49,16 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
 
 
 def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
-    given = {name: line.get(name) or "" for name in COLUMNS}
-    if not all(isinstance(value, str) for value in given.values()):
+    columns = {name: line.get(name) or "" for name in COLUMNS}
+    if not all(isinstance(value, str) for value in columns.values()):
         names = ", ".join(COLUMNS)
         raise _line_refused(number, f"{names} must be text", f"{names} 必须是文本")
-    words = {name: str(value) for name, value in given.items()}
+    words = {name: str(value) for name, value in columns.items()}
     if any("\x00" in value for value in words.values()):
         raise _line_refused(number, "must not contain the character NUL", "不能包含 NUL 字符")
     passage = {"document": words["document"], "text": words["text"]}
     try:
-        return checked(QuestionDraft(words["question"], [passage]))
+        return validate_draft(QuestionDraft(words["question"], [passage]))
     except AgentexError as error:
         field, why = error.details.get("field"), error.details.get("error")
         why_zh = error.details.get("error_zh", why)
@@ -102,8 +108,8 @@ def render(questions: Iterable[Question], kind: FileFormat) -> bytes:
 
 
 def _to_json_lines(lines: Sequence[dict[str, str]]) -> bytes:
-    kept = ({name: value for name, value in line.items() if value} for line in lines)
-    return b"".join(orjson.dumps(line) + b"\n" for line in kept)
+    filled = ({name: value for name, value in line.items() if value} for line in lines)
+    return b"".join(orjson.dumps(line) + b"\n" for line in filled)
 
 
 def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:

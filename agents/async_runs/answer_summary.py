@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agents.async_runs.markdown_blocks import MarkdownBlock, read_blocks
-from agents.llm.extractive.wording import CHINESE, ENGLISH
+from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.tools import read_document, search_knowledge_base
 from kb_service.text.tokenizer import is_cjk_dominant
 

@@ -1,15 +1,13 @@
-"""The child that draws an image anew (``python -m agents.attachments.drawing``).
+"""Child process that re-encodes an image (``python -m agents.attachments.reencode_main``).
 
-It reads an image on its standard input and writes one line of JSON and the new image's bytes on its
-standard output. Only pixels pass: no EXIF, no comments, no profiles, nothing behind the image.
-It is started by ``pictures`` only.
+Reads an image on standard input; writes one line of JSON and the new image to standard output.
+Only pixels pass: no EXIF, comments, profiles or trailing data.
 """
 
 import io
 import json
 import sys
 from struct import error as StructError
-from typing import BinaryIO
 
 from PIL import Image, ImageOps
 
@@ -33,14 +31,13 @@ _OPTIONS: dict[str, dict[str, int | bool]] = {
 
 
 class TooManyPixels(Exception):
-    """More than is decoded."""
+    """More pixels than are decoded."""
 
 
 def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
-    """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
+    """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
 
     Args:
-        content: the image.
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
             which can't be large.
 
@@ -49,7 +46,7 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
 
     Raises:
         TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.
-        OSError: damaged, or no image of the four formats; so do the others of ``_DAMAGE``.
+        OSError: damaged or unsupported, like the other errors of ``_DAMAGE``.
     """
     # The size is checked here, before decoding, and not as Pillow does with a warning.
     Image.MAX_IMAGE_PIXELS = None
@@ -70,7 +67,7 @@ def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[in
 
 
 def _plain(image: Image.Image, kind: str) -> Image.Image:
-    """The pixels alone, in a mode that the format can hold."""
+    """The pixels alone, in a mode that the format supports."""
     transparency = image.info.get("transparency")
     if kind == "GIF" and image.mode in {"P", "L"}:
         plain = image.copy()
@@ -92,29 +89,23 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, object], bytes]:
-    """What the child says of an image, and the new one."""
+    """The JSON line's fields and the new image."""
     try:
         kind, (width, height), drawn = reencode(content, for_models=for_models)
-    except TooManyPixels:
-        return {"fault": "too_many_pixels"}, b""
-    except MemoryError:
+    except (TooManyPixels, MemoryError):
         return {"fault": "too_many_pixels"}, b""
     except _DAMAGE:
         return {"fault": "damaged"}, b""
     return {"mime_type": f"image/{kind.lower()}", "width": width, "height": height}, drawn
 
 
-def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    told, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(told).encode() + b"\n" + drawn)
-    to.flush()
-
-
 if __name__ == "__main__":
-    # All that is imported later would have to be read inside the jail.
+    # Import plugins now: later imports would fail in the sandbox.
     Image.preinit()
     Image.init()
-    sandbox_limits.enter()
+    sandbox_limits.enter_sandbox()
     sandbox_limits.limit_processor_time(SECONDS)
     sandbox_limits.limit_memory(_MEMORY_BYTES)
-    _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)
+    fields, drawn = answer(sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)
+    sys.stdout.buffer.write(json.dumps(fields).encode() + b"\n" + drawn)
+    sys.stdout.buffer.flush()

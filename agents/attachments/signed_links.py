@@ -1,4 +1,4 @@
-"""Signed links to attached images: made here, checked here, never followed over the network."""
+"""Signed links to attached images."""
 
 import re
 from collections.abc import Collection
@@ -18,7 +18,7 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class SignedLink:
-    """A link: relative to this server, and until when it works."""
+    """A link relative to this server, and its end."""
 
     url: str
     expires_at: datetime
@@ -26,12 +26,10 @@ class SignedLink:
 
 @dataclass(frozen=True)
 class LinkClaim:
-    """What a link says; true only if its signature is.
+    """What a link claims, true only if its signature is valid.
 
     Args:
-        attachment_id: which image.
-        expires: second since 1970 after which it works no more.
-        signature: as :class:`Links` makes it.
+        expires: seconds since 1970.
     """
 
     attachment_id: str
@@ -40,11 +38,10 @@ class LinkClaim:
 
 
 class LinkSigner:
-    """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
+    """Makes and checks links, which are bound to image, owner and expiry.
 
     Args:
-        signer: with the installation's key.
-        seconds: how long a link works.
+        seconds: validity of a link.
     """
 
     def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
@@ -54,27 +51,23 @@ class LinkSigner:
     def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
         """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
-        signature = self._sign(attachment_id, owner_id, expires)
+        signature = self._signer.sign("GET", attachment_id, owner_id, str(expires))
         return SignedLink(
             f"{PREFIX}{attachment_id}/content?expires={expires}&signature={signature}",
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
         )
 
-    def is_ours(self, claim: LinkClaim, owner_id: str) -> bool:
-        """Whether a link of this image, owner and expiry was made here."""
+    def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
+        """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
 
-    def _sign(self, attachment_id: str, owner_id: str, expires: int) -> str:
-        return self._signer.sign("GET", attachment_id, owner_id, str(expires))
-
 
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
-    """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
+    """Parse a link: a path of this server, or an http(s) URL at one of its hosts.
 
     Args:
-        url: from a caller.
-        hosts: names, with the port if there is one, that the caller reached this server by.
+        hosts: host names, with port if any, by which the caller reached this server.
 
     Raises:
         InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.

@@ -11,7 +11,7 @@ from agents.calendar.time_span import event_zone
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
-    """The file of these events: times in UTC, all-day events as days."""
+    """An iCalendar file: times in UTC, all-day events as dates."""
     calendar = Calendar()
     _set(calendar, "prodid", "-//Agentex//Calendar//EN")
     _set(calendar, "version", "2.0")
@@ -51,6 +51,6 @@ def _set(component: Component, name: str, value: str | int | date) -> None:
 
 
 def _text(text: str) -> str:
-    """What the format can carry: no control characters but line breaks and tabs."""
+    """The text without control characters except line breaks and tabs."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c for c in lines if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160))

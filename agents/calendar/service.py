@@ -1,4 +1,4 @@
-"""The events of a person: made, read, changed, deleted, in the caller's transaction."""
+"""Calendar events: create, read, update and delete in the caller's transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ SORT_FIELDS = ("start", "created_at", "updated_at", "title")
 
 @dataclass(frozen=True, slots=True)
 class EventDetails:
-    """What an event is, beside its times; None where nothing was said."""
+    """An event's fields besides its times; None leaves a field as it is."""
 
     title: str | None = None
     location: str | None = None
@@ -33,7 +33,7 @@ class EventDetails:
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """Events that take place between two moments, in part at least; None is open."""
+    """Events that overlap this range; None is open."""
 
     start: datetime | None = None
     end: datetime | None = None
@@ -41,7 +41,7 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True)
 class EventListing:
-    """Some events, and how many there are in all."""
+    """One page of events, and how many there are in all."""
 
     items: Sequence[CalendarEvent]
     total: int
@@ -51,23 +51,19 @@ async def create(
     work: UnitOfWork,
     owner_id: str,
     details: EventDetails,
-    said: TimeInput,
+    times: TimeInput,
     *,
     run_key: str | None = None,
 ) -> tuple[CalendarEvent, TimeSpan]:
-    """Make an event.
+    """Create an event.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        details: with a title.
-        said: its times.
-        run_key: ``AgentRun.id`` of the run that makes it.
+        run_key: ``AgentRun.id`` of the run that creates it.
 
     Raises:
-        InvalidRequest: no title, or times that can't be used.
+        InvalidRequest: there is no title, or times can't be used.
     """
-    span = new_span(said)
+    span = new_span(times)
     row = CalendarEvent(
         owner_id=owner_id,
         title=_title(details.title or ""),
@@ -85,11 +81,7 @@ async def create(
 
 
 async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEvent:
-    """Load one of a person's events.
-
-    Raises:
-        CalendarEventNotFound: the person has none of this id.
-    """
+    """One of a person's events."""
     query = select(CalendarEvent).where(
         CalendarEvent.id == event_id, CalendarEvent.owner_id == owner_id
     )
@@ -124,18 +116,18 @@ async def list_events(
 
 
 async def update(
-    work: UnitOfWork, row: CalendarEvent, details: EventDetails, said: TimeInput
+    work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput
 ) -> TimeSpan | None:
-    """Change an event; its sequence grows when that makes a difference.
+    """Change an event; its sequence grows if anything differs.
 
     Returns:
-        The new times; None when they stay.
+        The new times; None if they stay.
 
     Raises:
-        InvalidRequest: an empty title, or times that can't be used.
+        InvalidRequest: the title is empty, or times can't be used.
     """
     before = row.model_dump()
-    span = changed_span(row, said)
+    span = changed_span(row, times)
     if span is not None:
         row.starts_at, row.ends_at = span.starts_at, span.ends_at
         row.time_zone, row.all_day = span.zone.key, span.all_day

@@ -18,12 +18,11 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"
-# The protocol demands a limit where others have a default.
+# The protocol requires a limit.
 _MAX_TOKENS = 8192
 _ANY_OBJECT: dict[str, JsonValue] = {"type": "object"}
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -48,7 +47,7 @@ _STATUS = {
 
 
 class AnthropicModel(HttpChatModel):
-    """The adapter."""
+    """Client of the Messages API."""
 
     def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
@@ -68,10 +67,10 @@ class AnthropicModel(HttpChatModel):
         body |= endpoint.traits.extra_body
         is_thinking = as_object(body.get("thinking")).get("type") == "enabled"
         if is_thinking and any(m.tool_calls and not m.reasoning_blocks for m in messages):
-            # Calls that were made without thinking are refused beside it.
+            # Calls made without thinking are refused when it is enabled.
             del body["thinking"]
         if endpoint.traits.temperature is not None and not is_thinking:
-            # Its scale ends at 1; beside thinking it takes none.
+            # Its scale ends at 1; with thinking, none is accepted.
             body.setdefault("temperature", min(1.0, endpoint.traits.temperature))
         url = self._address("/messages")
         offers_tools, images = uses_tools(messages, tools), all_images(messages)
@@ -92,9 +91,9 @@ def _tools(
     called = dict.fromkeys(call.name for message in messages for call in message.tool_calls)
     if not called:
         return {}
-    # Calls of the history are refused where their tools are not defined.
-    known: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
-    return {"tools": known, "tool_choice": {"type": "none"}}
+    # Calls in the history are refused if their tools are not defined.
+    definitions: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
+    return {"tools": definitions, "tool_choice": {"type": "none"}}
 
 
 def _tool(tool: ToolSpec) -> JsonValue:
@@ -103,11 +102,11 @@ def _tool(tool: ToolSpec) -> JsonValue:
 
 
 def _turns(messages: Sequence[ModelMessage]) -> list[JsonValue]:
-    """The messages as turns that alternate, as the protocol wants; results are the user's."""
+    """The messages as alternating turns; tool results belong to the user's."""
     turns: list[JsonValue] = []
     for role, group in groupby(messages, key=_role):
         blocks = [block for message in group for block in _blocks(message)]
-        # Results must stand directly behind their calls.
+        # Results must directly follow their calls.
         blocks.sort(key=lambda block: block["type"] != "tool_result" and role == "user")
         if blocks:
             turns.append({"role": role, "content": list[JsonValue](blocks)})
@@ -127,18 +126,18 @@ def _blocks(message: ModelMessage) -> Iterable[dict[str, JsonValue]]:
         source: dict[str, JsonValue] = {"type": "base64", "media_type": image.mime_type}
         source["data"] = image.base64
         yield {"type": "image", "source": source}
-    # They vouch for the calls behind them, and go back with those alone.
+    # Signed reasoning goes back only together with the calls it precedes.
     yield from message.reasoning_blocks if message.tool_calls else ()
     # An empty text block is refused.
     if message.content.strip():
         yield {"type": "text", "text": message.content}
     for call in message.tool_calls:
-        given = {"type": "tool_use", "id": call.id, "name": call.name}
-        yield {**given, "input": parse_arguments(call.arguments)}
+        block = {"type": "tool_use", "id": call.id, "name": call.name}
+        yield {**block, "input": parse_arguments(call.arguments)}
 
 
 def parse_arguments(arguments: str) -> dict[str, JsonValue]:
-    """The arguments of an earlier call; what was no object then can't be sent as one now."""
+    """The arguments of an earlier call; empty if they were no JSON object."""
     try:
         return as_object(parse(arguments or "{}"))
     except ValueError:
@@ -146,7 +145,7 @@ def parse_arguments(arguments: str) -> dict[str, JsonValue]:
 
 
 class AnthropicReader(PayloadReader):
-    """Reads the events of one message."""
+    """Reader of one message's events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +172,7 @@ class AnthropicReader(PayloadReader):
             case "error":
                 raise _reported(as_object(chunk.get("error")))
             case "message":
-                # What answered does not stream, so half of the protocol is missing.
+                # A whole message: the endpoint does not stream.
                 raise model_failed(ModelFault.ERROR_IN_STREAM)
             case _:
                 pass
@@ -206,7 +205,7 @@ class AnthropicReader(PayloadReader):
         return []
 
     def _count(self, usage: dict[str, JsonValue]) -> None:
-        """Counts are totals so far, and an event names only those that it knows."""
+        """Update the totals; an event names only some of them."""
         self._counts |= {name: value for name, value in usage.items() if value is not None}
         count = self._counts.get
         cached = as_count(count("cache_read_input_tokens"))

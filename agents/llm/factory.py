@@ -1,4 +1,4 @@
-"""Which model answers follows from the settings and the registry of providers."""
+"""Language model clients built from settings and provider presets."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -33,13 +33,9 @@ _RENAMED = {"timeout_seconds": "read_timeout_seconds"}
 
 
 def create_http_client(guard: OutboundGuard | None = None) -> httpx.AsyncClient:
-    """The client through which endpoints are asked; it is the caller's to close.
-
-    Args:
-        guard: judges where connections go; None for the operator's own endpoints.
-    """
-    # A run holds a connection for as long as its model speaks: with a limit, a run more would
-    # wait for another one's end, and fail where that takes longer than an answer may.
+    """The HTTP client for model endpoints, which the caller closes; no guard for the operator's own."""
+    # A run keeps its connection while its model streams: with a limit, further runs would wait
+    # for others to end, and time out.
     limits = httpx.Limits(
         max_connections=None,
         max_keepalive_connections=_KEPT_CONNECTIONS,
@@ -52,7 +48,7 @@ def create_http_client(guard: OutboundGuard | None = None) -> httpx.AsyncClient:
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:
-    """The model of the settings; the offline one unless an endpoint and a model are named.
+    """The model of the settings; the offline model unless an endpoint and a model are named.
 
     Raises:
         UnusableSetting: See ``configured_endpoint``.
@@ -70,10 +66,7 @@ def create_model(endpoint: ModelEndpoint, client: httpx.AsyncClient) -> ChatMode
 
 
 def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
-    """The endpoint of the settings: the provider's preset, then what the settings say.
-
-    Returns:
-        None in offline mode: no provider is named, and no address with a model.
+    """The endpoint of the settings over the provider's preset; None in offline mode.
 
     Raises:
         UnusableSetting: The provider is not known, or it is named without a model.
@@ -94,11 +87,11 @@ def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
 
 
 def with_options(endpoint: ModelEndpoint, options: LlmOptions | None) -> ModelEndpoint:
-    """The endpoint with the options that somebody set in place of the preset's."""
+    """The endpoint with these options in place of the preset's."""
     # Values were checked when they were read.
-    given: dict[str, Any] = options.given() if options else {}
-    traits = {name: value for name, value in given.items() if name in _TRAITS}
-    patience = {_RENAMED.get(n, n): value for n, value in given.items() if n not in _TRAITS}
+    values: dict[str, Any] = options.given() if options else {}
+    traits = {name: value for name, value in values.items() if name in _TRAITS}
+    patience = {_RENAMED.get(n, n): value for n, value in values.items() if n not in _TRAITS}
     return replace(endpoint, traits=replace(endpoint.traits, **traits), **patience)
 
 
@@ -108,15 +101,15 @@ def _provider(settings: Settings) -> tuple[str, ModelProvider]:
     name = settings.llm_provider.strip().lower()
     provider = PROVIDERS.get(name)
     if provider is None:
-        known = ", ".join(PROVIDERS)
+        names = ", ".join(PROVIDERS)
         raise UnusableSetting(
             setting="AGENTEX_LLM_PROVIDER",
-            error=f"this provider is not known; those known are {known}. For any other "
+            error=f"this provider is not known; those known are {names}. For any other "
             "OpenAI-compatible endpoint set AGENTEX_LLM_BASE_URL alone",
         )
     return name, provider
 
 
 def _usual_key(provider: ModelProvider) -> SecretStr | None:
-    found = read_variable(provider.key_variable) if provider.key_variable else None
-    return SecretStr(found) if found else None
+    key = read_variable(provider.key_variable) if provider.key_variable else None
+    return SecretStr(key) if key else None

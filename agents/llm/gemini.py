@@ -23,8 +23,7 @@ from agents.llm.base import (
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_list, as_object, as_text
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -41,12 +40,12 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "MODEL_ARMOR": "content_filter",
     "ESCALATION": "content_filter",
 }
-# Documented for calls that the model did not make itself, or not in this run.
+# Documented value for calls without a signature of their own.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
 class GeminiModel(HttpChatModel):
-    """The adapter."""
+    """Client of the Gemini API."""
 
     def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
@@ -73,16 +72,16 @@ class GeminiModel(HttpChatModel):
 
 def _tool(tool: ToolSpec) -> JsonValue:
     declared: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
-    # The older field takes only a part of JSON Schema.
+    # The older field supports only part of JSON Schema.
     return {**declared, "parametersJsonSchema": tool.parameters} if tool.parameters else declared
 
 
 def _generation(traits: Traits) -> dict[str, JsonValue]:
-    given: dict[str, JsonValue] = {
+    settings: dict[str, JsonValue] = {
         "maxOutputTokens": traits.max_tokens,
         "temperature": traits.temperature,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _contents(messages: Sequence[ModelMessage]) -> list[JsonValue]:
@@ -112,13 +111,13 @@ def _parts(message: ModelMessage, names: dict[str, str]) -> Iterable[JsonValue]:
 def _call_part(call: ToolCall, *, is_first: bool) -> JsonValue:
     arguments = parse_arguments(call.arguments)
     part: dict[str, JsonValue] = {"functionCall": {"name": call.name, "args": arguments}}
-    # Of calls made at once only the first has one.
+    # Of parallel calls, only the first has a signature.
     signature = call.signature or (_NO_SIGNATURE if is_first else "")
     return {**part, "thoughtSignature": signature} if signature else part
 
 
 class GeminiReader(PayloadReader):
-    """Reads the responses of one turn; there is no mark of the end but the finish reason."""
+    """Reader of one turn's responses; only the finish reason marks the end."""
 
     def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
         if chunk.get("error"):
@@ -149,7 +148,7 @@ class GeminiReader(PayloadReader):
         if not reason or reason == "FINISH_REASON_UNSPECIFIED":
             return
         if reason not in _FINISH_REASONS:
-            # Whatever it is, the answer is not whole.
+            # An unknown reason: the answer may be incomplete.
             raise model_failed(ModelFault.ERROR_IN_STREAM)
         self.finish_reason = _FINISH_REASONS[reason]
 
@@ -157,9 +156,9 @@ class GeminiReader(PayloadReader):
         if not usage:
             return
         thoughts = as_count(usage.get("thoughtsTokenCount"))
-        asked = as_count(usage.get("promptTokenCount"))
+        prompt_tokens = as_count(usage.get("promptTokenCount"))
         self.usage = TokenUsage(
-            prompt_tokens=asked + as_count(usage.get("toolUsePromptTokenCount")),
+            prompt_tokens=prompt_tokens + as_count(usage.get("toolUsePromptTokenCount")),
             completion_tokens=as_count(usage.get("candidatesTokenCount")) + thoughts,
             reasoning_tokens=thoughts,
             cached_prompt_tokens=as_count(usage.get("cachedContentTokenCount")),

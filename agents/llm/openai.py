@@ -1,4 +1,4 @@
-"""The chat-completions wire format: messages out, stream chunks in."""
+"""Client of OpenAI-compatible chat-completions endpoints."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -22,13 +22,14 @@ from agents.llm.base import (
 )
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.payloads import PayloadReader, stream_error
 from agents.llm.think_tags import ThinkTagParser
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
-from agents.llm.transport import ModelRequest
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
+
+_log = get_logger(__name__)
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -42,11 +43,15 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "sensitive": "content_filter",
     "safety": "content_filter",
 }
-# The endpoint gave up half-way and says so where others just hang up.
+# The endpoint gave up half-way.
 _BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
-# Of an error in the stream that has no code: its words decide.
+# For stream errors without a code: their text decides.
 _STATUS = 400
+
+
+# Fields that come in pieces; all others, such as encrypted data, come at once.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def request_body(
@@ -101,7 +106,7 @@ def _with_system(messages: Sequence[ModelMessage], traits: Traits) -> Sequence[M
 
 def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
-    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
+    fields: dict[str, JsonValue] = {"role": role, "content": _content_parts(message)}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -114,15 +119,15 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
             for call in message.tool_calls
         ]
         if traits.echo_reasoning:
-            # Wanted on each of them; calls that the model did not make have none.
+            # Required on each message with calls, empty where the model did not make them.
             fields[traits.reasoning_field] = message.reasoning
         if message.reasoning_blocks:
             fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
     return fields
 
 
-def _said(message: ModelMessage) -> JsonValue:
-    """The content: parts where there are pictures, which several endpoints take only if so."""
+def _content_parts(message: ModelMessage) -> JsonValue:
+    """Plain text, or parts if there are images."""
     if not message.images:
         return message.content
     parts: list[JsonValue] = [{"type": "text", "text": message.content}]
@@ -133,7 +138,7 @@ def _said(message: ModelMessage) -> JsonValue:
 
 
 class OpenAIReader(PayloadReader):
-    """Reads the chunks of one streamed completion, or one that came whole."""
+    """Reader of one completion, streamed or whole."""
 
     def __init__(self, traits: Traits) -> None:
         super().__init__()
@@ -143,7 +148,7 @@ class OpenAIReader(PayloadReader):
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        """What was held back until it was certain that no more comes."""
+        """Events held back until the end of the stream."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
         return events + list(self._calls.close()) + list(self._details.close())
 
@@ -194,13 +199,13 @@ class OpenAIReader(PayloadReader):
             reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
             cached_prompt_tokens=as_count(prompt_details.get("cached_tokens")),
         )
-        # Counts are totals: the newest stands, but zeros in between say nothing.
+        # Counts are totals: the latest counts, except for zeros in between.
         if counted.prompt_tokens or counted.completion_tokens:
             self.usage = counted
 
 
 def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
-    """The failure that an error object in the stream stands for."""
+    """The failure for an error object inside the stream."""
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
@@ -217,45 +222,33 @@ def _content(content: JsonValue) -> str:
     return as_text(content)
 
 
-# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
-_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
-
-
 class ReasoningAccumulator:
-    """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
-
-    Signatures are over whole blocks: one that comes back in pieces is refused.
-    """
+    """Joins streamed ``reasoning_details`` into whole blocks, which the signatures cover."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, detail: JsonValue) -> None:
-        """Take up one entry of a chunk."""
+        """Add one entry of a chunk."""
         piece = as_object(detail)
         if not piece:
             return
         last = self._blocks[-1] if self._blocks else {}
         field = _TEXTS.get(as_text(piece.get("type")))
-        if field is None or any(last.get(one) != piece.get(one) for one in ("type", "index")):
+        if field is None or any(last.get(name) != piece.get(name) for name in ("type", "index")):
             self._blocks.append(dict(piece))
             return
-        told = {name: value for name, value in piece.items() if value is not None}
-        last |= {**told, field: as_text(last.get(field)) + as_text(piece.get(field))}
+        values = {name: value for name, value in piece.items() if value is not None}
+        last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
-        """The blocks, in their order."""
+        """The blocks in order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
 
 
-__all__ = ["ModelEndpoint", "OpenAIModel"]
-
-_log = get_logger(__name__)
-
-
 class OpenAIModel(HttpChatModel):
-    """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
+    """The client; after a refusal, ``stream_options`` are no longer sent."""
 
     def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         super().__init__(endpoint, client)
@@ -264,7 +257,7 @@ class OpenAIModel(HttpChatModel):
     async def _turn(
         self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        # Another turn may find it out while this one is on its way.
+        # A concurrent turn may change the traits.
         was_asked = self._traits.stream_usage
         try:
             async with aclosing(super()._turn(messages, tools)) as events:

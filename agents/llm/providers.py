@@ -1,4 +1,4 @@
-"""The registry of model providers: one entry each, and no other place to change for a new one."""
+"""Registry of model providers: a new provider needs one entry here, nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,14 +9,17 @@ from agents.llm.config import Traits
 WireProtocol = Literal["openai", "anthropic", "gemini"]
 
 
+# Local servers: no key, any model.
+_LOCAL = Traits(think_tags=True, context_window=32_768)
+CUSTOM_NAME = "openai-compatible"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelProvider:
-    """What is known of a provider before anyone set anything; every value can be overridden.
+    """Defaults of a provider, all of which can be overridden.
 
     Attributes:
-        base_url: Where its models are.
-        key_variable: Variable that its key is usually kept in; None where it needs no key.
-        protocol: What it speaks.
+        key_variable: Usual environment variable of its key; None if it needs no key.
     """
 
     base_url: str
@@ -25,11 +28,7 @@ class ModelProvider:
     protocol: WireProtocol = "openai"
 
 
-# Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
-_LOCAL = Traits(think_tags=True, context_window=32_768)
-
-# Vision is preset where all current models of a provider see; elsewhere it is a matter of the model,
-# which the operator names.
+# Vision is preset if all current models of a provider support it.
 PROVIDERS: Mapping[str, ModelProvider] = {
     "openai": ModelProvider(
         "https://api.openai.com/v1",
@@ -71,6 +70,5 @@ PROVIDERS: Mapping[str, ModelProvider] = {
     "lmstudio": ModelProvider("http://127.0.0.1:1234/v1", traits=_LOCAL),
 }
 
-CUSTOM_NAME = "openai-compatible"
 CUSTOM = ModelProvider("", traits=Traits(think_tags=True))
 """Any other OpenAI-compatible endpoint, named by its address alone."""

@@ -1,4 +1,4 @@
-"""The tools of MCP servers as a run offers them."""
+"""Tools of MCP servers for runs."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,12 @@ MOST_TOOLS = 100
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server.
+    """A tool of an MCP server, bound to its connection.
 
     Attributes:
-        name: under which models call it.
-        parameters: JSON Schema of the arguments, as the server gave it.
-        policy: where nobody says otherwise.
-        invoke: calls it with checked arguments and gives its result as text.
+        name: as models call it.
+        parameters: the server's JSON Schema of the arguments.
+        invoke: calls it with validated arguments and returns its result as text.
     """
 
     name: str
@@ -42,30 +41,32 @@ class RemoteTool:
 
 
 def default_policy(tool: McpTool) -> ToolPolicy:
-    """What applies where nobody says otherwise: a person is asked.
+    """Ask, except for tools that their server declares read-only.
 
-    Not for what its server declares to change nothing: that is the word of a server which the
-    owner of the connection chose. Operator and owner may be stricter.
+    The owner chose to trust the server; operator and owner may set stricter policies.
     """
     return "auto" if tool.is_read_only else "ask"
 
 
 def tools_by_name(
-    present: Iterable[ConnectionWithTools],
+    connections_with_tools: Iterable[ConnectionWithTools],
 ) -> dict[str, tuple[ConnectionWithTools, McpTool]]:
-    """All tools of connections by the name under which models call them."""
-    found: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
-    for one in present:
-        for tool in one.tools:
-            found.setdefault(callable_name(one.row.name, tool.name), (one, tool))
-    return found
+    """All tools of these connections by the name under which models call them."""
+    tools: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
+    for connection in connections_with_tools:
+        for tool in connection.tools:
+            tools.setdefault(callable_name(connection.row.name, tool.name), (connection, tool))
+    return tools
 
 
 def add_tool_policies(
-    server: ServerPolicies, present: Iterable[ConnectionWithTools]
+    server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]
 ) -> ServerPolicies:
-    """The server's policies with those of the tools of a person's connections."""
-    defaults = {name: default_policy(tool) for name, (_, tool) in tools_by_name(present).items()}
+    """The server's policies extended by default policies of a person's MCP tools."""
+    defaults = {
+        name: default_policy(tool)
+        for name, (_, tool) in tools_by_name(connections_with_tools).items()
+    }
     family = server.bounds.get(FAMILY)
     bounds = {} if family is None else dict.fromkeys(defaults, family)
     return replace(
@@ -78,27 +79,27 @@ def add_tool_policies(
 async def load_tool_policies(
     session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
-    """The server's policies with those of the tools of all of a person's connections."""
+    """The server's policies extended for all connections of a person."""
     return add_tool_policies(
-        server, await connections.list_with_tools(session, service.parsed, owner_id)
+        server, await connections.list_with_tools(session, service.tool_lists, owner_id)
     )
 
 
 def may_use_connections(lacking: Collection[str]) -> bool:
-    """Whether a run that lacks these permissions may use connections at all."""
+    """Whether a run that lacks these permissions may use connections."""
     return Permission.MCP_VIEW not in lacking
 
 
 def is_policy_name(name: str) -> bool:
-    """Whether an operator may bound this name though no tool of the server has it."""
+    """Whether an operator may set a policy for this name without knowing the tool."""
     return name == FAMILY or name.startswith(PREFIX)
 
 
 def tools_for_run(
-    service: McpService, database: Database, present: Sequence[ConnectionWithTools]
+    service: McpService, database: Database, connections_with_tools: Sequence[ConnectionWithTools]
 ) -> tuple[RemoteTool, ...]:
-    """The tools of enabled connections, as many as models take, those of older ones first."""
-    enabled = [one for one in present if one.row.enabled]
+    """The tools of enabled connections, oldest connection first, up to ``MOST_TOOLS``."""
+    enabled = [connection for connection in connections_with_tools if connection.row.enabled]
     reach = _Reach(service, database)
     return tuple(
         RemoteTool(
@@ -108,9 +109,9 @@ def tools_for_run(
             default_policy(tool),
             tool.is_idempotent,
             service.call_seconds,
-            reach.to(one, tool),
+            reach.to(connection, tool),
         )
-        for name, (one, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
+        for name, (connection, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
     )
 
 
@@ -120,9 +121,9 @@ class _Reach:
     database: Database
 
     def to(
-        self, one: ConnectionWithTools, tool: McpTool
+        self, connection: ConnectionWithTools, tool: McpTool
     ) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
-        owner_id, connection_id = one.row.owner_id, one.row.id
+        owner_id, connection_id = connection.row.owner_id, connection.row.id
 
         async def invoke(arguments: dict[str, JsonValue]) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.

@@ -1,4 +1,4 @@
-"""What goes wrong with MCP servers, in our own words: theirs are never shown as ours."""
+"""Faults of MCP servers, in our own words."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ _ZH = {
 
 
 def mcp_error(fault: McpFault) -> AgentexError:
-    """The error that a caller gets for a fault."""
+    """The error for a fault."""
     if fault is McpFault.TOO_LARGE:
         return McpResultTooLarge(reason="tool_result_too_large")
     return McpUnavailable(reason=fault.value, reason_zh=_ZH[fault], fault=fault.name.lower())
@@ -48,7 +48,7 @@ def mcp_error(fault: McpFault) -> AgentexError:
 
 @dataclass(slots=True)
 class FaultNote:
-    """Where a transport leaves word of what it saw, for whoever made the request."""
+    """Fault that a transport observed, for the code that made the request."""
 
     fault: McpFault | None = None
 
@@ -64,18 +64,14 @@ def collect_faults() -> FaultNote:
 
 
 def report_fault(fault: McpFault) -> None:
-    """Leave word of a fault, for the request in whose context this runs."""
+    """Note a fault for the request in whose context this runs."""
     note = _current.get()
     if note is not None:
         note.fault = fault
 
 
 class McpRefusal(Exception):
-    """The server answered a request with an error of its own (JSON-RPC), which is data.
-
-    Args:
-        text: its words, cut.
-    """
+    """A JSON-RPC error of the server, whose text is untrusted data."""
 
     def __init__(self, text: str) -> None:
         super().__init__("the server answered with an error")

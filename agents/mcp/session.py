@@ -1,4 +1,4 @@
-"""One open session with an MCP server, held by a task of its own."""
+"""Open session with an MCP server, held by its own task."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,17 +7,16 @@ from functools import partial
 from typing import TypeVar
 
 import mcp_types
+from mcp.client._transport import Transport
 from mcp.client.client import Client
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, ValidationError
 
+from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
-from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
@@ -32,15 +31,10 @@ _OWN_WORDS = ("Server returned an error response", "Session terminated", "Not Fo
 
 
 class McpSession:
-    """A session from its handshake to its end.
+    """A session from handshake to close.
 
-    Only its own task enters and leaves the library's contexts, whose cancel scopes belong to the
-    task that entered them; requests come from any task, and side by side.
-
-    Args:
-        target: where.
-        guard: judges each connection.
-        limits: of time and size.
+    Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to
+    a task; requests may come from any task, concurrently.
     """
 
     def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
@@ -58,16 +52,12 @@ class McpSession:
 
     @property
     def is_usable(self) -> bool:
-        """Whether requests can be made in it."""
+        """Whether it takes requests."""
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
 
-    async def opened(self) -> None:
-        """Wait for the handshake.
-
-        Raises:
-            McpUnavailable: it failed; the session is over.
-        """
+    async def wait_opened(self) -> None:
+        """Wait for the handshake."""
         try:
             async with asyncio.timeout(self._limits.connect_seconds + 1):
                 await asyncio.shield(self._opened)
@@ -76,12 +66,8 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def list_tools(self) -> list[McpTool]:
-        """All tools of the server, within the limits.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: it did not give a usable list.
-        """
-        found: list[mcp_types.Tool] = []
+        """All tools of the server, within the limits."""
+        tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._limits.list_seconds):
@@ -89,23 +75,23 @@ class McpSession:
                     params = mcp_types.PaginatedRequestParams(cursor=cursor)
                     # The library's own: it learns which arguments go into headers.
                     page = await self._ask(partial(ClientSession.list_tools, params=params))
-                    found += page.tools
+                    tools += page.tools
                     cursor = page.next_cursor
-                    if not cursor or len(found) >= self._limits.tools:
+                    if not cursor or len(tools) >= self._limits.tools:
                         break
         except TimeoutError as error:
             raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
             raise mcp_error(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(usable_tools, found, self._limits)
+        return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
-        """Call a tool, once.
+        """Call a tool, without retries.
 
         Raises:
-            McpRefusal: the server answered with an error of the protocol's.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer; whether the call took
-                effect is not known.
+            McpRefusal: the server answered with a protocol error.
+            McpUnavailable, McpResultTooLarge: it gave no usable answer; the call may have taken
+                effect.
         """
         params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
         request = mcp_types.CallToolRequest(params=params)
@@ -121,7 +107,7 @@ class McpSession:
             raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def _ask(self, request: Callable[[ClientSession], Awaitable[ResultT]]) -> ResultT:
-        """Make a request; errors of the library become ours."""
+        """Make a request and translate the library's errors."""
         session = self._require()
         note = collect_faults()
         self._pending += 1
@@ -154,13 +140,13 @@ class McpSession:
         return self._session
 
     def retire(self) -> None:
-        """Let nobody begin anything in it any more; it ends when what is under way has ended."""
+        """Refuse new requests, and close after those in progress."""
         self._is_retired = True
         if self._pending == 0:
             self._leave.set()
 
     async def close(self) -> None:
-        """End it, whatever is under way."""
+        """Close at once."""
         self._is_retired = True
         self._leave.set()
         done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
@@ -198,7 +184,7 @@ class McpSession:
                     self._opened.set_result(None)
                 await self._leave.wait()
 
-    def _streams(self) -> Opened:
+    def _streams(self) -> Transport:
         if self.target.type is McpType.WEBSOCKET:
             return websocket_streams(self.target, self._guard, self._limits, self._note)
         return http_streams(self.target, self._guard, self._limits)

@@ -110,8 +110,8 @@ class RunBuilder:
         run = recoverable.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
-            rows = await sharing.still_visible(session, owner, recoverable.knowledge_base_ids)
-            model = await self.models.again(session, run.owner_id, recoverable.model)
+            rows = await sharing.reload_visible(session, owner, recoverable.knowledge_base_ids)
+            model = await self.models.reopen(session, run.owner_id, recoverable.model)
         journal = Journal(run.task_id, recoverable.past, own_events=recoverable.own_events)
         journal.mark_unreported(recoverable.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in recoverable.logged)
@@ -190,7 +190,7 @@ class RunBuilder:
             async with self._database.reading() as session:
                 rows = await mcp_connections.list_rows(session, owner_id)
                 enabled = [row for row in rows if row.row.id in ids and row.row.enabled]
-                connections = await mcp_connections.load_tools(session, mcp.parsed, enabled)
+                connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
         server = add_tool_policies(policies, connections)
         tools = tools_for_run(mcp, self._database, connections)
         # A tool that its server lists only since then starts with the server's policy.
@@ -205,7 +205,7 @@ class RunBuilder:
     ) -> RunSkills | None:
         if self.services.skills is None:
             return None
-        return await self.services.skills.shelf(
+        return await self.services.skills.build(
             RunTask(run.task_id, run.owner_id),
             request,
             resources.skills,
@@ -244,7 +244,7 @@ class RunBuilder:
             return VisionInput()
         if attachments is None or not model.sees_images:
             return VisionInput(len(image_ids), is_blind=True)
-        shown = await attachments.shown(run.owner_id, image_ids)
+        shown = await attachments.images_for_model(run.owner_id, image_ids)
         images = tuple(ModelImage(image.mime_type, image.content) for image in shown)
         return VisionInput(len(image_ids), images)
 

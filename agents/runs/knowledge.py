@@ -11,7 +11,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
 from core.text.sanitize import strip_hidden
 from kb_service.documents import chunks
-from kb_service.documents.chunks import Shelf
+from kb_service.documents.chunks import ReadScope
 from kb_service.knowledge_bases import sharing
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval import retrieval_log
@@ -20,10 +20,10 @@ from kb_service.retrieval.results import (
     FoundChunk,
     FoundPassage,
     SearchResult,
-    Unsearched,
+    UnsearchedWarning,
 )
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class KnowledgeBaseRetriever:
         recorder, rows = self._recorder, self._knowledge_bases
         rows = await recheck_access(recorder.database, recorder.user_id, rows)
         request = self._searcher.resolve(rows, query, top_k=top_k)
-        result = await self._searcher.search(Person(recorder.user_id), rows, request)
+        result = await self._searcher.search(UserViewer(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
         passages = tuple(_passage(found, id_) for found in result.passages)
-        missed = tuple(one.message for one in result.warnings if isinstance(one, Unsearched))
+        missed = tuple(one.message for one in result.warnings if isinstance(one, UnsearchedWarning))
         return RetrievedPassages(passages, id_, missed)
 
 
@@ -155,7 +155,7 @@ class KnowledgeBaseReader:
             DatabaseUnavailable: the database did not answer.
         """
         rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
-        shelf = Shelf([row.id for row in rows], Person(self._user_id))
+        shelf = ReadScope([row.id for row in rows], UserViewer(self._user_id))
         async with self._database.reading() as session:
             span = await chunks.read_span(session, shelf, document, start=start, end=end)
         passages = tuple(to_passage(chunk, span.document.name) for chunk in span.chunks)
@@ -182,7 +182,7 @@ async def recheck_access(
     async with database.reading() as session:
         owner = await principal_for_user(session, owner_id)
         owner.require(Permission.KB_VIEW)
-        present = await sharing.still_visible(session, owner, [row.id for row in rows])
+        present = await sharing.reload_visible(session, owner, [row.id for row in rows])
     if not present:
         raise KnowledgeBaseNotFound
     return present

@@ -35,7 +35,7 @@ from core.errors.requests import InvalidRunInput
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
-from skills.store.catalog import CatalogueCard
+from skills.store.catalog import CatalogCard
 
 # More at once would only delay each other, and the runs that are under way.
 _STARTS_AT_ONCE = 4
@@ -64,7 +64,7 @@ class RunResources:
     limits: RunLimits
     knowledge_bases: Sequence[KnowledgeBase] = ()
     memory: MemoryChoices | None = None
-    skills: Sequence[CatalogueCard] | None = None
+    skills: Sequence[CatalogCard] | None = None
     connections: Sequence[ConnectionWithTools] | None = None
 
 
@@ -172,7 +172,7 @@ class Planner:
                 case Resume(waiting=waiting):
                     # It works with what its task began with.
                     request = await self._with_policies(session, user_id, request)
-                    model = await self._models.again(session, user_id, waiting.model)
+                    model = await self._models.reopen(session, user_id, waiting.model)
                     resources = RunResources(model, current.limits)
                     agent_type = waiting.run.agent_type
                     state = await _state_after(session, waiting.run.id)
@@ -184,7 +184,7 @@ class Planner:
                     # It asks nothing: its messages belong to earlier runs.
                     request = await self._with_policies(session, user_id, request)
                     request = replace(request, messages=())
-                    model = await self._models.choose(session, principal, None)
+                    model = await self._models.select(session, principal, None)
                     resources = RunResources(model, current.limits)
         plan = RunPlan(
             request,
@@ -308,9 +308,9 @@ async def choose_model(
     if not name:
         field, name = "session.config.model_id", str(config.get("model_id") or "")
     try:
-        return await models.choose(session, principal, name)
+        return await models.select(session, principal, name)
     except ModelNotFound:
-        usable = await models.usable(session, principal)
+        usable = await models.list_usable(session, principal)
         built_in = [selected.model.name for selected in usable.built_in]
         ids = [DEFAULT_MODEL_ID, *built_in, *(row.id for row in usable.registered)]
         raise InvalidRunInput(field=field, error="unknown", known=ids) from None
@@ -345,7 +345,7 @@ async def choose_connections(
     if mcp is not None:
         # Only those that the run uses: the tool lists of all connections can be long.
         enabled = [connection for connection in usable if connection.row.enabled]
-        connections = await mcp_connections.load_tools(session, mcp.parsed, enabled)
+        connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
     policies = await tool_policies.effective_policies(
         session, principal.user_id, add_tool_policies(server, connections)
     )
@@ -354,7 +354,7 @@ async def choose_connections(
         request.options, mcp_connection_ids=tuple(connection.row.id for connection in connections)
     )
     request = replace(request, options=options, tool_policies={**policies, **withheld})
-    return request, connections, mcp.look_beside(connections) if mcp else Probes()
+    return request, connections, mcp.refresh_stale(connections) if mcp else Probes()
 
 
 def _connection_ids(request: RunRequest, config: dict[str, JsonValue]) -> list[str] | None:

@@ -307,7 +307,7 @@ class RunService:
             if failure is None:
                 log.info("run.stopped", run_key=run_key)
             else:
-                log.warning("run.closed", run_key=run_key, code=int(failure.code))
+                log.warning("run.closed", run_key=run_key, code=failure.code)
             self._subscribers.publish(run_key, closed)
         return bool(closed)
 

@@ -1,4 +1,4 @@
-"""Whether answers get better with a skill: both kinds side by side, judged by a model that can't tell them.
+"""A/B test of a skill: answers with and without it, judged blindly by a model.
 
 Each pair is judged twice, in both orders, because models favour what they read first; only where both
 judgements agree one answer counts as the better one (Zheng et al. 2023, arXiv:2306.05685, section 3.4).
@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.llm_registry.selection import SelectedModel
-from agents.skill_eval.runner import count_tokens, side_by_side
+from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
 from agents.strategies.prompts import REPAIR
@@ -27,7 +27,7 @@ from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
 from core.db.types import new_id
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"
@@ -96,15 +96,15 @@ class ComparisonReport:
 
 
 @dataclass(frozen=True)
-class Contest:
-    """What is compared, by whom.
+class ComparisonSetup:
+    """The versions to compare and the models.
 
     Args:
         skill: the version under test.
         against: another version; None for no skill.
         model: answers.
-        judge: judges; it may be the same one.
-        user_id: whose usage the tokens are.
+        judge: may be the same model.
+        user_id: the account that pays for the tokens.
     """
 
     skill: OpenedSkill
@@ -120,20 +120,15 @@ class _Verdict(BaseModel):
 
 
 class SkillComparison:
-    """One comparison.
+    """One comparison; its tokens are recorded in the database."""
 
-    Args:
-        database: where usage is counted.
-        contest: what is compared.
-    """
-
-    def __init__(self, database: Database, contest: Contest) -> None:
+    def __init__(self, database: Database, contest: ComparisonSetup) -> None:
         self._database = database
         self._contest = contest
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times and judge the answers; see ``side_by_side``.
+        """Ask each request ``runs`` times and judge the answers; see ``run_concurrently``.
 
         Yields:
             How many pairs are judged.
@@ -147,10 +142,10 @@ class SkillComparison:
             for place, query in enumerate(queries)
             for _ in range(runs)
         ]
-        return side_by_side(trials)
+        return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
-        """What came of it; to be asked once :meth:`run` has ended."""
+        """The report, once :meth:`run` has ended."""
         contest = self._contest
         pairs = tuple(pair for of_query in self._pairs.values() for pair in of_query)
         counted = Counter(pair.outcome for pair in pairs)
@@ -176,26 +171,26 @@ class SkillComparison:
     async def _answer(self, query: str, skill: OpenedSkill | None) -> str:
         messages = [ModelMessage("system", _ANSWER), ModelMessage("user", query)]
         if skill is not None:
-            messages += _loaded(skill)
-        return await self._said(self._contest.model, messages)
+            messages += _loaded_skill_messages(skill)
+        return await self._ask(self._contest.model, messages)
 
     async def _judged(
         self, query: str, answer: str, baseline: str
     ) -> tuple[ComparisonOutcome, tuple[str, ...]]:
         first = await self._verdict(query, answer, baseline)
         second = await self._verdict(query, baseline, answer)
-        reasons = tuple(one.reason[:_LONGEST_REASON] for one in (first, second) if one)
+        reasons = tuple(verdict.reason[:_LONGEST_REASON] for verdict in (first, second) if verdict)
         if first is None or second is None:
             return ComparisonOutcome.UNDECIDED, reasons
         outcomes = {("A", "B"): ComparisonOutcome.BETTER, ("B", "A"): ComparisonOutcome.WORSE}
         return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
-    async def _verdict(self, query: str, one: str, other: str) -> _Verdict | None:
-        """What the judge says of two answers in this order; None where that can't be read."""
-        shown = json.dumps({"request": query, "A": one, "B": other}, ensure_ascii=False)
-        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", shown)]
+    async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
+        """The judge's verdict on two answers in this order; None where it can't be read."""
+        request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
+        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):
-            text = await self._said(self._contest.judge, messages)
+            text = await self._ask(self._contest.judge, messages)
             try:
                 return read_object(text, _Verdict)
             except InvalidStructuredOutput as fault:
@@ -205,12 +200,12 @@ class SkillComparison:
                 ]
         return None
 
-    async def _said(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
+    async def _ask(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
         spent: list[TokenUsage] = []
         try:
             return await _text_of(chosen.model, messages, spent)
         finally:
-            await count_tokens(self._database, self._contest.user_id, chosen, spent)
+            await record_usage(self._database, self._contest.user_id, chosen, spent)
 
 
 async def _text_of(
@@ -231,12 +226,12 @@ async def _text_of(
     return turn.text.strip() or "(nothing)"
 
 
-def _loaded(skill: OpenedSkill) -> list[ModelMessage]:
-    """A skill as a run is given it, whole also where it is strict: there is one turn."""
+def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
+    """The messages that load a skill in a run, whole even where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
     active = ActiveSkill(
-        card.slug, ref, plain(parsed.name), None, (), parsed.token_estimate, chosen=True
+        card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True
     )
     call = load_call(card.slug, new_id())
     inputs = resolve_inputs(parsed.input_schema, {}, {}).values

@@ -1,4 +1,4 @@
-"""What trials of skills on models share: many at once, and their tokens counted."""
+"""Runner of trials of skills on models: concurrency and token accounting."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -15,17 +15,14 @@ _AT_ONCE = 4
 _LOOK_SECONDS = 1.0
 
 
-async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
-    """Make trials, some at once; closed early, the others are not made.
-
-    Args:
-        trials: each is called once.
+async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
+    """Run trials, some at once; closing the generator cancels the rest.
 
     Yields:
-        How many are done; at least once a second, so that whoever waits can leave.
+        How many are done; at least once a second, so that a waiting caller can leave.
 
     Raises:
-        Exception: what the first trial that broke off raised; the others end, too.
+        Exception: that of the first failing trial; the others are cancelled.
     """
     free = asyncio.Semaphore(_AT_ONCE)
 
@@ -49,10 +46,10 @@ async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> Async
         await asyncio.wait(tasks)
 
 
-async def count_tokens(
+async def record_usage(
     database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]
 ) -> None:
-    """Write down what a trial took as somebody's usage."""
+    """Record the tokens of a trial as a user's usage."""
     tokens = SpentTokens(
         sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent)
     )

@@ -1,4 +1,4 @@
-"""Asks a language model which skill it would load for a request, as a run would ask it."""
+"""Trigger test on a model: which skill it loads for a request, asked as in a run."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -8,7 +8,7 @@ from agents.evidence import Evidence
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
 from agents.llm_registry.selection import SelectedModel
 from agents.run_context import RunContext
-from agents.skill_eval.runner import count_tokens, side_by_side
+from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
@@ -18,7 +18,7 @@ from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database
 from core.json_access import as_object, as_text, parse
-from skills.selection.trigger_tests import Answer, Field, Query, splits
+from skills.selection.trigger_tests import Answer, TriggerCandidates, TriggerQuery, split_queries
 
 # One to search, one to load, one for a name that was misspelled.
 _MOST_TURNS = 3
@@ -29,19 +29,16 @@ _TRIGGERED_FROM = 0.5
 Spend = Callable[[TokenUsage], None]
 
 
-async def loaded_by(
-    model: ChatModel, shelf: RunSkills, request: str, spend: Spend
+async def loaded_skill_ids(
+    model: ChatModel, skills: RunSkills, request: str, spend: Spend
 ) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
-    It gets ReAct's prompt, the index, and the tools of a run without documents. A search for skills
-    is answered, and so is a name that there is not; anything else that it calls or says ends the
-    trial. Nothing is loaded.
+    It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills
+    and unknown names are answered; any other call or text ends the trial. Nothing is loaded.
 
     Args:
-        model: is asked.
-        shelf: the skills that it may load.
-        request: a user's words.
+        skills: the skills that it may load.
         spend: is told the tokens of each turn.
 
     Returns:
@@ -51,15 +48,17 @@ async def loaded_by(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    context = RunContext(request, model, skills=shelf)
+    context = RunContext(request, model, skills=skills)
     tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
-    asked = [ModelMessage("system", REACT), ModelMessage("user", request)]
-    messages = with_skills(shelf, asked, tools)
+    request_messages = [ModelMessage("system", REACT), ModelMessage("user", request)]
+    messages = with_skills(skills, request_messages, tools)
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
         calls = () if turn is None else turn.calls
-        named = [shelf.find(_named(call)) for call in calls if call.name == LOAD]
-        loaded = dict.fromkeys(one.ref.id for one in named if one is not None)
+        requested_skills = [
+            skills.find(_requested_name(call)) for call in calls if call.name == LOAD
+        ]
+        loaded = dict.fromkeys(skill.ref.id for skill in requested_skills if skill is not None)
         if turn is None or loaded or not calls or any(c.name not in {LOAD, FIND} for c in calls):
             return tuple(loaded)
         messages.append(turn.message)
@@ -75,84 +74,85 @@ async def _turn(
     events = model.events(messages, tools.specs)
     try:
         return await stream_turn(
-            events, takes_calls=True, emit=_unheard, spend=spend, most_tokens=_MOST_TOKENS
+            events, takes_calls=True, emit=_ignore, spend=spend, most_tokens=_MOST_TOKENS
         )
     except TurnTooLong as endless:
         spend(TokenUsage(0, endless.tokens, is_estimated=True))
         return None
 
 
-def _unheard(_: object) -> None:
-    """Nobody follows what is said in a trial."""
+def _ignore(_: object) -> None:
+    """Drop the events of a trial."""
 
 
-def _named(call: ToolCall) -> str:
+def _requested_name(call: ToolCall) -> str:
     try:
         return as_text(as_object(parse(call.arguments or "{}")).get("name"))
     except ValueError:
         return ""
 
 
-class Trials:
-    """Trials of one skill on a model, for somebody whose usage they are.
-
-    Args:
-        database: where usage is counted.
-        use: gives trials their skills.
-        chosen: the model.
-        field: the skills to choose among.
-    """
+class TriggerTrials:
+    """Trials of one skill on a model; tokens count as the reader's usage."""
 
     def __init__(
-        self, database: Database, use: RunSkillsFactory, chosen: SelectedModel, field: Field
+        self,
+        database: Database,
+        factory: RunSkillsFactory,
+        chosen: SelectedModel,
+        candidates: TriggerCandidates,
     ) -> None:
         self._database = database
-        self._use = use
+        self._factory = factory
         self._chosen = chosen
-        self._field = field
+        self._candidates = candidates
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
-    def run(self, queries: Sequence[Query], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times, some at once; closed early, the others are not asked.
+    def run(self, queries: Sequence[TriggerQuery], runs: int) -> AsyncGenerator[int]:
+        """Ask each request ``runs`` times; see ``run_concurrently``.
 
         Yields:
-            How many trials are done; at least once a second, so that whoever waits can leave.
+            How many trials are done.
 
         Raises:
-            ModelFailed: the model broke off; the other trials end, too.
+            ModelFailed: the model broke off.
         """
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [
-            partial(self._try, place, one) for place, one in enumerate(queries) for _ in range(runs)
+            partial(self._try, place, query)
+            for place, query in enumerate(queries)
+            for _ in range(runs)
         ]
-        return side_by_side(trials)
+        return run_concurrently(trials)
 
-    async def _try(self, place: int, query: Query) -> None:
-        field, model = self._field, self._chosen.model
+    async def _try(self, place: int, query: TriggerQuery) -> None:
+        candidates, model = self._candidates, self._chosen.model
         spent: list[TokenUsage] = []
-        shelf = await self._use.trial_shelf(
-            field.reader_id,
-            [*field.beside, field.tested],
+        skills = await self._factory.build_trial(
+            candidates.reader_id,
+            [*candidates.siblings, candidates.tested],
             query.query,
             context_window=model.context_window,
         )
         try:
-            self._loaded[place].append(await loaded_by(model, shelf, query.query, spent.append))
+            self._loaded[place].append(
+                await loaded_skill_ids(model, skills, query.query, spent.append)
+            )
         finally:
-            await count_tokens(self._database, field.reader_id, self._chosen, spent)
+            await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
-    def answers(self, queries: Sequence[Query]) -> list[Answer]:
-        """What came of all trials, request by request; to be asked once :meth:`run` has ended."""
-        field = self._field
-        cards = {card.id: card for card in (*field.beside, field.tested)}
+    def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
+        """The answers, request by request, once :meth:`run` has ended."""
+        candidates = self._candidates
+        cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []
-        for place, (query, split) in enumerate(zip(queries, splits(queries), strict=True)):
+        for place, (query, split) in enumerate(zip(queries, split_queries(queries), strict=True)):
             loaded = self._loaded[place]
-            share = sum(field.tested.id in ids for ids in loaded) / len(loaded)
+            share = sum(candidates.tested.id in ids for ids in loaded) / len(loaded)
             # Of what was loaded first, the most frequent one; of equal ones always the same.
             first = Counter(ids[0] if ids else "" for ids in loaded)
             best = min(first, key=lambda id_: (-first[id_], id_))
-            name = field.name_of(cards[best]) if best else None
+            name = candidates.name_of(cards[best]) if best else None
             is_triggered = share >= _TRIGGERED_FROM
             answers.append(
                 Answer(query.query, query.should_trigger, is_triggered, share, name, split)

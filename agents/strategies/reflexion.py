@@ -18,8 +18,7 @@ from agents.llm.extractive.model import (
     quote_passages,
     reflection_on,
 )
-from agents.llm.extractive.quotes import Quotation
-from agents.llm.extractive.terms import surface_text
+from agents.llm.extractive.quotes import Quotation, surface_text
 from agents.run_context import RunContext
 from agents.strategies.citation_check import check_citations, unsupported_claims
 from agents.strategies.prompts import CITE, delimited

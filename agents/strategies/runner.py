@@ -12,8 +12,7 @@ from agents.events import Failed, Finished, RunEvent, RunUsage
 from agents.strategies.base import Strategy, stop_event_future
 from agents.strategies.event_channel import EventBatch
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.server import RunTimedOut
+from core.errors.server import ModelFailed, RunTimedOut
 from core.logging import get_logger
 from kb_service.text.tokenizer import is_cjk_dominant
 
@@ -158,12 +157,11 @@ def failure_event(failure: AgentexError, usage: RunUsage, *, is_chinese: bool) -
     Only a model's failure says more than the code's message: its ``reason`` is ours, never the
     endpoint's own text.
     """
-    code = failure.code
-    message = code.message_zh if is_chinese else code.message
+    message = failure.message_zh if is_chinese else failure.message
     details = failure.details
     reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
-    if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
+    if failure.code == ModelFailed.code and isinstance(reason, str):
         message = f"{message}: {reason}"
     # Seed 002 section 12.4.1 names this one code.
-    name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
-    return Failed(name, message, int(code), usage)
+    name = "LLM_ERROR" if failure.code == ModelFailed.code else failure.wire_name
+    return Failed(name, message, failure.code, usage)

@@ -20,6 +20,7 @@ from agents.tools.approval import build_interrupt
 from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput
 from core.db.types import utc_now
 from core.errors.base import AgentexError
+from core.errors.registry import error_for_code
 from core.json_access import as_text, parse
 from core.logging import get_logger
 
@@ -57,7 +58,7 @@ class ToolCallRunner:
             return await self._run_all(calls, tools)
         finally:
             if (skills := self._strategy.context.skills) is not None:
-                skills.end_round()
+                skills.mark_read()
 
     async def _run_all(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
         done = await self._run_first(calls, tools)
@@ -109,7 +110,7 @@ class ToolCallRunner:
     def _hold_skill(self, call: ToolCall, held: Effect) -> None:
         skills = self._strategy.context.skills
         if skills is not None and "skill" in held.outcome:
-            skills.hold(call.id, held.outcome["skill"])
+            skills.hold_pending(call.id, held.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
         """Whether somebody else has to do something before the call has a result."""
@@ -175,7 +176,7 @@ class ToolCallRunner:
         else:
             output, note = self._read_back(past), past.outcome.get("skill_note")
         if (skills := self._strategy.context.skills) is not None:
-            skills.release(call.id)
+            skills.release_pending(call.id)
             skills.apply(call, output.content, note)
         result = ToolCallResult(f"result_{call.id}", call.id, output.content)
         if past is None or journal.is_answered(key):
@@ -189,13 +190,13 @@ class ToolCallRunner:
 
     def _skill_note(self, call: ToolCall) -> JsonValue:
         skills = self._strategy.context.skills
-        return None if skills is None else skills.take_note(call.id)
+        return None if skills is None else skills.pop_note(call.id)
 
     async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
         """What a call gives that the active skills do not allow."""
         try:
             if (skills := self._strategy.context.skills) is not None:
-                await skills.denied(call.name)
+                await skills.record_denial(call.name)
         except AgentexError as error:
             # It is refused all the same, and must not end the run.
             _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
@@ -240,7 +241,7 @@ class ToolCallRunner:
         return ToolOutput(
             as_text(outcome.get("content")),
             ran=bool(outcome.get("ran")),
-            failure=AgentexError.of_code(failure) if isinstance(failure, int) else None,
+            failure=error_for_code(failure) if isinstance(failure, int) else None,
         )
 
 
@@ -259,7 +260,7 @@ def _may_be_beside_others(tool: Tool | None) -> bool:
 def _outcome(output: ToolOutput, findings: Sequence[EvidenceFinding]) -> dict[str, JsonValue]:
     outcome: dict[str, JsonValue] = {"content": output.content, "ran": output.ran}
     if output.failure is not None:
-        outcome["failure"] = int(output.failure.code)
+        outcome["failure"] = output.failure.code
     if output.content == LATE_CALL:
         outcome["late"] = True
     if findings:

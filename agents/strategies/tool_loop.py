@@ -95,7 +95,7 @@ class ToolLoopStrategy(Strategy):
 
     async def _load_chosen(self) -> None:
         skills = self.context.skills
-        if skills is None or not skills.begin():
+        if skills is None or not skills.start_loading_chosen():
             return
         calls = [self.announce_call(load_call(one.key, self.new_id())) for one in skills.chosen]
         for output in await self.call(calls):
@@ -307,7 +307,7 @@ class ToolLoopStrategy(Strategy):
     def show_skills(self, *, anew: bool = False) -> None:
         """Bring the shared state up to date with the active skills and their steps."""
         skills = self.context.skills
-        news = None if skills is None else skills.news(anew=anew)
+        news = None if skills is None else skills.state_update(anew=anew)
         if news:
             self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
 
@@ -426,9 +426,9 @@ def with_skills(
     """
     if skills is None:
         return list(messages)
-    told = skills.exchange_for(messages)
+    told = skills.with_active_skills(messages)
     if LOAD in tools and skills.index.text and told and told[0].role == "system":
-        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.told_index()}")
+        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.render_index()}")
     return told
 
 

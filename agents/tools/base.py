@@ -278,7 +278,7 @@ async def _tried(
             failure=AgentexError(),
         )
     except AgentexError as error:
-        return ToolOutput(f"The tool {tool.name} failed: {error.code.message}.", failure=error)
+        return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
     # A tool's fault must not end the run; the model is told and may go another way.
     except Exception as error:  # noqa: BLE001
         _log.error("tool.failed", tool=tool.name, error=type(error).__name__)

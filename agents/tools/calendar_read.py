@@ -81,7 +81,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 async def _read(arguments: CalendarReadArguments, book: RunCalendar, time: UserClock) -> str:
     choice = time.zone(arguments.event_timezone)
     between = _range(arguments, choice.zone)
-    found = await book.read(between, limit=arguments.limit)
+    found = await book.list_events(between, limit=arguments.limit)
     told: dict[str, JsonValue] = {
         "status": "ok",
         "count": len(found.items),

@@ -105,7 +105,7 @@ async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: Use
         TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
     said = arguments.model_dump_json()
-    done = await book.write(order, call_id=current_call_id(), arguments=said)
+    done = await book.execute(order, call_id=current_call_id(), arguments=said)
     return json.dumps(_told(arguments.action, done), ensure_ascii=False)
 
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill
+from agents.skills.active import ActiveSkill, render_step
 from agents.skills.run_skills import RunSkills
-from agents.skills.strict_steps import render_step
 from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, with_validation
 from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -70,8 +69,8 @@ async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     before = skills.done_steps(skill.ref.id)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
-        await skills.library.completed(skill.ref)
-    evidence = plain(arguments.evidence)
+        await skills.loader.record_completion(skill.ref)
+    evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
     if not left:

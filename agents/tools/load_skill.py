@@ -8,15 +8,18 @@ from xml.sax.saxutils import quoteattr
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill, OfferedSkill, dump_skill, pending_skill
-from agents.skills.run_skills import RunSkills
-from agents.skills.strict_steps import (
+from agents.skills.active import (
+    ActiveSkill,
+    OfferedSkill,
+    dump_skill,
     escape_tags,
     is_enforceable,
+    pending_skill,
     render_step,
     step_title,
     strict_steps,
 )
+from agents.skills.run_skills import RunSkills
 from agents.tools.base import (
     CallPreview,
     Tool,
@@ -43,7 +46,7 @@ from core.errors.auth import (
 from core.json_access import as_object
 from core.settings.tool_policies import ToolPolicy
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 from skills.strict_mode import body_without_steps
 
 NAME = shelves.LOAD
@@ -147,7 +150,7 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
     if offered is None:
         raise unknown_skill(skills, arguments.name)
     try:
-        opened = await skills.library.open(offered.ref.id, offered.ref.version)
+        opened = await skills.loader.open(offered.ref.id, offered.ref.version)
     except GONE:
         raise removed_skill(skills, offered, arguments.name) from None
     active = _active(offered, opened, chosen=skills.is_chosen(offered.ref.id))
@@ -168,7 +171,7 @@ async def _find(skills: RunSkills, arguments: LoadArguments) -> _LoadableSkill:
 
 def unknown_skill(skills: RunSkills, name: str) -> ToolError:
     """What is told of a name that is no skill's, or of one that the run's owner may not use."""
-    return tool_error(f"There is no skill {plain(name)!r}.", alike=skills.alike(name))
+    return tool_error(f"There is no skill {plain_line(name)!r}.", alike=skills.similar_keys(name))
 
 
 def removed_skill(skills: RunSkills, offered: OfferedSkill, name: str) -> ToolError:
@@ -179,7 +182,7 @@ def removed_skill(skills: RunSkills, offered: OfferedSkill, name: str) -> ToolEr
     """
     if skills.is_chosen(offered.ref.id) and not skills.is_active(offered.ref.id):
         raise SkillNotFound
-    skills.forget(offered)
+    skills.withdraw(offered)
     return unknown_skill(skills, name)
 
 
@@ -188,7 +191,7 @@ def _active(offered: OfferedSkill, opened: OpenedSkill, *, chosen: bool) -> Acti
     return ActiveSkill(
         offered.key,
         offered.ref,
-        plain(parsed.name),
+        plain_line(parsed.name),
         parsed.tools,
         tuple(map(step_title, parsed.steps)),
         parsed.token_estimate,
@@ -206,7 +209,7 @@ async def _load(skills: RunSkills, arguments: LoadArguments) -> str:
         return f"The skill {active.key} is loaded already: its text stands above.{inputs}"
     if gathered.missing:
         raise tool_error(f"Inputs are missing: {', '.join(gathered.missing)}.")
-    await skills.library.loaded(active.ref, active.key, chosen=active.chosen)
+    await skills.loader.record_load(active.ref, active.key, chosen=active.chosen)
     skills.note_loaded(current_call_id(), active)
     return render_skill(active, found.opened, gathered.values)
 
@@ -272,11 +275,13 @@ def render_inputs(inputs: Mapping[str, JsonValue]) -> str:
 def _told_tools(skill: ActiveSkill) -> str:
     if skill.tools is None:
         return ""
-    allowed = [plain(tool) for tool in skill.tools if is_enforceable(tool)]
+    allowed = [plain_line(tool) for tool in skill.tools if is_enforceable(tool)]
     refused = [tool for tool in skill.tools if not is_enforceable(tool)]
     text = f"Allowed tools: {', '.join(allowed) or 'none'}; calls of others are refused."
     if refused:
-        text += f" Refused, because no pattern can be enforced: {', '.join(map(plain, refused))}."
+        text += (
+            f" Refused, because no pattern can be enforced: {', '.join(map(plain_line, refused))}."
+        )
     return escape_tags(text)
 
 

@@ -64,7 +64,7 @@ async def _read(skills: RunSkills, arguments: ReadFileArguments) -> str:
         raise unknown_skill(skills, arguments.name)
     ref = offered.ref
     try:
-        content = await skills.library.read_file(ref.id, arguments.path, ref.version)
+        content = await skills.loader.read_file(ref.id, arguments.path, ref.version)
     except SkillFileNotFound:
         raise await _no_file(skills, arguments) from None
     except GONE:
@@ -82,7 +82,7 @@ async def _no_file(skills: RunSkills, arguments: ReadFileArguments) -> ToolError
     offered = skills.find(arguments.name)
     if offered is None:
         return unknown_skill(skills, arguments.name)
-    opened = await skills.library.open(offered.ref.id, offered.ref.version)
+    opened = await skills.loader.open(offered.ref.id, offered.ref.version)
     paths = [one.path for one in opened.files]
     return tool_error(
         "The skill has no such file.", alike=shelves.close_names(arguments.path, paths)

@@ -5,24 +5,21 @@ from typing import Annotated
 from fastapi import Depends
 
 from api.accounts.schemas import ApiKeyAnswer, key_page
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, Text
 from api.http.routing import Router
 from core.auth import api_keys, user_admin
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, UserNotFound
+from core.errors.requests import InvalidPagination
 
 router = Router(prefix="/api/v1/admin/users/{user_id}/api-keys", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 
-@router.get(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.USER_NOT_FOUND),
-)
+@router.get("", dependencies=[Manage], responses=error_responses(InvalidPagination, UserNotFound))
 async def list_api_keys_of_user(
     user_id: Text,
     session: Reading,
@@ -34,11 +31,7 @@ async def list_api_keys_of_user(
 
 
 @router.delete(
-    "/{key_id}",
-    dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.PERMISSION_DENIED, ErrorCode.USER_NOT_FOUND, ErrorCode.API_KEY_NOT_FOUND
-    ),
+    "/{key_id}", dependencies=[Manage], responses=error_responses(UserNotFound, ApiKeyNotFound)
 )
 async def revoke_api_key_of_user(
     user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing

@@ -9,14 +9,7 @@ from pydantic import Field
 
 from agents.accounts import deletion
 from agents.accounts.deletion import DeletionMode, DeletionResult
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import (
     Empty,
@@ -37,7 +30,9 @@ from core.auth.user_admin import AccessLimit, UserChange, UserFilter
 from core.auth.users import draft_user
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, UserNotFound
+from core.errors.conflicts import EmailTaken, LastAdministrator, UsernameTaken, UserOwnsThings
+from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
 from core.security.passwords import check_strength, hash_password
 
 router = Router(prefix="/api/v1/admin/users", tags=["administration"])
@@ -47,9 +42,9 @@ _Id = Annotated[Text, Field(min_length=1, max_length=200)]
 _Ids = Annotated[list[_Id], Field(max_length=_MOST_IDS)]
 # What every change of an account that is there may be answered with.
 _CHANGE_REFUSALS = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.PERMISSION_DENIED,
-    ErrorCode.USER_NOT_FOUND,
+    InvalidRequest,
+    PermissionDenied,
+    UserNotFound,
 )
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
@@ -170,15 +165,15 @@ class DeletedUser(ResponseModel):
     erased: ErasedThings
 
     @classmethod
-    def of(cls, departure: DeletionResult) -> Self:
+    def of(cls, result: DeletionResult) -> Self:
         """The same in the answer's terms."""
-        counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
+        counts = asdict(result.owned) | {"api_keys": result.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
-        is_handed_over = departure.heir_id is not None
+        is_handed_over = result.heir_id is not None
         return cls(
-            id=departure.user_id,
-            username=departure.username,
-            transferred_to=departure.heir_id,
+            id=result.user_id,
+            username=result.username,
+            transferred_to=result.heir_id,
             transferred=TransferredThings.model_validate(counts if is_handed_over else nothing),
             erased=ErasedThings.model_validate(counts | nothing if is_handed_over else counts),
         )
@@ -229,11 +224,7 @@ async def _fate(
     return DeletionMode(transfer_to, erase)
 
 
-@router.get(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
-)
+@router.get("", dependencies=[Manage], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
@@ -249,27 +240,19 @@ async def list_users(
 @router.post(
     "",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
-    ),
+    responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken),
 )
 async def create_user(
-    body: NewUserBody, principal: CurrentPrincipal, services: CurrentServices
+    body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Envelope[WholeUserAnswer]:
     """Make an account for somebody; nobody gives a role that allows more than their own."""
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         found = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
     return _whole(*found)
 
 
-@router.get(
-    "/{user_id}", dependencies=[Manage], responses=error_responses(ErrorCode.USER_NOT_FOUND)
-)
+@router.get("/{user_id}", dependencies=[Manage], responses=error_responses(UserNotFound))
 async def read_user(
     user_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeUserAnswer]:
@@ -280,7 +263,7 @@ async def read_user(
 @router.put(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator),
 )
 async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
@@ -293,9 +276,7 @@ async def change_user(
 @router.delete(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        *_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR, ErrorCode.USER_OWNS_THINGS
-    ),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings),
 )
 async def delete_user(
     user_id: Text,
@@ -307,25 +288,25 @@ async def delete_user(
 
     Without `transfer_to` and `erase` an account that owns anything stays.
     """
-    departure = await deletion.delete_account(work, principal, user_id, fate)
-    return Envelope(data=DeletedUser.of(departure))
+    result = await deletion.delete_account(work, principal, user_id, fate)
+    return Envelope(data=DeletedUser.of(result))
 
 
 @router.put(
     "/{user_id}/password",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.WEAK_PASSWORD),
+    responses=error_responses(*_CHANGE_REFUSALS, WeakPassword),
 )
 async def reset_password(
-    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Empty:
     """Give an account another password; all its logins end."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         user, _ = await user_admin.find_account(session, user_id)
     check_strength(body.new_password, username=user.username)
     # Hashes take long: no transaction is open while they are made.
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         await user_admin.reset_password(
             work.session,
             principal,

@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import JsonValue, TypeAdapter
 
-from api.http.dependencies import CurrentServices, Reading, paging, requires
+from api.dependencies import CurrentDatabase, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -24,7 +24,7 @@ from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.text.csv_escape import escape_cell
 from core.types.datetimes import Moment
 
@@ -85,7 +85,7 @@ async def _filter(
 Filter = Annotated[AuditFilter, Depends(_filter)]
 
 
-@router.get("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION))
+@router.get("", responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_audit(
     session: Reading, wanted: Filter, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
 ) -> Envelope[Items[AuditAnswer]]:
@@ -100,16 +100,15 @@ async def list_audit(
     response_class=ExportResponse,
     responses={
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-        **error_responses(ErrorCode.INVALID_REQUEST),
     },
 )
-async def export_audit(services: CurrentServices, wanted: Filter) -> ExportResponse:
+async def export_audit(database: CurrentDatabase, wanted: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
     # Noted first: who takes the log with them stands in what they take.
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         audit(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
-    blocks = _csv_blocks(services.database, wanted)
+    blocks = _csv_blocks(database, wanted)
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)

@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.accounts.schemas import ApiKeyAnswer, key_page
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Security, Writing, paging
 from api.http.errors import error_responses
 from api.http.rate_limit import client_address
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text
@@ -20,8 +20,14 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import InvalidCredentials
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, InvalidCredentials
+from core.errors.conflicts import ApiKeysFull, UsernameTaken
+from core.errors.requests import (
+    InvalidPagination,
+    TooManyLogins,
+    TooManyRequests,
+    WeakPassword,
+)
 from core.security.passwords import check_strength, hash_password, verify_password
 from core.types.datetimes import Moment
 
@@ -133,7 +139,7 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
     return Envelope(data=await _account(session, principal))
 
 
-@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.USERNAME_TAKEN))
+@router.put("", responses=error_responses(UsernameTaken))
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
@@ -156,27 +162,26 @@ async def change_me(
 
 @router.put(
     "/password",
-    responses=error_responses(
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
-    ),
+    responses=error_responses(InvalidCredentials, WeakPassword, TooManyRequests, TooManyLogins),
 )
 async def change_my_password(
-    body: PasswordBody, request: Request, principal: CurrentPrincipal, services: CurrentServices
+    body: PasswordBody,
+    request: Request,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    security: Security,
 ) -> Empty:
     """Change one's password; all other logins end."""
     principal.require_whole()
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         before = await users.get_user(session, principal.user_id)
     # Hashes take long: no transaction is open while they are made.
-    async with services.login_throttle.attempt(before.username, client_address(request.scope)):
+    async with security.login_throttle.attempt(before.username, client_address(request.scope)):
         if not await verify_password(body.old_password, before.password_hash):
             raise InvalidCredentials(field="old_password")
     check_strength(body.new_password, username=before.username)
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         user = await users.get_user(work.session, principal.user_id)
         if user.password_hash != before.password_hash:
             raise InvalidCredentials(field="old_password")
@@ -191,7 +196,7 @@ async def change_my_password(
     return Empty()
 
 
-@router.get("/api-keys", responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("/api-keys", responses=error_responses(InvalidPagination))
 async def list_my_api_keys(
     principal: CurrentPrincipal,
     session: Reading,
@@ -201,12 +206,7 @@ async def list_my_api_keys(
     return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
 
 
-@router.post(
-    "/api-keys",
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.API_KEYS_FULL
-    ),
-)
+@router.post("/api-keys", responses=error_responses(ApiKeysFull))
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NewApiKey]:
@@ -229,10 +229,7 @@ async def create_my_api_key(
     )
 
 
-@router.delete(
-    "/api-keys/{key_id}",
-    responses=error_responses(ErrorCode.API_KEY_NOT_FOUND, ErrorCode.PERMISSION_DENIED),
-)
+@router.delete("/api-keys/{key_id}", responses=error_responses(ApiKeyNotFound))
 async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke an API key; it stops working at once, and its open streams end within seconds."""
     await api_keys.revoke_api_key(work.session, principal, key_id)

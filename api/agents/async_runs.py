@@ -19,8 +19,8 @@ from agents.async_runs.input import (
 from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread, is_new_thread
 from agents.run_request import ImageRef
 from agents.strategies import STRATEGIES
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, RequestedCursor, requires
+from api.container import AgentServices
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
 from api.http.multipart import STREAMS_BODY
 from api.http.responses import ResponseModel, Text
@@ -30,8 +30,16 @@ from api.streaming.framing import stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.auth import InvalidLink, LinkExpired
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    InvalidLink,
+    KnowledgeBaseNotFound,
+    LinkExpired,
+    RunNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, RejectedRunInput
+from core.errors.server import ShuttingDown
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -120,17 +128,15 @@ _STREAM_EXAMPLE = (
 
 def _rejections() -> dict[int | str, dict[str, object]]:
     """The OpenAPI entry of the validation table, with each message as an example."""
-    described = error_responses(ErrorCode.REJECTED_RUN_INPUT)
-    code = int(ErrorCode.REJECTED_RUN_INPUT)
+    described = error_responses(RejectedRunInput)
+    code = RejectedRunInput.code
     examples = {
         rule.name.lower(): {
             "value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}
         }
         for rule in InputRule
     }
-    described[ErrorCode.REJECTED_RUN_INPUT.status]["content"] = {
-        "application/json": {"examples": examples}
-    }
+    described[RejectedRunInput.status]["content"] = {"application/json": {"examples": examples}}
     return described
 
 
@@ -153,7 +159,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 async def _resolved(
-    image: AttachedImage, principal: Principal, services: Services, hosts: set[str]
+    image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]
 ) -> ImageRef:
     """The caller's own image behind a signed URL; nothing is fetched.
 
@@ -161,9 +167,9 @@ async def _resolved(
         RejectedRunInput: the URL is none, or has expired.
     """
     try:
-        row = await services.attachments.resolve(image.url, principal, hosts=hosts)
+        row = await agents.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:
-        raise InputRule.URL.broken("messages.0.content", error=error.code.message) from error
+        raise InputRule.URL.broken("messages.0.content", error=error.message) from error
     return ImageRef(row.id, row.mime_type)
 
 
@@ -174,22 +180,22 @@ async def _resolved(
     openapi_extra=_RUN_BODY,
     responses={
         **error_responses(
-            ErrorCode.MALFORMED_JSON,
-            ErrorCode.INVALID_RUN_INPUT,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SESSION_NOT_FOUND,
-            ErrorCode.THREAD_BUSY,
-            ErrorCode.SESSION_ARCHIVED,
-            ErrorCode.RUN_ID_TAKEN,
-            ErrorCode.INTERRUPTS_OPEN,
-            ErrorCode.INVALID_LINK,
-            ErrorCode.SHUTTING_DOWN,
+            MalformedJson,
+            InvalidRunInput,
+            KnowledgeBaseNotFound,
+            SessionNotFound,
+            ThreadBusy,
+            SessionArchived,
+            RunIdTaken,
+            InterruptsOpen,
+            InvalidLink,
+            ShuttingDown,
         ),
         **_rejections(),
     },
 )
 async def accept_run(
-    request: Request, principal: CurrentPrincipal, services: CurrentServices
+    request: Request, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> TaskAcceptedResponse:
     """Accept a run and answer at once; its events are read from the thread's stream.
 
@@ -198,9 +204,9 @@ async def accept_run(
     """
     asked = read_run_input(await _read_body(request))
     hosts = {request.headers.get("host", "")}
-    images = [await _resolved(image, principal, services, hosts) for image in asked.images]
-    run_key = await services.runs.start(principal, with_images(asked.request, images))
-    async with services.database.reading() as session:
+    images = [await _resolved(image, principal, agents, hosts) for image in asked.images]
+    run_key = await agents.runs.start(principal, with_images(asked.request, images))
+    async with database.reading() as session:
         created = await is_new_thread(session, run_key)
     return TaskAcceptedResponse(
         task_id=run_key,
@@ -235,15 +241,14 @@ async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[byte
             "description": "Events of seed 004; `id:` is the place to go on from",
         },
         204: {"description": "Everything behind the given place was read already"},
-        **error_responses(
-            ErrorCode.INVALID_CURSOR, ErrorCode.SESSION_NOT_FOUND, ErrorCode.RUN_NOT_FOUND
-        ),
+        **error_responses(InvalidCursor, SessionNotFound, RunNotFound),
     },
 )
 async def stream_thread(
     thread_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
     given: RequestedCursor,
 ) -> Response:
     """Stream the newest run of a thread, live or over, or what follows on an event.
@@ -252,9 +257,9 @@ async def stream_thread(
     newest run; 204 tells an `EventSource` not to come back.
     """
     cursor = parse_cursor(given) if given else None
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         place = await find_position(session, principal, thread_id, cursor)
     if place is None:
         return Response(status_code=204)
-    feed = follow_thread(services.database, services.runs, place)
+    feed = follow_thread(database, agents.runs, place)
     return stream_response(pieces(feed))

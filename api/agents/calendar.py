@@ -24,14 +24,7 @@ from agents.calendar.service import (
 )
 from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
 from agents.client_time import UserClock
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import (
     Empty,
@@ -48,8 +41,8 @@ from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import get_user
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.time_zones import LONGEST_NAME
 
 router = Router(prefix="/api/v1/calendar", tags=["calendar"])
@@ -191,9 +184,7 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 
 
 @router.get(
-    "/events",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    "/events", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def list_events(
     principal: CurrentPrincipal,
@@ -206,7 +197,7 @@ async def list_events(
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post("/events", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post("/events", dependencies=[Write])
 async def create_event(
     body: EventBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
@@ -219,9 +210,7 @@ async def create_event(
 
 
 @router.get(
-    "/events/{event_id}",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[View], responses=error_responses(CalendarEventNotFound)
 )
 async def read_event(
     event_id: Text, principal: CurrentPrincipal, session: Reading
@@ -231,9 +220,7 @@ async def read_event(
 
 
 @router.patch(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
@@ -249,9 +236,7 @@ async def change_event(
 
 
 @router.delete(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
@@ -261,11 +246,7 @@ async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writin
     return Empty()
 
 
-@router.get(
-    "/feed",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
-)
+@router.get("/feed", dependencies=[View], responses=error_responses(CalendarFeedNotFound))
 async def read_feed(principal: CurrentPrincipal, session: Reading) -> Envelope[FeedAnswer]:
     """Whether one's calendar has a feed, and since when."""
     row = await feeds.get(session, principal.user_id)
@@ -280,11 +261,7 @@ async def create_feed(principal: CurrentPrincipal, work: Writing) -> Envelope[Ne
     return Envelope(data=NewFeed(url=url, token=token, created_at=row.created_at))
 
 
-@router.delete(
-    "/feed",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
-)
+@router.delete("/feed", dependencies=[Write], responses=error_responses(CalendarFeedNotFound))
 async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke the feed's address."""
     await feeds.revoke(work, principal.user_id)
@@ -296,14 +273,14 @@ async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     response_class=Response,
     responses={
         200: {"description": "The calendar (RFC 5545)", "content": {"text/calendar": {}}},
-        **error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+        **error_responses(CalendarFeedNotFound),
     },
 )
 async def download_feed(
-    services: CurrentServices, token: Annotated[Secret, Query(max_length=200)]
+    database: CurrentDatabase, token: Annotated[Secret, Query(max_length=200)]
 ) -> Response:
     """The calendar of whoever made this token; needs no other credential."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         rows = await feeds.read(session, token)
     # Thousands of events would hold up the event loop.
     content = await asyncio.to_thread(feeds.to_ics, rows)

@@ -11,13 +11,13 @@ from agents.async_runs.history import HistoryMessage, read_day
 from agents.async_runs.ui_schema import UiSchemaRenderer
 from agents.attachments.service import AttachmentService
 from agents.client_time import UserClock
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from api.dependencies import Agents, CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
 from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.users import get_user
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
 from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
@@ -100,12 +100,12 @@ def _day(text: str | None) -> date | None:
     "/history",
     dependencies=[View],
     response_model_exclude_unset=True,
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(SessionNotFound),
 )
 async def read_history(
     principal: CurrentPrincipal,
     session: Reading,
-    services: CurrentServices,
+    agents: Agents,
     thread_id: Annotated[
         Text | None,
         Query(alias="threadId", description="Left out: the thread with the newest message"),
@@ -132,6 +132,6 @@ async def read_history(
             "thread_id": day.thread_id,
             "day": None if day.day is None else day.day.isoformat(),
             "has_more": day.has_more,
-            "messages": [_message(message, services.attachments) for message in day.messages],
+            "messages": [_message(message, agents.attachments) for message in day.messages],
         }
     )

@@ -9,15 +9,15 @@ from pydantic import Field, JsonValue
 
 from agents.mcp import connections
 from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.config import McpType
 from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
 from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
-from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
 from agents.tools.json_schema import schema_fault
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import AgentServices
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import (
     Empty,
@@ -32,12 +32,18 @@ from api.http.responses import (
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import McpToolNotFound, ToolPolicyFixed
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
-from core.errors.server import McpRefused
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
+from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 
@@ -45,7 +51,7 @@ router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
-_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
@@ -177,7 +183,7 @@ def _tools(
     return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
@@ -191,19 +197,17 @@ async def list_mcp_connections(
 @router.post(
     "",
     dependencies=[Create],
-    responses=error_responses(
-        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
-    ),
+    responses=error_responses(UrlNotAllowed, McpNameTaken, McpConnectionsFull),
     description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
 )
 async def create_mcp_connection(
-    body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
+    body: McpConnectionBody, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
     said = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
-    row = await create(services.database, services.mcp, principal.user_id, said)
+    row = await create(database, agents.mcp, principal.user_id, said)
     return Envelope(data=_answer(row))
 
 
@@ -219,40 +223,41 @@ async def read_mcp_connection(
 @router.put(
     "/{connection_id}",
     dependencies=[Create],
-    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
 )
 async def change_mcp_connection(
     connection_id: Text,
     body: McpConnectionChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
     said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
-    row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
+    row = await update(database, agents.mcp, (principal.user_id, connection_id), said)
     return Envelope(data=_answer(row))
 
 
 @router.delete("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT))
 async def delete_mcp_connection(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
     """Delete a connection with its token."""
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         await connections.delete(work, principal.user_id, connection_id)
-    await services.mcp.forget(connection_id)
+    await agents.mcp.discard(connection_id)
     return Empty()
 
 
 @router.post("/{connection_id}/test", dependencies=[View], responses=error_responses(_ABSENT))
 async def test_mcp_connection(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpTested]:
     """Connect anew and list the tools, whether the connection is enabled or not."""
-    row = (await _known(services, principal, connection_id)).row
+    row = (await _known(database, agents, principal, connection_id)).row
     start = time.monotonic()
-    contact = await services.mcp.test(row)
+    contact = await agents.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
@@ -265,18 +270,18 @@ async def test_mcp_connection(
 @router.get(
     "/{connection_id}/tools",
     dependencies=[View],
-    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
 )
 async def list_mcp_tools(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpToolList]:
     """The tools of a server: asked for now, or its last list where it gives none."""
-    known = await _known(services, principal, connection_id)
+    known = await _known(database, agents, principal, connection_id)
     if not known.row.enabled:
         return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await services.mcp.look(known.row)
+    contact = await agents.mcp.refresh(known.row)
     if contact.failure is None:
-        now = await _known(services, principal, connection_id)
+        now = await _known(database, agents, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
     if known.listed_at is None:
         raise contact.failure
@@ -288,13 +293,13 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.TOOL_POLICY_FIXED,
-        ErrorCode.MCP_TOOL_NOT_FOUND,
-        ErrorCode.MCP_SWITCHED_OFF,
-        ErrorCode.MCP_UNAVAILABLE,
-        ErrorCode.MCP_RESULT_TOO_LARGE,
-        ErrorCode.MCP_REFUSED,
+        PermissionDenied,
+        ToolPolicyFixed,
+        McpToolNotFound,
+        McpSwitchedOff,
+        McpUnavailable,
+        McpResultTooLarge,
+        McpRefused,
     ),
 )
 async def call_mcp_tool(
@@ -302,13 +307,14 @@ async def call_mcp_tool(
     tool_name: Text,
     body: McpCallBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Envelope[McpCalled]:
     """Call a tool once; a tool's own error is a result with `isError`."""
-    known = await _known(services, principal, connection_id)
+    known = await _known(database, agents, principal, connection_id)
     tools = known.tools
     if known.listed_at is None and known.row.enabled:
-        contact = await services.mcp.look(known.row)
+        contact = await agents.mcp.refresh(known.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
@@ -316,13 +322,13 @@ async def call_mcp_tool(
     if tool is None:
         raise McpToolNotFound
     name = callable_name(known.row.name, tool.name)
-    if name in add_tool_policies(services.tool_policies, [known]).forbidden:
+    if name in add_tool_policies(agents.tool_policies, [known]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
     start = time.monotonic()
     try:
-        result = await services.mcp.call(known.row, tool.name, body.params)
+        result = await agents.mcp.call(known.row, tool.name, body.params)
     except McpRefusal as refusal:
         raise McpRefused(reason=refusal.text) from refusal
     duration = round((time.monotonic() - start) * _MILLISECONDS)
@@ -330,12 +336,12 @@ async def call_mcp_tool(
 
 
 async def _known(
-    services: Services, principal: Principal, connection_id: str
+    database: Database, agents: AgentServices, principal: Principal, connection_id: str
 ) -> ConnectionWithTools:
     """A connection that the caller may use."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         (found,) = await connections.list_with_tools(
-            session, services.mcp.parsed, principal.user_id, [connection_id]
+            session, agents.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
     return found

@@ -20,10 +20,11 @@ from api.agents.session_schemas import (
     message_answer,
     session_answer,
 )
-from api.container import Services
-from api.http.dependencies import (
+from api.container import AgentServices
+from api.dependencies import (
+    Agents,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
     CurrentSettings,
     Reading,
     Writing,
@@ -36,7 +37,14 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    McpConnectionNotFound,
+    ModelNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -79,20 +87,16 @@ class SessionChangeBody(RequestModel):
 
 
 async def _config(
-    services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
+    agents: AgentServices, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
     given = config.model_dump(exclude_none=True)
     await session_config.check_config(session, principal, given)
     if config.model_id:
-        await services.models.choose(session, principal, config.model_id)
+        await agents.models.select(session, principal, config.model_id)
     return given
 
 
-@router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
@@ -115,31 +119,29 @@ async def list_sessions(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
-        ErrorCode.SESSIONS_FULL,
+        InvalidRequest,
+        UnknownAgentType,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
+        SessionsFull,
     ),
 )
 async def create_session(
     body: SessionBody,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
-    config = await _config(services, work.session, principal, body.config)
+    config = await _config(agents, work.session, principal, body.config)
     await check_quota(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
     return Envelope(data=session_answer(row))
 
 
-@router.get(
-    "/{session_id}", dependencies=[View], responses=error_responses(ErrorCode.SESSION_NOT_FOUND)
-)
+@router.get("/{session_id}", dependencies=[View], responses=error_responses(SessionNotFound))
 async def read_session(
     session_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[SessionAnswer]:
@@ -151,47 +153,43 @@ async def read_session(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.SESSION_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        InvalidRequest,
+        UnknownAgentType,
+        SessionNotFound,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
     ),
 )
 async def change_session(
     session_id: Text,
     body: SessionChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Change a session's title, settings or archive mark."""
     row = await sessions.get(work.session, principal, session_id)
     config = None
     if body.config is not None:
-        config = await _config(services, work.session, principal, body.config)
-    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+        config = await _config(agents, work.session, principal, body.config)
+    await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 
 @router.delete(
-    "/{session_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
+    "/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy)
 )
 async def delete_session(
-    session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
     """Delete a session with its messages; a run that is under way is stopped first."""
-    await session_deletion.delete_session(services.database, services.runs, principal, session_id)
+    await session_deletion.delete_session(database, agents.runs, principal, session_id)
     return Empty()
 
 
 @router.get(
-    "/{session_id}/messages",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+    "/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound)
 )
 async def list_messages(
     session_id: Text,

@@ -6,16 +6,9 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, few_files, no_file, one_file
+from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
 from api.http.responses import (
     Empty,
     Envelope,
@@ -27,16 +20,41 @@ from api.http.responses import (
     page_of,
 )
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
-from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
+from api.knowledge_bases.schemas import (
+    DocumentAnswer,
+    UploadAnswer,
+    document_answer,
+    load_document_answer,
+)
+from api.knowledge_bases.upload import (
+    FORM_FIELDS,
+    files_body,
+    received_file,
+    upload_answer,
+    upload_service,
+)
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import PageRequest
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import (
+    ArchiveLimits,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    ImageTooLarge,
+    InvalidFileName,
+    InvalidPagination,
+    InvalidRequest,
+    QuotaExceeded,
+    TextTooLarge,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
 from ingestion.parsers import is_plain_text
-from ingestion.parsers.text.charset import choosable, chosen_codec
+from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
 from kb_service.documents import (
     actions as document_actions,
 )
@@ -97,13 +115,13 @@ class DocumentChangeBody(RequestModel):
         Raises:
             InvalidRequest: it is none that a text may be read as.
         """
-        if self.encoding is None or self.encoding == document_update.AUTOMATIC:
+        if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
-        codec = chosen_codec(self.encoding)
+        codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(choosable()))
-            en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
+            known = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
         return codec
 
 
@@ -117,9 +135,7 @@ async def _filter(
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_documents(
     kb_id: Text,
@@ -132,7 +148,7 @@ async def list_documents(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await document_queries.list_documents(session, principal, row.id, page, only=only)
     ahead = await document_progress.count_ahead(session, principal, row.id, listing.items)
-    items = [answer(document, row, ahead=ahead) for document in listing.items]
+    items = [document_answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)
 
 
@@ -141,27 +157,27 @@ async def list_documents(
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.IMAGE_TOO_LARGE,
-        ErrorCode.TEXT_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        ArchiveLimits,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNameTaken,
+        FileTooLarge,
+        ImageTooLarge,
+        TextTooLarge,
+        QuotaExceeded,
+        StorageFull,
     ),
 )
 async def upload_document(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
@@ -169,27 +185,27 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
-        return Envelope(data=await intake.take(form.file, form.fields))
+    service = upload_service(context)
+    target = await service.open(principal, kb_id)
+    async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
+        file = received_file(form.file, form.fields, on_conflict)
+        (result,) = await service.upload(target, [file])
+    if isinstance(result, AgentexError):
+        raise result
+    return Envelope(data=upload_answer(result))
 
 
 @router.post(
     "/batch",
     dependencies=[Write],
     openapi_extra=files_body(many=True),
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.STORAGE_FULL,
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, StorageFull),
 )
 async def upload_documents(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
@@ -198,49 +214,51 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    service = upload_service(context)
+    target = await service.open(principal, kb_id)
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 
-    async def take(few: Sequence[SentFile]) -> None:
-        for sent, told in zip(few, await intake.take_all(few), strict=True):
-            item = BatchItem(name=sent.file.filename or "", document=None, error=None)
-            if isinstance(told, AgentexError):
-                item.error = error_body(told.code, told.details, language=language)
+    async def upload(batch: Sequence[FormFile]) -> None:
+        files = [received_file(sent.file, sent.fields, on_conflict) for sent in batch]
+        for file, result in zip(files, await service.upload(target, files), strict=True):
+            item = BatchItem(name=file.name, document=None, error=None)
+            if isinstance(result, AgentexError):
+                item.error = error_body(type(result), result.details, language=language)
             else:
-                item.document = told
+                item.document = upload_answer(result)
             items.append(item)
 
-    await few_files(
-        request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
+    await read_file_batches(
+        request, upload, most=_FILES_TOGETHER, max_bytes=target.max_bytes, fields=FORM_FIELDS
     )
     if not items:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     return Envelope(data=BatchAnswer(items=items))
 
 
 @router.get(
     "/{doc_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+    responses=error_responses(KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def read_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[DocumentAnswer]:
     """One document: its status, stage, progress and, where it failed, why."""
-    return Envelope(data=await read_answer(session, principal, kb_id, doc_id))
+    return Envelope(data=await load_document_answer(session, principal, kb_id, doc_id))
 
 
 @router.put(
     "/{doc_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
+        InvalidRequest,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        DocumentNameTaken,
     ),
 )
 async def change_document(
@@ -250,7 +268,7 @@ async def change_document(
     encoding its text is, which does.
     """
     attributes = (
-        None if body.metadata is None else document_metadata.checked_attributes(body.metadata)
+        None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
     )
     codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
@@ -259,22 +277,20 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = document_update.Wanted(body.name, attributes, codec)
-    row = await document_update.change(work, principal, base.id, doc_id, wanted)
-    return Envelope(data=answer(row, base))
+    changes = document_update.DocumentUpdate(body.name, attributes, codec)
+    document = await document_update.update(work, principal, base.id, doc_id, changes)
+    return Envelope(data=document_answer(document, base))
 
 
 @router.delete(
     "/{doc_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def delete_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await document_actions.act(work, principal, ActionName.DELETE, row.id, doc_id)
+    await document_actions.apply_action(work, principal, ActionName.DELETE, row.id, doc_id)
     return Empty()

@@ -6,17 +6,17 @@ from pydantic import Field
 
 from api.http.responses import ResponseModel
 from core.text.sanitize import strip_hidden
-from kb_service.retrieval.fusion import LegPlace
+from kb_service.retrieval.fusion import LegRank
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
 from kb_service.retrieval.results import (
     ContextPart,
-    Dropped,
+    DroppedHit,
+    DropReason,
     FoundPassage,
-    Reason,
     SearchResult,
-    Unsearched,
-    Warned,
+    SearchWarning,
+    UnsearchedWarning,
 )
 
 
@@ -145,12 +145,14 @@ def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
     )
 
 
-def reason_answers(facts: Sequence[Warned | Unsearched | Reason]) -> list[ReasonAnswer]:
+def reason_answers(
+    facts: Sequence[SearchWarning | UnsearchedWarning | DropReason],
+) -> list[ReasonAnswer]:
     """Facts with their words."""
     return [reason_answer(fact) for fact in facts]
 
 
-def reason_answer(fact: Warned | Unsearched | Reason) -> ReasonAnswer:
+def reason_answer(fact: SearchWarning | UnsearchedWarning | DropReason) -> ReasonAnswer:
     """A fact with its words."""
     return ReasonAnswer(code=fact.code, message=fact.message, message_zh=fact.message_zh)
 
@@ -189,7 +191,7 @@ def explanation(hit: RankedHit) -> Explanation:
     )
 
 
-def rank_answer(place: LegPlace | None) -> Place | None:
+def rank_answer(place: LegRank | None) -> Place | None:
     """A place in a leg as it is answered."""
     if place is None:
         return None
@@ -231,7 +233,7 @@ def _explained(result: SearchResult) -> ExplainAnswer:
     )
 
 
-def _dropped(dropped: Dropped) -> DroppedAnswer:
+def _dropped(dropped: DroppedHit) -> DroppedAnswer:
     hit = dropped.hit
     return DroppedAnswer(
         chunk_id=dropped.chunk_id,

@@ -1,4 +1,4 @@
-"""How models are shown (seed 002, section 6.1)."""
+"""Response models of language models (docs/reference/agentex-api.md, section 6.1)."""
 
 from datetime import datetime
 from typing import Literal, Self
@@ -45,7 +45,7 @@ class ModelAnswer(ResponseModel):
     @classmethod
     def of_row(cls, row: RegisteredModel, *, is_default: bool) -> Self:
         """A registered model."""
-        shown = cls(
+        answer = cls(
             id=row.id,
             name=row.name,
             provider=row.provider,
@@ -55,13 +55,13 @@ class ModelAnswer(ResponseModel):
             is_default=is_default,
             enabled=row.enabled,
         )
-        return shown.model_copy(update=_of_endpoint(build_endpoint(row)))
+        return answer.model_copy(update=_of_endpoint(build_endpoint(row)))
 
     @classmethod
     def of_built_in(cls, chosen: SelectedModel, *, is_default: bool) -> Self:
         """The settings' model, or the offline one."""
         model = chosen.model
-        shown = cls(
+        answer = cls(
             id=chosen.id,
             name=model.name,
             provider=model.provider,
@@ -69,7 +69,7 @@ class ModelAnswer(ResponseModel):
             is_default=is_default,
             built_in=True,
         )
-        return shown.model_copy(update=_of_model(model))
+        return answer.model_copy(update=_of_model(model))
 
     @classmethod
     def of_embedding(cls, model: EmbeddingModel, *, is_default: bool) -> Self:
@@ -102,9 +102,9 @@ class ModelConfigAnswer(ModelAnswer):
 
 def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
     """A registered model with all of its settings but the key."""
-    shown = ModelAnswer.of_row(row, is_default=row.is_default)
+    answer = ModelAnswer.of_row(row, is_default=row.is_default)
     return ModelConfigAnswer(
-        **shown.model_dump(),
+        **answer.model_dump(),
         base_url=row.base_url or None,
         has_secret=row.sealed_api_key is not None,
         options=row.options,
@@ -118,7 +118,10 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
 def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
     """All chat models that somebody may use, the installation's own first."""
     default = usable.default_id
-    own = [ModelAnswer.of_built_in(one, is_default=one.id == default) for one in usable.built_in]
+    own = [
+        ModelAnswer.of_built_in(chosen, is_default=chosen.id == default)
+        for chosen in usable.built_in
+    ]
     rows = usable.registered
     return own + [ModelAnswer.of_row(row, is_default=row.id == default) for row in rows]
 

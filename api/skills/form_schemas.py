@@ -1,4 +1,4 @@
-"""Skills as forms send them: the fields of the model, to be written as markdown."""
+"""Request models of skill forms."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from api.http.responses import RequestModel, Text
 from skills.editor.fields import FIELDS
-from skills.editor.fields import Field as SkillField
+from skills.editor.fields import EditableField as SkillField
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _DERIVED = "Follows from the rest: not looked at"
@@ -95,7 +95,7 @@ class SkillForm(RequestModel):
     )
     metadata: dict[Text, FormText] = Field(default_factory=dict[Text, FormText])
 
-    def given(self) -> dict[SkillField, Any]:
+    def provided(self) -> dict[SkillField, Any]:
         """The values of the fields that the request has, in the domain's terms."""
         values: Mapping[SkillField, Any] = {
             field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS
@@ -122,7 +122,7 @@ class ParsedForm(SkillForm):
         """The same in the domain's terms, with nothing of what follows from the rest."""
         fields: dict[str, Any] = {"name": self.name, "description": self.description}
         return ParsedSkill(
-            **fields | self.given(),
+            **fields | self.provided(),
             triggers_derived=self.triggers_derived,
             format=SkillFormat.NATIVE,
             slug="",
@@ -141,15 +141,15 @@ def _tools(names: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def _params(forms: Iterable[ParamForm]) -> tuple[Param, ...]:
-    return tuple(one.param() for one in forms)
+    return tuple(form.param() for form in forms)
 
 
 def _steps(forms: Iterable[StepForm]) -> tuple[Step, ...]:
-    return tuple(one.step() for one in forms)
+    return tuple(form.step() for form in forms)
 
 
 def _examples(forms: Iterable[ExampleForm]) -> tuple[Example, ...]:
-    return tuple(one.example() for one in forms)
+    return tuple(form.example() for form in forms)
 
 
 _WRITTEN: Mapping[SkillField, Callable[[Any], Any]] = {

@@ -17,9 +17,9 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
-from kb_service.documents.progress import Progress
+from kb_service.documents.progress import KnowledgeBaseProgress
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import EVERYTHING, Reader, hidden_in, readable_of
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_ids_in, visible_ids
 
 log = get_logger(__name__)
 
@@ -42,7 +42,7 @@ class _Poll:
     """
 
     base: KnowledgeBase | None = None
-    progress: Progress | None = None
+    progress: KnowledgeBaseProgress | None = None
     shared: _Shared = frozenset()
     rows: Sequence[Document] = ()
     gone: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class ProgressSubscriber:
     """
 
     base: KnowledgeBase | None
-    progress: Progress
+    progress: KnowledgeBaseProgress
     shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
     gone: set[str] = field(default_factory=set[str])
@@ -118,7 +118,7 @@ class _Feed:
     async def begin(self, session: AsyncSession) -> None:
         """Take note of what is there: only what changes is told."""
         settled = await visible_until(session)
-        newest = await document_queries.last_change(session, self._id)
+        newest = await document_queries.last_changed_at(session, self._id)
         if newest is not None:
             self._since = min(newest - _MARGIN, settled)
             self._note(await self._read_changed(session), settled)
@@ -191,7 +191,7 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
     base = await session.get(KnowledgeBase, knowledge_base_id)
     if base is None or base.deleted_at is not None:
         return _Poll()
-    progress = await document_progress.summarise(session, EVERYTHING, base)
+    progress = await document_progress.get_progress(session, SYSTEM_VIEWER, base)
     return _Poll(base, progress, await share_subject_ids(session, base))
 
 
@@ -318,7 +318,7 @@ class DocumentTracker:
         asked = [id_ for id_ in self._ids if id_ not in deleted]
         there: set[str] = set()
         for start in range(0, len(asked), _ASKED_AT_ONCE):
-            there |= await document_queries.ids_there(
+            there |= await document_queries.existing_ids(
                 session, asked[start : start + _ASKED_AT_ONCE]
             )
         self._is_due = False
@@ -361,7 +361,7 @@ class ProgressView:
         follower: what happens.
     """
 
-    def __init__(self, database: Database, reader: Reader, follower: ProgressSubscriber) -> None:
+    def __init__(self, database: Database, reader: Viewer, follower: ProgressSubscriber) -> None:
         self._database = database
         self._reader = reader
         self._follower = follower
@@ -393,18 +393,18 @@ class ProgressView:
 
     async def _look(
         self, base: KnowledgeBase, rows: Sequence[Document]
-    ) -> tuple[frozenset[str], Progress]:
+    ) -> tuple[frozenset[str], KnowledgeBaseProgress]:
         """What is hidden, and how far the rest is."""
         # A row may be newer than what is known of its knowledge base.
         is_narrowed = base.narrowed or any(row.restricted for row in rows)
         if base.owner_id == self._reader.user_id or not is_narrowed:
             return frozenset(), self._follower.progress
         async with self._database.reading() as session:
-            hidden = await hidden_in(session, [base.id], self._reader)
+            hidden = await hidden_ids_in(session, [base.id], self._reader)
             # What is erased by now is in no list: it stays hidden until its end is known.
             doubtful = self._hidden.union(row.id for row in rows if row.restricted) - hidden
             if doubtful:
-                hidden |= doubtful - await readable_of(session, self._reader, doubtful)
+                hidden |= doubtful - await visible_ids(session, self._reader, doubtful)
             if not hidden:
                 return hidden, self._follower.progress
-            return hidden, await document_progress.summarise(session, self._reader, base)
+            return hidden, await document_progress.get_progress(session, self._reader, base)

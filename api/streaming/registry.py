@@ -94,7 +94,7 @@ class OpenStreams:
                 await self.look()
             except AgentexError as error:
                 # Nobody's access ended; the next look asks again.
-                log.warning("streams.not_checked", code=int(error.code))
+                log.warning("streams.not_checked", code=error.code)
             except Exception:
                 log.exception("streams.check_crashed")
 

@@ -42,7 +42,7 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
             async for one in events:
                 yield one
     except AgentexError as error:
-        yield sse_event("error", error_body(error.code, error.details, language=language))
+        yield sse_event("error", error_body(type(error), error.details, language=language))
 
 
 async def run_with_progress(

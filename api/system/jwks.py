@@ -4,7 +4,7 @@ from typing import Literal
 
 from fastapi import Response
 
-from api.http.dependencies import CurrentServices
+from api.dependencies import Security
 from api.http.responses import ResponseModel
 from api.http.routing import Router
 
@@ -31,8 +31,8 @@ class JsonWebKeySet(ResponseModel):
 
 
 @router.get("/.well-known/jwks.json")
-async def read_signing_keys(services: CurrentServices, response: Response) -> JsonWebKeySet:
+async def read_signing_keys(security: Security, response: Response) -> JsonWebKeySet:
     """The keys by which other services can check our access tokens; open to everybody."""
     response.headers["Cache-Control"] = _CACHED
-    numbers = services.authenticator.issuer.public_numbers()
+    numbers = security.authenticator.issuer.public_numbers()
     return JsonWebKeySet(keys=[JsonWebKey(kid=kid, n=n, e=e) for kid, (n, e) in numbers.items()])

@@ -11,12 +11,12 @@ import psutil
 from fastapi import Depends, Header
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ConfigKeyNotFound
 from core.runtime_config import service as runtime_config
 from core.runtime_config.registry import ConfigKind, ConfigValue
 from core.runtime_config.service import ConfigView, Source
@@ -28,7 +28,7 @@ router = Router(
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
 )
 _STEP = 1024
-_CHANGE_ERRORS = error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFIG_KEY_NOT_FOUND)
+_CHANGE_ERRORS = error_responses(ConfigKeyNotFound)
 
 
 class ConfigItem(ResponseModel):
@@ -103,9 +103,9 @@ class SystemInfo(ResponseModel):
 
 
 @router.get("/info")
-async def read_system_info(services: CurrentServices) -> Envelope[SystemInfo]:
+async def read_system_info(context: CurrentContext) -> Envelope[SystemInfo]:
     """Versions, uptime, counts, sizes, the queue and the workers."""
-    found = await services.figures.now()
+    found = await context.stats.now()
     info = SystemInfo(
         version=version("agentex"),
         python_version=platform.python_version(),
@@ -148,10 +148,10 @@ class _Asked:
 
 async def _asked(
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     language: Annotated[str, Header(alias="Accept-Language", description="`zh`: Chinese")] = "",
 ) -> _Asked:
-    return _Asked(principal.username, language, services.settings)
+    return _Asked(principal.username, language, context.settings)
 
 
 Asked = Annotated[_Asked, Depends(_asked)]

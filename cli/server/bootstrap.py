@@ -1,4 +1,4 @@
-"""What a data folder needs before the first request: tables, roles, keys, the administrator."""
+"""The first rows of a data folder: tables, roles, keys, administrator, samples."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def main() -> None:
         asyncio.run(prepare(settings))
     except AgentexError as error:
         facts = "; ".join(f"{name}: {value}" for name, value in error.details.items())
-        sys.exit(f"{error.code.message} ({facts})" if facts else error.code.message)
+        sys.exit(f"{error.message} ({facts})" if facts else error.message)
     except SecretKeyMismatchError:
         sys.exit(
             "The database was made with another secret key. Set AGENTEX_SECRET_KEY to that key, "

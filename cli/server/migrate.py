@@ -1,4 +1,4 @@
-"""The process behind ``agentex migrate``: the database at this version, first rows included."""
+"""The process behind ``agentex migrate``."""
 
 from core.process import run_main
 

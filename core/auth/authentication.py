@@ -202,7 +202,7 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
 
 async def audit_refused_sso_login(database: Database, error: AgentexError) -> None:
     """Note that somebody whom an identity provider sent was not let in, and why."""
-    details: dict[str, JsonValue] = {"method": "oidc", "code": int(error.code)}
+    details: dict[str, JsonValue] = {"method": "oidc", "code": error.code}
     if isinstance(reason := error.details.get("reason"), str):
         details["reason"] = reason
     async with unit_of_work(database) as work:

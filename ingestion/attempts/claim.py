@@ -1,20 +1,20 @@
-"""Taking documents into hand: one, or with it small ones that wait beside it."""
+"""Claims of waiting documents: one document, or a batch of small ones."""
 
 from dataclasses import dataclass, replace
 
 from core.db.unit_of_work import unit_of_work
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Document, KnowledgeBase
 from kb_service.work_queue import leases
-from kb_service.work_queue.batching import Companions, acquire_beside
+from kb_service.work_queue.batching import BatchPolicy, acquire_batch
 from kb_service.work_queue.leases import Lease
 
-# What takes about as long as one document of some pages: a bundle holds nobody up, and the
-# encoder's batches are full.
-_BUNDLE = Companions(
-    # Read in milliseconds, whatever is in them: none keeps the others waiting.
+# A batch takes about as long as one document of some pages, so it delays nobody, and it fills the
+# encoder's batches.
+_BATCH_POLICY = BatchPolicy(
+    # Parsed in milliseconds, whatever is in them.
     media_types=("text/plain", "text/markdown"),
     documents=63,
     total_bytes=64 * 1024,
@@ -22,56 +22,58 @@ _BUNDLE = Companions(
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A document whose lease was just taken, and the settings that it is made with.
+class ClaimedDocument:
+    """A document whose lease was just acquired.
 
     Args:
-        document: its row.
-        making: the settings.
-        account: who owns the knowledge base.
+        generation: the settings that it is indexed with.
+        account: owner of the knowledge base.
         is_untouched: nobody can have written points of it before.
     """
 
     document: Document
-    making: Generation
+    generation: Generation
     account: str
     is_untouched: bool = False
 
     @property
     def lease(self) -> Lease:
-        """The lease on it."""
-        return leases.lease_of(self.document)
+        """The lease on the document."""
+        return leases.lease_from_row(self.document)
 
-    def again(self) -> "Taken":
-        """The same after work that was broken off."""
+    def as_retried(self) -> "ClaimedDocument":
+        """The same document after an attempt that was broken off."""
         return replace(self, is_untouched=False)
 
 
-async def take(bench: Workbench, document_id: str, *, alone: bool = False) -> list[Taken]:
-    """Take the lease on a document; none when another has it or there is nothing to do.
+async def claim(
+    context: WorkerContext, document_id: str, *, alone: bool = False
+) -> list[ClaimedDocument]:
+    """Acquire the lease on a document; empty when another worker has it or it does not wait.
 
-    Small documents of its knowledge base that wait for their first try come with it, to be worked
-    on together. The number of the settings they are made with is noted on what is returned.
-
-    Args:
-        bench: the worker's connections.
-        document_id: which one.
-        alone: leave the others where they are.
+    Small documents of its knowledge base that wait for their first attempt are claimed with it. The
+    returned rows have the generation that they are indexed for.
     """
-    owner, seconds = bench.owner, bench.settings.lease_seconds
-    async with unit_of_work(bench.database) as work:
-        document = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
-        if document is None:
+    owner, seconds = context.owner, context.settings.lease_seconds
+    async with unit_of_work(context.database) as work:
+        acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
+        if not acquired:
             return []
+        document = acquired[0]
         beside: list[Document] = []
         if not alone and document.attempt == 1:
-            beside = await acquire_beside(work, document, _BUNDLE, owner=owner, seconds=seconds)
+            beside = await acquire_batch(
+                work, document, _BATCH_POLICY, owner=owner, seconds=seconds
+            )
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-    making = index_version.to_be_made(knowledge_base, document.generation)
+    generation = index_version.generation_to_build(knowledge_base, document.generation)
     account = knowledge_base.owner_id
-    taken = [Taken(document, making, account)]
-    # They were in nobody's hand yet.
-    taken += [Taken(one, making, account, is_untouched=one.revision == 1) for one in beside]
-    for one in taken:
-        one.document.generation = making.number
-    return taken
+    claimed = [ClaimedDocument(document, generation, account)]
+    # No worker has held the others before.
+    claimed += [
+        ClaimedDocument(other, generation, account, is_untouched=other.revision == 1)
+        for other in beside
+    ]
+    for each in claimed:
+        each.document.generation = generation.number
+    return claimed

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ParseLimits:
     """Bounds on one document; what exceeds one ends in a ``ParseFailure`` that names it.
 
     Attributes:
         seconds: Wall-clock time of one parse; of processor time it may use nine tenths of it.
         memory_bytes: Memory the child may take beside what it has at rest.
         output_characters: Length of the canonical text.
-        elements: Number of elements.
         pages: Pages of a paged document.
         archive_entries: Members of a zip container.
         archive_bytes: Bytes all members unpack to.

@@ -7,25 +7,25 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import DocumentNameTaken
 from kb_service import questions
-from kb_service.document_names import NamedDocuments, Turn, clean_name, take_turn
-from kb_service.documents.actions import locked
+from kb_service.document_names import DocumentsByName, NameLock, clean_name, lock_names
+from kb_service.documents.actions import get_documents_for_update
 from kb_service.documents.metadata import Attributes
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Document
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 
-AUTOMATIC = "auto"
+AUTO_ENCODING = "auto"
 """The encoding of a text is found out by its bytes."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DocumentUpdate:
     """A new name, new metadata, another encoding; None leaves one of them as it is.
 
     Args:
         name: of the document.
         attributes: its metadata.
-        encoding: a codec that its text is read as, or ``AUTOMATIC``.
+        encoding: a codec that its text is read as, or ``AUTO_ENCODING``.
     """
 
     name: str | None = None
@@ -33,12 +33,12 @@ class Wanted:
     encoding: str | None = None
 
 
-async def change(
+async def update(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base_id: str,
     document_id: str,
-    wanted: Wanted,
+    changes: DocumentUpdate,
 ) -> Document:
     """Rename a document, replace its metadata or say in which encoding its text is.
 
@@ -47,38 +47,38 @@ async def change(
     revision on. Saved questions about it go with it.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this reader.
+        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
         DocumentNameTaken: another document has the name.
         InvalidFileName: nothing usable is left of the name.
     """
-    turn, name = None, wanted.name
+    lock, name = None, changes.name
     if name is not None:
         name = clean_name(name)
-    if name is not None or wanted.encoding is not None:
-        turn = await take_turn(work.session, knowledge_base_id)
-    rows = await locked(work.session, reader, knowledge_base_id, [document_id])
+    if name is not None or changes.encoding is not None:
+        lock = await lock_names(work.session, knowledge_base_id)
+    rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
     document = rows[0]
-    if turn is not None and name is not None and name != document.name:
-        present = await NamedDocuments(work.session, reader, turn).of(name)
+    if lock is not None and name is not None and name != document.name:
+        present = await DocumentsByName(work.session, viewer, lock).get(name)
         if present:
             raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
         before, document.name = document.name, name
-        await questions.rename(work.session, document, before)
-    if wanted.attributes is not None:
-        document.attributes = wanted.attributes
-    if turn is not None and wanted.encoding is not None:
-        _read_anew(work, turn, document, wanted.encoding)
+        await questions.rename_document(work.session, document, before)
+    if changes.attributes is not None:
+        document.attributes = changes.attributes
+    if lock is not None and changes.encoding is not None:
+        _set_encoding(work, lock, document, changes.encoding)
     document.updated_at = await database_now(work.session)
     work.session.add(document)
     return document
 
 
-def _read_anew(work: UnitOfWork, turn: Turn, document: Document, encoding: str) -> None:
-    chosen = None if encoding == AUTOMATIC else encoding
+def _set_encoding(work: UnitOfWork, lock: NameLock, document: Document, encoding: str) -> None:
+    chosen = None if encoding == AUTO_ENCODING else encoding
     if chosen != document.chosen_encoding:
         document.chosen_encoding = chosen
-        # To be found soon, also while a re-index makes the passages before anew.
-        document.generation = turn.generation
+        # Searchable soon, even while a re-index processes the old chunks.
+        document.generation = lock.generation
         begin_revision(work, document)

@@ -18,9 +18,9 @@ from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import EvaluationNotFound
 from kb_service.evaluation.metrics import mean, quality
-from kb_service.evaluation.runner import QuestionResult, Report
+from kb_service.evaluation.runner import EvaluationReport, QuestionResult
 from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
-from kb_service.visibility import Reader, readable, sees_all
+from kb_service.visibility import Viewer, sees_all, visible_to
 
 MAX_EVALUATIONS = 50
 """Measurements kept of a knowledge base; the oldest go first."""
@@ -42,7 +42,7 @@ class EvaluationListing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EvaluationComparison:
     """Two measurements side by side, over the questions that both asked alike.
 
     Args:
@@ -66,7 +66,7 @@ async def save(
     work: UnitOfWork,
     principal: Principal,
     knowledge_base: KnowledgeBase,
-    report: Report,
+    report: EvaluationReport,
     retrieval: Mapping[str, Any],
 ) -> Evaluation:
     """Keep a measurement, and forget the oldest where there are too many.
@@ -102,27 +102,29 @@ async def save(
 
 async def snapshot(
     session: AsyncSession,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     retrieval: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The settings and the size of a knowledge base, as they bear on what somebody finds."""
-    shown = (
+    is_searchable = (
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
         col(Document.active_revision).is_not(None),
-        readable(reader),
+        visible_to(viewer),
     )
-    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*shown)
+    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(
+        *is_searchable
+    )
     documents, chunks = (await session.exec(counted)).one()
     disabled = (
         select(func.count())
         .select_from(Chunk)
         .where(col(Chunk.knowledge_base_id) == knowledge_base.id, col(Chunk.enabled).is_(False))
     )
-    if not sees_all(knowledge_base, reader):
+    if not sees_all(knowledge_base, viewer):
         theirs = select(Document.id).where(
-            col(Document.knowledge_base_id) == knowledge_base.id, readable(reader)
+            col(Document.knowledge_base_id) == knowledge_base.id, visible_to(viewer)
         )
         disabled = disabled.where(col(Chunk.document_id).in_(theirs))
     return {
@@ -139,18 +141,20 @@ async def snapshot(
 
 def _digest(results: Sequence[QuestionResult]) -> str:
     """Equal for equal questions with equal expectations, in whatever order."""
-    asked = sorted(
-        orjson.dumps([result.question.text, [vars(one) for one in result.question.expected]])
+    questions = sorted(
+        orjson.dumps(
+            [result.question.text, [vars(passage) for passage in result.question.expected]]
+        )
         for result in results
     )
-    return hashlib.sha256(b"\n".join(asked)).hexdigest()
+    return hashlib.sha256(b"\n".join(questions)).hexdigest()
 
 
 def _to_json(result: QuestionResult) -> dict[str, Any]:
     return {
         "question_id": result.question.id,
         "question": result.question.text,
-        "expected": [vars(one) for one in result.question.expected],
+        "expected": [vars(passage) for passage in result.question.expected],
         "places": list(result.places),
         "rank": result.rank,
         "took_ms": round(result.took_ms, 2),
@@ -165,45 +169,47 @@ async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
         .where(mine)
         .order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
     )
-    kept = newest_first.limit(MAX_EVALUATIONS)
-    await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(kept)))
+    newest = newest_first.limit(MAX_EVALUATIONS)
+    await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(newest)))
 
 
-def _told(knowledge_base: KnowledgeBase, reader: Reader) -> tuple[ColumnElement[bool], ...]:
+def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnElement[bool], ...]:
     """Which measurements somebody may know of.
 
     They tell names of documents and words of passages. Once a document was restricted, only the
     owner sees those of others: what somebody measured, they were told then.
     """
     of_this = col(Evaluation.knowledge_base_id) == knowledge_base.id
-    if sees_all(knowledge_base, reader):
+    if sees_all(knowledge_base, viewer):
         return (of_this,)
-    return (of_this, col(Evaluation.created_by) == reader.user_id)
+    return (of_this, col(Evaluation.created_by) == viewer.user_id)
 
 
 async def get(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, evaluation_id: str
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, evaluation_id: str
 ) -> Evaluation:
     """Load a measurement of a knowledge base that already passed the gate.
 
     Raises:
-        EvaluationNotFound: there is none in this knowledge base, or not for this reader.
+        EvaluationNotFound: there is none in this knowledge base, or not for this viewer.
     """
-    query = select(Evaluation).where(Evaluation.id == evaluation_id, *_told(knowledge_base, reader))
-    found = (await session.exec(query)).first()
-    if found is None:
+    query = select(Evaluation).where(
+        Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer)
+    )
+    row = (await session.exec(query)).first()
+    if row is None:
         raise EvaluationNotFound
-    return found
+    return row
 
 
-async def before(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, row: Evaluation
+async def previous_evaluation(
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, row: Evaluation
 ) -> Evaluation | None:
     """The measurement of the same knowledge base that came before this one, as somebody knows."""
     query = (
         select(Evaluation)
         .where(
-            *_told(knowledge_base, reader),
+            *_visible(knowledge_base, viewer),
             col(Evaluation.created_at) < row.created_at,
         )
         .order_by(col(Evaluation.created_at).desc())
@@ -213,10 +219,10 @@ async def before(
 
 
 async def list_evaluations(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: PageRequest
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> EvaluationListing:
     """One page of the measurements that somebody may know of, each with the one before it."""
-    mine = and_(*_told(knowledge_base, reader))
+    mine = and_(*_visible(knowledge_base, viewer))
     whole = PageRequest(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
     # They are few, and a row's predecessor may stand on another page.
@@ -244,12 +250,12 @@ def difference(later: Evaluation, earlier: Evaluation) -> dict[str, float]:
     }
 
 
-def same_questions(one: Evaluation, other: Evaluation) -> bool:
+def same_questions(evaluation: Evaluation, other: Evaluation) -> bool:
     """Whether both asked the same questions with the same expectations."""
-    return one.settings.get("questions_digest") == other.settings.get("questions_digest")
+    return evaluation.settings.get("questions_digest") == other.settings.get("questions_digest")
 
 
-def compare(later: Evaluation, earlier: Evaluation) -> Comparison:
+def compare(later: Evaluation, earlier: Evaluation) -> EvaluationComparison:
     """Which questions do better and which do worse; one whose expectation changed is another."""
     old = {_identity(result): result for result in earlier.results}
     new = {_identity(result): result for result in later.results}
@@ -262,7 +268,7 @@ def compare(later: Evaluation, earlier: Evaluation) -> Comparison:
             better.append((new[key], rank_before))
         elif _depth(rank) > _depth(rank_before):
             worse.append((new[key], rank_before))
-    return Comparison(
+    return EvaluationComparison(
         better=better,
         worse=worse,
         unchanged=len(common) - len(better) - len(worse),

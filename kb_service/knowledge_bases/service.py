@@ -27,13 +27,15 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
-from kb_service.embeddings.catalog import DEFAULT, resolve, served
+from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 
-ACTS = ShareAuditActions(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(
+    AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
+)
 
 DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
 DEFAULT_CHUNK_SIZE = 500
@@ -110,7 +112,7 @@ def choose_model(requested: str | None) -> ModelChoice:
     return ModelChoice(model.name) if model.served else ModelChoice(DEFAULT.name, model.name)
 
 
-def served_model(name: str) -> str:
+def require_served_model(name: str) -> str:
     """The full name of an encoder of this server.
 
     Raises:
@@ -118,7 +120,7 @@ def served_model(name: str) -> str:
     """
     model = resolve(name)
     if not model.served:
-        names = [other.name for other in served()]
+        names = [other.name for other in served_models()]
         raise UnknownEmbeddingModel(field="embedding_model", served=names)
     return model.name
 
@@ -174,7 +176,7 @@ def clean_name(name: str) -> str:
     return cleaned
 
 
-def name_of_copy(name: str) -> str:
+def default_copy_name(name: str) -> str:
     """What a copy is called whose maker gave it no name."""
     ending = " (copy)"
     return name[: NAME_LENGTH - len(ending)] + ending
@@ -183,10 +185,10 @@ def name_of_copy(name: str) -> str:
 def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
     size = _chosen(draft.chunk_size, DEFAULT_CHUNK_SIZE)
     overlap = _chosen(draft.chunk_overlap, min(DEFAULT_CHUNK_OVERLAP, size // 4))
-    return check_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
+    return validate_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
 
 
-def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
+def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
     """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
 
     Raises:
@@ -195,15 +197,15 @@ def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Sp
     present = Splitting(
         knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
     )
-    wanted = Splitting(
+    splitting = Splitting(
         _chosen(draft.splitter, present.splitter),
         _chosen(draft.chunk_size, present.chunk_size),
         _chosen(draft.chunk_overlap, present.chunk_overlap),
     )
-    return present if wanted == present else check_splitting(wanted)
+    return present if splitting == present else validate_splitting(splitting)
 
 
-def check_splitting(splitting: Splitting) -> Splitting:
+def validate_splitting(splitting: Splitting) -> Splitting:
     """The splitting, if documents can be cut so.
 
     Raises:
@@ -227,12 +229,12 @@ def check_splitting(splitting: Splitting) -> Splitting:
 
 
 async def _require_free_name(session: AsyncSession, owner_id: str, name: str) -> None:
-    taken = select(KnowledgeBase.id).where(
+    namesake = select(KnowledgeBase.id).where(
         KnowledgeBase.owner_id == owner_id,
         KnowledgeBase.name_key == fold(name),
         col(KnowledgeBase.deleted_at).is_(None),
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(namesake)).first() is not None:
         raise KnowledgeBaseNameTaken(field="name")
 
 
@@ -246,8 +248,8 @@ async def get(
         ReadOnly: the caller may see it but not change it.
         OwnerOnly: the caller may change it, but not share or delete it.
     """
-    found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
-    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
+    row = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
+    return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
 
 
 @cache
@@ -325,7 +327,7 @@ def _visible(principal: Principal) -> ColumnElement[bool]:
     )
 
 
-async def change(
+async def update_knowledge_base(
     work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
 ) -> KnowledgeBase:
     """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
@@ -345,7 +347,7 @@ async def change(
         knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
-        audit_public(work, knowledge_base, ACTS)
+        audit_public(work, knowledge_base, SHARE_AUDIT_ACTIONS)
     if draft.enabled is not None:
         knowledge_base.enabled = draft.enabled
     knowledge_base.updated_at = utc_now()
@@ -353,8 +355,8 @@ async def change(
     return knowledge_base
 
 
-def _merged(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    both = {**present, **wanted}
+def _merged(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**present, **changes}
     return {name: value for name, value in both.items() if value is not None}
 
 

@@ -94,7 +94,7 @@ class Filters(BaseModel):
 _ESCAPE = "\\"
 
 
-def condition_of(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
+def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
     """What must hold for a document; both databases decide alike.
 
     Args:

@@ -13,7 +13,7 @@ from kb_service.models import Chunk, Document
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import FoundChunk, FoundPassage, Reason, select_chunks
+from kb_service.retrieval.results import DropReason, FoundChunk, FoundPassage, select_chunks
 
 
 class Selection:
@@ -28,11 +28,11 @@ class Selection:
         self._reads = reads
         self._request = request
         self.passages: list[FoundPassage] = []
-        self.reasons: dict[str, Reason] = {}
+        self.reasons: dict[str, DropReason] = {}
         self.missing = 0
         self._texts: set[str] = set()
 
-    def choose(self, ranked: Iterable[RankedHit]) -> None:
+    def fill(self, ranked: Iterable[RankedHit]) -> None:
         """Fill ``passages``, and ``reasons`` for the hits that were looked at in vain.
 
         Args:
@@ -43,7 +43,7 @@ class Selection:
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._take(part)
 
-    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, Reason]:
+    def drop_reasons(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
         """Why each of these is not among the ``passages``, those left out that are."""
         shown = {passage.hit.id for passage in self.passages}
         return {
@@ -52,9 +52,9 @@ class Selection:
             if hit.id not in shown
         }
 
-    def _left_behind(self, hit: RankedHit) -> Reason:
+    def _left_behind(self, hit: RankedHit) -> DropReason:
         is_good = hit.score >= self._request.score_threshold
-        return Reason.TOP_K if is_good else Reason.THRESHOLD
+        return DropReason.TOP_K if is_good else DropReason.THRESHOLD
 
     def _take(self, part: Sequence[RankedHit]) -> None:
         found = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
@@ -62,11 +62,11 @@ class Selection:
             passage = found.get(hit.id)
             if passage is None:
                 self.missing += 1
-                self.reasons[hit.id] = Reason.GONE
+                self.reasons[hit.id] = DropReason.GONE
                 continue
             text = " ".join(passage.chunk.content.split())
             if self._request.deduplicate and text in self._texts:
-                self.reasons[hit.id] = Reason.DUPLICATE
+                self.reasons[hit.id] = DropReason.DUPLICATE
                 continue
             self._texts.add(text)
             self.passages.append(passage)

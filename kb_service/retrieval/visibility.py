@@ -1,4 +1,4 @@
-"""SQL has the last word on what is found: which hits of the index may be shown."""
+"""The check in SQL of which hits of the index may be shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,32 +14,38 @@ from core.db.id_array import id_array
 from core.db.prepared import PreparedQuery
 from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.retrieval.results import Reason
+from kb_service.retrieval.results import DropReason
+from kb_service.vector_index.protocol import index_scope
 
 
 @dataclass(frozen=True)
-class Scope:
-    """Where a search looks.
+class DocumentScope:
+    """The documents that a search may look at.
 
     Args:
         generations: the knowledge bases by id, each with the generation whose points are asked.
         condition: what a document must meet; None: every document counts.
         is_shadow: look at the revisions that wait for the next generation.
-        flips: documents and their new revisions that the tries of this search have met.
-        hidden: documents that are not for who searches: as if they were not there.
-        unnarrowed: knowledge bases that were taken for having no such documents.
+        new_revisions: documents and their new revisions that the tries of this search have met.
+        hidden: documents that the viewer may not see: as if they were not there.
+        unnarrowed: knowledge bases that were taken for having no hidden documents.
     """
 
     generations: dict[str, int]
     condition: ColumnElement[bool] | None = None
     is_shadow: bool = False
-    flips: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    new_revisions: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     hidden: frozenset[str] = frozenset()
     unnarrowed: frozenset[str] = frozenset()
 
+    @property
+    def index_scopes(self) -> list[str]:
+        """The index scope of each knowledge base."""
+        return [index_scope(id_, generation) for id_, generation in self.generations.items()]
+
 
 @dataclass(frozen=True)
-class Vouched:
+class VisibilityResult:
     """What SQL says of chunks, by id; one that is deleted, foreign or hidden is in neither.
 
     Args:
@@ -52,18 +58,18 @@ class Vouched:
     """
 
     alive: dict[str, int] = field(default_factory=dict[str, int])
-    refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    refused: dict[str, DropReason] = field(default_factory=dict[str, DropReason])
     places: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     revisions: dict[str, int] = field(default_factory=dict[str, int])
     is_moved: bool = False
 
-    def joined(self, later: "Vouched") -> "Vouched":
+    def joined(self, later: "VisibilityResult") -> "VisibilityResult":
         """Both together; of one document, each may have been asked about another revision."""
         if self == _NOTHING:
             return later
         mine = self.revisions
         is_mixed = any(mine.get(id_, now) != now for id_, now in later.revisions.items())
-        return Vouched(
+        return VisibilityResult(
             self.alive | later.alive,
             self.refused | later.refused,
             self.places | later.places,
@@ -72,10 +78,12 @@ class Vouched:
         )
 
 
-_NOTHING = Vouched()
+_NOTHING = VisibilityResult()
 
 
-def vouch(reads: ReadContext, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+def check_visibility(
+    reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
+) -> VisibilityResult:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
     Args:
@@ -85,19 +93,19 @@ def vouch(reads: ReadContext, chunk_ids: Iterable[str], scope: Scope) -> Vouched
     """
     ids = list(chunk_ids)
     if not ids or not scope.generations:
-        return Vouched()
+        return VisibilityResult()
     if scope.condition is None:
-        return _judged(reads.rows(_facts_of_all(is_shadow=scope.is_shadow), ids), scope)
+        return _classify(reads.rows(_prepared_query(is_shadow=scope.is_shadow), ids), scope)
     # As a column, not a condition: SQLite would go through all documents of the base.
     passes = case((scope.condition, True), else_=False)
-    query = _facts(passes, is_shadow=scope.is_shadow)
+    query = _visibility_query(passes, is_shadow=scope.is_shadow)
     # All at once: to ask for one row takes longer than what is done with it.
-    return _judged(reads.connection.execute(query, {"ids": ids}).all(), scope)
+    return _classify(reads.connection.execute(query, {"ids": ids}).all(), scope)
 
 
-def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
-    """What the rows of ``_facts`` say of their chunks; a search has two hundred of them."""
-    found = Vouched()
+def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> VisibilityResult:
+    """What the rows of ``_visibility_query`` say of their chunks; a search has two hundred of them."""
+    found = VisibilityResult()
     is_moved = False
     for (
         id_,
@@ -122,11 +130,11 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
         elif document_id in scope.hidden:
             continue
         elif shown is None or shown != revision:
-            found.refused[id_] = Reason.NOT_ACTIVE
+            found.refused[id_] = DropReason.NOT_ACTIVE
         elif not is_enabled:
-            found.refused[id_] = Reason.CHUNK_DISABLED
+            found.refused[id_] = DropReason.CHUNK_DISABLED
         elif not passes:
-            found.refused[id_] = Reason.FILTER
+            found.refused[id_] = DropReason.FILTER
         else:
             found.alive[id_] = version
             found.places[id_] = (name, position)
@@ -135,12 +143,12 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
 
 
 @cache
-def _facts_of_all(*, is_shadow: bool) -> PreparedQuery:
+def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
     # Built once: building it takes as long as asking it, and most searches ask it.
-    return PreparedQuery(_facts(true(), is_shadow=is_shadow))
+    return PreparedQuery(_visibility_query(true(), is_shadow=is_shadow))
 
 
-def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
+def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
     shown = col(Document.shadow_revision if is_shadow else Document.active_revision)
     columns: tuple[Any, ...] = (
         Chunk.id,
@@ -173,7 +181,9 @@ def _number(condition: ColumnElement[bool] | Mapped[bool]) -> ColumnElement[int]
     return type_coerce(condition, Integer)
 
 
-def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Scope) -> bool:
+def has_newer_revision(
+    connection: Connection, revisions: Mapping[str, int], scope: DocumentScope
+) -> bool:
     """Whether a document got a newer revision between the index's answer and SQL's.
 
     The newer one's points were written before, so a second question to the index finds them. A
@@ -191,12 +201,12 @@ def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Sco
     )
     rows = connection.execute(query)
     newer = {(id_, now) for id_, now in rows if now is not None and now > revisions[id_]}
-    is_new = not newer <= scope.flips
-    scope.flips.update(newer)
+    is_new = not newer <= scope.new_revisions
+    scope.new_revisions.update(newer)
     return is_new
 
 
-def is_moved(connection: Connection, generations: dict[str, int]) -> bool:
+def has_other_generation(connection: Connection, generations: dict[str, int]) -> bool:
     """Whether a knowledge base is not in this generation any more."""
     query = select(KnowledgeBase.id, KnowledgeBase.generation).where(
         col(KnowledgeBase.id).in_(list(generations))
@@ -204,7 +214,7 @@ def is_moved(connection: Connection, generations: dict[str, int]) -> bool:
     return any(generations[id_] != now for id_, now in connection.execute(query))
 
 
-def matching_documents(connection: Connection, scope: Scope) -> list[str]:
+def matching_documents(connection: Connection, scope: DocumentScope) -> list[str]:
     """Ids of the searchable documents of a scope that meet its condition; none is hidden."""
     revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
     query = select(Document.id).where(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.text.sanitize import Storable
+from kb_service.models import Document
 from kb_service.vector_index.protocol import SparseVector
 
 FORMAT = "agentex-knowledge-base"
@@ -47,13 +48,13 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[Storable, Field(min_length=1, max_length=255)]
 
 
-class Part(BaseModel):
+class ArchivePart(BaseModel):
     """A part of the file; fields of later versions that do no harm are passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Settings(Part):
+class KnowledgeBaseSettings(ArchivePart):
     """A knowledge base's settings as far as they travel; it is private where it arrives."""
 
     name: Annotated[Storable, Field(min_length=1, max_length=200)]
@@ -65,7 +66,7 @@ class Settings(Part):
     retrieval: dict[str, Any] = Field(default_factory=dict)
 
 
-class Counts(Part):
+class Counts(ArchivePart):
     """How much there is, to check a file and to show progress."""
 
     documents: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
@@ -76,13 +77,13 @@ class Counts(Part):
     shards: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
 
 
-class Manifest(Part):
+class Manifest(ArchivePart):
     """The first thing that is read of a file."""
 
     format: Literal["agentex-knowledge-base"] = FORMAT
     version: int = FORMAT_VERSION
     product: Annotated[str, Field(max_length=50)]
-    knowledge_base: Settings
+    knowledge_base: KnowledgeBaseSettings
     dimension: Annotated[int, Field(ge=1, le=65_536)]
     counts: Counts
 
@@ -95,7 +96,7 @@ class Extent:
     original_bytes: int
 
 
-class DocumentEntry(Part):
+class DocumentEntry(ArchivePart):
     """A document.
 
     Attributes:
@@ -133,7 +134,16 @@ class DocumentEntry(Part):
         return self.state in {"indexed", "changed"}
 
 
-class ChunkEntry(Part):
+DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {
+    "chunk_count",
+    "failure",
+}
+"""Columns that travel as they are."""
+RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
+"""Those that a restored row begins with; the others come with its revision."""
+
+
+class ChunkEntry(ArchivePart):
     """A chunk of a document, at a position from 0 without gaps."""
 
     document: int
@@ -150,7 +160,7 @@ class ChunkEntry(Part):
     version: Annotated[int, Field(ge=1, lt=2**31)] = 1
 
 
-class QuestionEntry(Part):
+class QuestionEntry(ArchivePart):
     """One expected passage of a saved question.
 
     Attributes:
@@ -177,7 +187,7 @@ class PointEntry:
 
 
 @dataclass(frozen=True)
-class Content:
+class DocumentContent:
     """One document with everything that belongs to it.
 
     Args:

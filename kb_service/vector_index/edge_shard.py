@@ -6,11 +6,13 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -34,6 +36,7 @@ from qdrant_edge import (
     QueryBatchRequest,
     QueryRequest,
     Record,
+    ScoredPoint,
     ScrollRequest,
     SearchParams,
     UpdateOperation,
@@ -42,18 +45,19 @@ from qdrant_edge import (
 from qdrant_edge import SparseVector as EdgeSparseVector
 
 from core.errors.server import StorageFull, VectorIndexUnavailable
-from kb_service.vector_index.payload import BM25, DENSE, payload_of, point_of
-from kb_service.vector_index.payload_cache import ShownPoints
+from kb_service.vector_index.payload import BM25, DENSE, HIT_FIELDS, to_hit, to_payload, to_point
 from kb_service.vector_index.protocol import (
-    EVERY_DOCUMENT,
+    ALL_DOCUMENTS,
     NO_HITS,
-    Among,
     ChunkPoint,
+    DocumentFilter,
+    HitList,
+    HybridHits,
     IndexedDocument,
-    Legs,
     SparseVector,
+    check_points,
+    check_query,
 )
-from kb_service.vector_index.validation import check_points, check_query
 
 # An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000
 # about 7 ms.
@@ -84,7 +88,7 @@ class Shard:
         self.folder = folder
         self.unflushed = self.written = self.deleted = 0
         self._shard = _open(folder, dimension)
-        self._shown = ShownPoints(self._shard)
+        self._payloads = PayloadCache(self._shard)
         self.points = self._shard.info().points_count
 
     def upsert(self, points: Sequence[ChunkPoint]) -> Generator[None]:
@@ -98,7 +102,7 @@ class Shard:
         for start in range(0, len(points), _POINTS_PER_UPDATE):
             yield
             part = [_to_edge(point) for point in points[start : start + _POINTS_PER_UPDATE]]
-            self._shown.forget(point.id for point in points[start : start + len(part)])
+            self._payloads.discard(point.id for point in points[start : start + len(part)])
             self._update(UpdateOperation.upsert_points(part))
             self.unflushed += len(part)
             self.written += len(part)
@@ -110,17 +114,17 @@ class Shard:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        among: Among = EVERY_DOCUMENT,
-    ) -> Legs:
+        documents: DocumentFilter = ALL_DOCUMENTS,
+    ) -> HybridHits:
         """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
-        if among.only is not None and not among.only:
-            return Legs()
+        if documents.only is not None and not documents.only:
+            return HybridHits()
         mine = _one_of("kb_id", kb_ids)
-        unseen = [_one_of("document_id", among.hidden)] if among.hidden else []
+        unseen = [_one_of("document_id", documents.hidden)] if documents.hidden else []
         corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
-        if among.only is not None:
-            wanted = _one_of("document_id", among.only)
+        if documents.only is not None:
+            wanted = _one_of("document_id", documents.only)
             scope = Filter(must=[mine, wanted], must_not=[*unseen] or None)
         requests: dict[str, QueryRequest] = {}
         if kb_ids and dense is not None:
@@ -133,11 +137,11 @@ class Shard:
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:
-            return Legs()
-        with self._translated():
+            return HybridHits()
+        with self._translate_errors():
             answers = self._shard.query_batch(QueryBatchRequest(list(requests.values())))
-            legs = dict(zip(requests, self._shown.legs(answers), strict=True))
-        return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
+            legs = dict(zip(requests, self._payloads.hit_lists(answers), strict=True))
+        return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     def delete_documents(
         self, document_ids: Sequence[str], revisions: Collection[int] | None
@@ -160,10 +164,10 @@ class Shard:
         scope = Filter(
             must=[_equals(key, value) for key, value in wanted.items() if value is not None]
         )
-        with self._translated():
+        with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
 
-    def points_of(
+    def scroll_points(
         self, document_id: str, revision: int, offset: str | None
     ) -> tuple[list[ChunkPoint], str | None]:
         """One page of a revision's points with their vectors.
@@ -184,7 +188,7 @@ class Shard:
             with_payload=True,
             with_vector=True,
         )
-        with self._translated():
+        with self._translate_errors():
             records, following = self._shard.scroll(request)
         points = [_from_edge(record) for record in records]
         return points, None if following is None else str(following)
@@ -201,7 +205,7 @@ class Shard:
                 with_payload=["document_id", "revision"],
                 with_vector=False,
             )
-            with self._translated():
+            with self._translate_errors():
                 records, offset = self._shard.scroll(request)
             payloads = [record.payload or {} for record in records]
             counts.update((payload["document_id"], payload["revision"]) for payload in payloads)
@@ -210,7 +214,7 @@ class Shard:
 
     def flush(self) -> None:
         """Bring the segments up to the log, which shortens the next start."""
-        with self._translated():
+        with self._translate_errors():
             self._shard.flush()
         self.unflushed = 0
 
@@ -220,7 +224,7 @@ class Shard:
         It holds Python's interpreter lock all the while (half a minute for 100,000 points): only
         for a process that serves nobody.
         """
-        with self._translated():
+        with self._translate_errors():
             self._shard.optimize()
 
     def close(self) -> None:
@@ -234,7 +238,7 @@ class Shard:
         Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are
         40,000 points. Who still refers to this object must not keep the room of its points.
         """
-        del self._shard, self._shown
+        del self._shard, self._payloads
 
     def _request(
         self, nearest: Query, scope: Filter, depth: int, params: SearchParams | None
@@ -244,7 +248,7 @@ class Shard:
             filter=scope,
             limit=depth,
             params=params,
-            with_payload=self._shown.payload_wanted,
+            with_payload=self._payloads.payload_fields,
         )
 
     def _delete(self, condemned: Filter) -> Generator[None]:
@@ -253,7 +257,7 @@ class Shard:
         )
         while True:
             yield
-            with self._translated():
+            with self._translate_errors():
                 records, following = self._shard.scroll(part)
             if records:
                 before = self.points
@@ -264,12 +268,12 @@ class Shard:
                 return
 
     def _update(self, operation: UpdateOperation) -> None:
-        with self._translated():
+        with self._translate_errors():
             self._shard.update(operation)
             self.points = self._shard.info().points_count
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
         # qdrant_edge raises bare Exception for everything that goes wrong in the engine.
@@ -349,13 +353,13 @@ def _to_edge(point: ChunkPoint) -> Point:
         vector[BM25] = _edge_sparse(point.sparse)
     if point.dense is not None:
         vector[DENSE] = point.dense.tolist()
-    return Point(id=point.id, vector=vector, payload=payload_of(point))
+    return Point(id=point.id, vector=vector, payload=to_payload(point))
 
 
 def _from_edge(record: Record) -> ChunkPoint:
     named = record.vector if isinstance(record.vector, dict) else {}
     sparse = named.get(BM25)
-    return point_of(
+    return to_point(
         record.id,
         record.payload,
         dense=named.get(DENSE),
@@ -376,3 +380,85 @@ def _one_of(key: str, values: Sequence[str]) -> FieldCondition:
 
 def _equals(key: str, value: str | int) -> FieldCondition:
     return FieldCondition(key=key, match=MatchValue(value))
+
+
+# About 7 MB.
+_CAPACITY = 20_000
+
+
+class _CachedPayload(NamedTuple):
+    id: str
+    document_id: str
+    revision: int
+    chunk_id: str | None
+
+
+class PayloadCache:
+    """Turns points that a shard found into legs; for the thread that owns the shard.
+
+    Where most points of the last query were known, the next one goes without payloads, and those
+    of unknown points are read one by one; that takes twice as long per point.
+
+    Args:
+        shard: whose points they are.
+    """
+
+    def __init__(self, shard: EdgeShard) -> None:
+        self._shard = shard
+        # By the number that a point's id is: ids themselves are compared in Python.
+        self._cache: dict[int, _CachedPayload] = {}
+        self._is_mostly_cached = False
+
+    @property
+    def payload_fields(self) -> list[str] | bool:
+        """What the next query should bring of each point's payload."""
+        return False if self._is_mostly_cached else HIT_FIELDS
+
+    def hit_lists(self, found: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
+        """The legs of a query that brought ``payload_fields``."""
+        # Each look at a point's id makes one.
+        numbers = [[point.id.int for point in leg] for leg in found]
+        asked = {number for leg in numbers for number in leg}
+        # Taking the keys away from the set would go through all that is kept.
+        unknown = {number for number in asked if number not in self._cache}
+        if len(self._cache) + len(unknown) > _CAPACITY:
+            self._cache.clear()
+            unknown = asked
+        if unknown:
+            self._load(unknown, found, numbers)
+        self._is_mostly_cached = 2 * len(unknown) < len(asked)
+        return [self._hit_list(*leg) for leg in zip(numbers, found, strict=True)]
+
+    def discard(self, ids: Iterable[str]) -> None:
+        """Points of these ids are about to be replaced."""
+        if self._cache:
+            for id_ in ids:
+                self._cache.pop(UUID(id_).int, None)
+
+    def _load(
+        self,
+        unknown: Set[int],
+        found: Sequence[Sequence[ScoredPoint]],
+        numbers: Sequence[Sequence[int]],
+    ) -> None:
+        if self._is_mostly_cached:
+            for record in self._shard.retrieve([UUID(int=n) for n in unknown], HIT_FIELDS, False):
+                self._cache[record.id.int] = _cached(record.id, record.payload)
+            return
+        for leg, points in zip(numbers, found, strict=True):
+            for number, point in zip(leg, points, strict=True):
+                if number in unknown:
+                    self._cache[number] = _cached(UUID(int=number), point.payload)
+
+    def _hit_list(self, numbers: Sequence[int], points: Sequence[ScoredPoint]) -> HitList:
+        if not numbers:
+            return NO_HITS
+        shown = map(self._cache.__getitem__, numbers)
+        ids, document_ids, revisions, chunk_ids = map(list, zip(*shown, strict=True))
+        return HitList(ids, [point.score for point in points], document_ids, revisions, chunk_ids)
+
+
+def _cached(id_: int | str | UUID, payload: Mapping[str, Any] | None) -> _CachedPayload:
+    hit = to_hit(id_, 0.0, payload)
+    # A document's points share its id.
+    return _CachedPayload(hit.id, sys.intern(hit.document_id), hit.revision, hit.chunk_id)

@@ -1,4 +1,4 @@
-"""The end of a try that made a new revision: its chunks, and the flip that shows them."""
+"""The end of a try that made a new revision: its chunks, and the switch that shows them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,33 +29,35 @@ from core.db.now import database_now
 from core.db.types import UtcDateTime
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.work_queue.leases import Lease, held, held_by, held_by_each, held_each
+from kb_service.work_queue.leases import (
+    Lease,
+    any_held_condition,
+    any_held_params,
+    held_condition,
+    held_params,
+)
 
 # Making and sending rows holds up the event loop: about 5 ms for this many.
 _CHUNKS_PER_INSERT = 100
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RevisionResult:
     """What a finished try knows about the document.
 
     Args:
         chunks: rows of ``Chunk`` by column, made one after the other as they are written.
         chunk_count: how many they are.
-        encoding: of the file, if it is text.
-        pages: of the file, if it has pages.
-        warnings: codes of what may have gone wrong.
+        parsed: the values of ``Document.PARSED_FIELDS``.
     """
 
     chunks: Iterable[Mapping[str, object]]
     chunk_count: int
-    encoding: str | None
-    pages: int | None
-    warnings: Sequence[str]
+    parsed: Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Flip:
+class RevisionSwitch:
     """What the end of a try led to.
 
     Args:
@@ -69,21 +71,16 @@ class Flip:
     shown: frozenset[int]
 
 
-async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | None:
-    """Make the new revision the one that searches see, chunks and flip in one transaction.
+async def commit_revisions(
+    work: UnitOfWork, tries: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
+    """Make new revisions the ones that searches see, chunks and switch in one transaction.
 
-    One that was made for a re-index becomes the document's shadow instead.
+    A revision that was made for a re-index becomes the document's shadow instead.
 
-    Returns:
-        None when the lease was lost or the document deleted meanwhile: nothing is written.
-    """
-    return (await complete_each(work, [(lease, outcome)]))[lease.document_id]
-
-
-async def complete_each(
-    work: UnitOfWork, tries: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
-    """Complete several tries of documents of one knowledge base; see ``complete``.
+    Args:
+        work: the transaction.
+        tries: of documents of one knowledge base.
 
     Returns:
         By document, what it led to; None where its lease was lost, which leaves the others as they
@@ -95,31 +92,35 @@ async def complete_each(
     places = await _places(connection, leases)
     now = await database_now(work.session)
     free = await _free(connection, leases) if len(tries) > 1 else set(places)
-    held = await _held(connection, [lease for lease in leases if lease.document_id in free])
-    done: list[tuple[Lease, Outcome, Flip]] = []
-    flips: dict[str, Flip | None] = dict.fromkeys(free)
-    for lease, outcome in tries:
-        flip = places[lease.document_id]
-        if flip is not None and lease.document_id in held:
-            flips[lease.document_id] = flip
-            done.append((lease, outcome, flip))
+    held_ids = await _lock_held(
+        connection, [lease for lease in leases if lease.document_id in free]
+    )
+    done: list[tuple[Lease, RevisionResult, RevisionSwitch]] = []
+    switches: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
+    for lease, result in tries:
+        switch = places[lease.document_id]
+        if switch is not None and lease.document_id in held_ids:
+            switches[lease.document_id] = switch
+            done.append((lease, result, switch))
     if done:
         await _finish(connection, done, now)
-        await connection.execute(_superseded(), [_kept(lease, flip) for lease, _, flip in done])
-        await _insert(connection, chain.from_iterable(outcome.chunks for _, outcome, _ in done))
-    return flips
+        await connection.execute(
+            _superseded(), [_kept_revision(lease, switch) for lease, _, switch in done]
+        )
+        await _insert(connection, chain.from_iterable(result.chunks for _, result, _ in done))
+    return switches
 
 
-def _kept(lease: Lease, flip: Flip) -> dict[str, object]:
+def _kept_revision(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
-    kept = max(flip.shown - {lease.revision}, default=0)
-    return {"of_document": lease.document_id, "kept": kept}
+    revision = max(switch.shown - {lease.revision}, default=0)
+    return {"of_document": lease.document_id, "kept": revision}
 
 
 async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents that nobody else is changing; they stay so until the transaction ends."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    return set((await connection.execute(_unlocked(), asked)).scalars())
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    return set((await connection.execute(_unlocked(), params)).scalars())
 
 
 @cache
@@ -129,36 +130,40 @@ def _unlocked() -> Select[str]:
     return query.with_for_update(skip_locked=True)
 
 
-async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+async def _lock_held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents whose leases still hold, which nobody can take away until the transaction ends."""
     if not leases:
         return set()
-    return set((await connection.execute(_in_hand(), held_by_each(leases))).scalars())
+    return set((await connection.execute(_in_hand(), any_held_params(leases))).scalars())
 
 
 @cache
 def _in_hand() -> Select[str]:
-    return select(col(Document.id)).where(*held_each()).with_for_update()
+    return select(col(Document.id)).where(*any_held_condition()).with_for_update()
 
 
-async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, Flip | None]:
+async def _places(
+    connection: AsyncConnection, leases: Sequence[Lease]
+) -> dict[str, RevisionSwitch | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    rows = {row[0]: row for row in (await connection.execute(_standing(), params)).all()}
     return {
-        lease.document_id: _place(lease, *found.get(lease.document_id, _NOWHERE)[1:])
+        lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:])
         for lease in leases
     }
 
 
 def _place(
     lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
-) -> Flip | None:
+) -> RevisionSwitch | None:
     if made_for == present:
         # A shadow or a kept revision is of the content before.
-        return Flip(False, target is not None, frozenset({lease.revision}))
+        return RevisionSwitch(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
-        return Flip(True, True, frozenset({lease.revision} | ({active} if active else set())))
+        return RevisionSwitch(
+            True, True, frozenset({lease.revision} | ({active} if active else set()))
+        )
     return None
 
 
@@ -182,25 +187,25 @@ def _standing() -> Select[*tuple[Any, ...]]:
 
 
 async def _finish(
-    connection: AsyncConnection, done: Sequence[tuple[Lease, Outcome, Flip]], now: datetime
+    connection: AsyncConnection,
+    done: Sequence[tuple[Lease, RevisionResult, RevisionSwitch]],
+    now: datetime,
 ) -> None:
-    shadows = [_values(lease, outcome, now) for lease, outcome, flip in done if flip.is_shadow]
-    others = [_values(lease, outcome, now) for lease, outcome, flip in done if not flip.is_shadow]
+    shadows = [_values(lease, result, now) for lease, result, switch in done if switch.is_shadow]
+    others = [_values(lease, result, now) for lease, result, switch in done if not switch.is_shadow]
     if shadows:
         await connection.execute(_finished_shadow(), shadows)
     if others:
         await connection.execute(_finished(), others)
 
 
-def _values(lease: Lease, outcome: Outcome, now: datetime) -> dict[str, object]:
+def _values(lease: Lease, result: RevisionResult, now: datetime) -> dict[str, object]:
     return {
-        **held_by(lease),
+        **held_params(lease),
         "now": now,
         "of_revision": lease.revision,
-        "its_count": outcome.chunk_count,
-        "its_encoding": outcome.encoding,
-        "its_pages": outcome.pages,
-        "its_warnings": list(outcome.warnings),
+        "its_count": result.chunk_count,
+        **{f"its_{name}": result.parsed[name] for name in Document.PARSED_FIELDS},
     }
 
 
@@ -224,19 +229,17 @@ def _ended(**place: object) -> Update:
     now = bindparam("now", type_=UtcDateTime)
     return (
         update(Document)
-        .where(*held())
+        .where(*held_condition())
         .values(
             status=DocumentStatus.COMPLETED.value,
             stage=DocumentStage.DONE.value,
             progress=100,
-            encoding=bindparam("its_encoding"),
-            pages=bindparam("its_pages"),
-            warnings=bindparam("its_warnings"),
             failure=None,
             lease_owner=None,
             lease_until=None,
             completed_at=now,
             updated_at=now,
+            **{name: bindparam(f"its_{name}") for name in Document.PARSED_FIELDS},
             **place,
         )
     )
@@ -246,8 +249,10 @@ def _ended(**place: object) -> Update:
 def _superseded() -> Delete:
     chunk = _chunks().c
     of_document = bindparam("of_document", type_=String())
-    kept = bindparam("kept", type_=Integer())
-    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept)
+    kept_revision = bindparam("kept", type_=Integer())
+    return delete(_chunks()).where(
+        chunk.document_id == of_document, chunk.revision != kept_revision
+    )
 
 
 async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:

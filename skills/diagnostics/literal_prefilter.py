@@ -1,4 +1,4 @@
-"""Fast search for patterns that begin with one of some plain words."""
+"""Fast search for patterns that begin with one of several literals."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 _ASCII_LOWER = str.maketrans({chr(place): chr(place + 32) for place in range(65, 91)})
 
 
-def lowered(text: str) -> str:
+def lower_keeping_length(text: str) -> str:
     """A text in lower case, of the same length."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII_LOWER)
@@ -15,25 +15,23 @@ def lowered(text: str) -> str:
 def find_anchored(
     pattern: re.Pattern[str], text: str, anchors: Iterable[str], lower: str
 ) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that begin with one of some words, in order, none in another.
+    """The matches of a pattern that begin with one of some words, in order, without overlaps.
 
-    Plain words are found a hundred times as fast as a pattern with many beginnings tries them.
+    Finding literals is a hundred times as fast as trying a pattern with many alternatives.
 
     Args:
-        pattern: what to match.
-        text: where to.
         anchors: the beginnings, in lower case.
-        lower: the text in lower case, see ``lowered``; the text itself where case counts.
+        lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
     """
     end = 0
-    for place in sorted({place for word in anchors for place in places_of(word, lower)}):
-        if place >= end and (found := pattern.match(text, place)):
-            end = max(found.end(), place + 1)
-            yield found
+    for place in sorted({place for word in anchors for place in occurrences(word, lower)}):
+        if place >= end and (match := pattern.match(text, place)):
+            end = max(match.end(), place + 1)
+            yield match
 
 
-def places_of(word: str, text: str) -> Iterator[int]:
-    """Where a word begins in a text."""
+def occurrences(word: str, text: str) -> Iterator[int]:
+    """The offsets of a word in a text."""
     place = text.find(word)
     while place >= 0:
         yield place

@@ -1,4 +1,4 @@
-"""Reading and writing zip archives of skills, wholly in memory; no name here becomes a path."""
+"""Zip archives of skills, read and written in memory; no name becomes a path."""
 
 import stat
 import struct
@@ -8,7 +8,7 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
 
-from skills.packages.errors import PackageFault, PackageProblem, PackageRefused, problem
+from skills.packages.errors import PackageFault, PackageProblem, PackageRefused, package_problem
 from skills.packages.file_rules import PackageLimits, find_duplicates, is_safe_path
 from skills.schema import SkillFile
 
@@ -43,11 +43,11 @@ _SCRIPTS = "scripts/"
 
 @dataclass(frozen=True)
 class ArchiveContent:
-    """What an archive holds.
+    """The contents of an archive.
 
     Args:
-        files: its regular files in the order of its directory, junk of systems left out.
-        links: the names of what is neither file nor folder; their bytes were not read.
+        files: regular files in the order of its directory, without system junk.
+        links: names of members that are neither files nor folders; their bytes were not read.
     """
 
     files: tuple[SkillFile, ...]
@@ -55,33 +55,33 @@ class ArchiveContent:
 
 
 def is_archive(content: bytes) -> bool:
-    """Whether bytes begin as a zip archive does."""
+    """Whether bytes begin like a zip archive."""
     return content.startswith(_MARKS)
 
 
 def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | PackageProblem:
     """All files of an archive, or why it is refused as a whole.
 
-    Bytes are counted while they are inflated; what the archive says of its own sizes is not
-    trusted. Archives within it stay files.
+    Bytes are counted while they are inflated: the sizes that the archive claims are not trusted.
+    Archives within it stay files.
 
     Args:
         content: the bytes of the archive.
-        limits: ``total_bytes`` and ``ratio``; the number of files counts for each skill alone.
+        limits: ``total_bytes`` and ``ratio``; files are counted for each skill.
     """
     try:
         return _read(content, limits)
     except PackageRefused as refused:
         return refused.problem
     except _DAMAGE:
-        return problem(PackageFault.DAMAGED)
+        return package_problem(PackageFault.DAMAGED)
 
 
 def write_archive(files: Iterable[SkillFile]) -> bytes:
-    """A zip archive that is the same, byte for byte, whenever and wherever it is written.
+    """A zip archive whose bytes depend on nothing but the files.
 
-    Nothing is compressed: what deflate makes of the same bytes differs between versions of zlib,
-    and a file of repeated letters would look like an attack to who reads it.
+    Nothing is compressed: deflate's output differs between versions of zlib, and a file of repeated
+    letters would look like an archive bomb.
     """
     target = BytesIO()
     with ZipFile(target, "w", ZIP_STORED) as archive:
@@ -97,13 +97,13 @@ def write_archive(files: Iterable[SkillFile]) -> bytes:
 def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
     with ZipFile(BytesIO(_without_comment(content, limits))) as archive:
         if len(archive.infolist()) > _MOST_ENTRIES:
-            raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
-        named = list(_entries(archive.infolist()))
-        _check_names([name for name, _ in named])
+            raise PackageRefused(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        entries = list(_entries(archive.infolist()))
+        _check_names([name for name, _ in entries])
         files: list[SkillFile] = []
         links: list[str] = []
         budget = _Budget(limits, packed=len(content))
-        for name, entry in named:
+        for name, entry in entries:
             if _is_link(entry):
                 links.append(name)
                 continue
@@ -112,11 +112,10 @@ def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
 
 
 def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
-    """The archive without its comment, which may look like an end to who searches for one.
+    """The archive without its comment, in which a reader could find another end record.
 
-    The size of the directory is looked at before all of it becomes objects, and the directory ends
-    where the end record begins: nothing stands around the archive that another reader would take
-    for it.
+    The directory's size is checked before its entries become objects, and it must end where the end
+    record begins, so that no other reader sees another archive in these bytes.
     """
     place = _end_of(content)
     _, disk, _, _, _, size, start, _ = _END.unpack_from(content, place)
@@ -126,16 +125,16 @@ def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
         directory_end = locator - _END_64.size
         mark, *_, size, start = _END_64.unpack_from(content, directory_end)
         if mark != _END_MARK_64:
-            raise PackageRefused(problem(PackageFault.DAMAGED))
+            raise PackageRefused(package_problem(PackageFault.DAMAGED))
     if size > _DIRECTORY_BYTES:
-        raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        raise PackageRefused(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
     if disk or start + size != directory_end:
-        raise PackageRefused(problem(PackageFault.DAMAGED))
+        raise PackageRefused(package_problem(PackageFault.DAMAGED))
     return content[: place + _END.size - _COMMENT_LENGTH.size] + _COMMENT_LENGTH.pack(0)
 
 
 def _end_of(content: bytes) -> int:
-    """Where the end record stands whose comment reaches to the last byte."""
+    """The position of the end record whose comment reaches to the last byte."""
     earliest = max(0, len(content) - _LONGEST_COMMENT - _END.size)
     place = content.rfind(_END_MARK, earliest)
     while place >= 0:
@@ -143,25 +142,25 @@ def _end_of(content: bytes) -> int:
         if behind <= len(content) and behind + _END.unpack_from(content, place)[-1] == len(content):
             return place
         place = content.rfind(_END_MARK, earliest, place + len(_END_MARK) - 1)
-    raise PackageRefused(problem(PackageFault.DAMAGED))
+    raise PackageRefused(package_problem(PackageFault.DAMAGED))
 
 
 def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
     for entry in entries:
         name = _name(entry)
         if entry.flag_bits & _ENCRYPTED:
-            raise PackageRefused(problem(PackageFault.ENCRYPTED, name))
+            raise PackageRefused(package_problem(PackageFault.ENCRYPTED, name))
         if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise PackageRefused(problem(PackageFault.UNSUPPORTED_COMPRESSION, name))
+            raise PackageRefused(package_problem(PackageFault.UNSUPPORTED_COMPRESSION, name))
         is_folder = name.endswith("/")
         if not is_safe_path(name.removesuffix("/")):
-            raise PackageRefused(problem(PackageFault.UNSAFE_NAME, name))
+            raise PackageRefused(package_problem(PackageFault.UNSAFE_NAME, name))
         if not is_folder and _IGNORED.isdisjoint(name.casefold().split("/")):
             yield name, entry
 
 
 def _name(entry: ZipInfo) -> str:
-    """A member's name as it was packed: ``ZipInfo.filename`` is already cut and mended."""
+    """A member's name as it was packed: ``ZipInfo.filename`` is already altered."""
     if entry.flag_bits & _UTF8_NAME:
         return entry.orig_filename
     packed = entry.orig_filename.encode("cp437", "replace")
@@ -176,7 +175,7 @@ def _name(entry: ZipInfo) -> str:
 def _check_names(names: Sequence[str]) -> None:
     duplicates = find_duplicates(names)
     if duplicates:
-        raise PackageRefused(problem(PackageFault.DUPLICATE_NAME, duplicates[0]))
+        raise PackageRefused(package_problem(PackageFault.DUPLICATE_NAME, duplicates[0]))
 
 
 def _is_link(entry: ZipInfo) -> bool:
@@ -185,29 +184,31 @@ def _is_link(entry: ZipInfo) -> bool:
 
 
 class _Budget:
-    """What may still be inflated of one archive."""
+    """The bytes that may still be inflated from one archive."""
 
     def __init__(self, limits: PackageLimits, *, packed: int) -> None:
         self.ratio = limits.ratio
         self._limits = limits
-        self._most = self.most_of(packed)
-        self._taken = 0
+        self._most = self.allowed_for(packed)
+        self._spent = 0
 
-    def most_of(self, packed: int) -> int:
-        """How many bytes so many packed ones may give."""
+    def allowed_for(self, packed: int) -> int:
+        """The bytes that packed ones may inflate to."""
         return max(_RATIO_FROM_BYTES, self.ratio * packed)
 
-    def take(self, count: int) -> None:
-        """Count bytes that were inflated.
+    def spend(self, count: int) -> None:
+        """Count inflated bytes.
 
         Raises:
             PackageRefused: there are too many.
         """
-        self._taken += count
-        if self._taken > self._limits.total_bytes:
-            raise PackageRefused(problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes))
-        if self._taken > self._most:
-            raise PackageRefused(problem(PackageFault.BOMB, limit=self.ratio))
+        self._spent += count
+        if self._spent > self._limits.total_bytes:
+            raise PackageRefused(
+                package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes)
+            )
+        if self._spent > self._most:
+            raise PackageRefused(package_problem(PackageFault.BOMB, limit=self.ratio))
 
 
 def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
@@ -216,8 +217,8 @@ def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
     with archive.open(entry) as member:
         while block := member.read(_BLOCK):
             size += len(block)
-            budget.take(len(block))
-            if size > budget.most_of(entry.compress_size):
-                raise PackageRefused(problem(PackageFault.BOMB, _name(entry), budget.ratio))
+            budget.spend(len(block))
+            if size > budget.allowed_for(entry.compress_size):
+                raise PackageRefused(package_problem(PackageFault.BOMB, _name(entry), budget.ratio))
             blocks.append(block)
     return b"".join(blocks)

@@ -1,10 +1,10 @@
-"""The files beside a SKILL.md: which names and bytes are taken in, however they arrive."""
+"""Rules for the files beside a SKILL.md: names, sizes and kinds."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.schema import SkillFile
 
 SKILL_FILE = "SKILL.md"
@@ -33,7 +33,7 @@ _PE_PLACE = 0x3C
 
 @dataclass(frozen=True)
 class PackageLimits:
-    """How much is taken in.
+    """Limits of a package.
 
     Args:
         files: of one skill, its SKILL.md not counted.
@@ -52,37 +52,30 @@ DEFAULT_LIMITS = PackageLimits()
 def check_files(
     files: Sequence[SkillFile], limits: PackageLimits = DEFAULT_LIMITS
 ) -> tuple[PackageProblem, ...]:
-    """What speaks against the files of one skill, its SKILL.md not among them.
+    """Every problem of the files of one skill, its SKILL.md not among them, in their order.
 
-    The same for files from an archive and from a request, so that no door is weaker.
-
-    Args:
-        files: in any order.
-        limits: how many and how large.
-
-    Returns:
-        Every problem, in the order of the files; nothing where all may be stored.
+    The same rules hold for archives and for single uploads.
     """
     problems: list[PackageProblem] = []
     if len(files) > limits.files:
-        problems.append(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        problems.append(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
     if sum(len(file.content) for file in files) > limits.total_bytes:
-        problems.append(problem(PackageFault.TOO_LARGE, limit=limits.total_bytes))
+        problems.append(package_problem(PackageFault.TOO_LARGE, limit=limits.total_bytes))
     problems.extend(
-        problem(PackageFault.UNSAFE_NAME, file.path)
+        package_problem(PackageFault.UNSAFE_NAME, file.path)
         for file in files
         if not is_safe_path(file.path)
     )
     problems.extend(
-        problem(PackageFault.DUPLICATE_NAME, path)
+        package_problem(PackageFault.DUPLICATE_NAME, path)
         for path in find_duplicates([SKILL_FILE, *(file.path for file in files)])
         if path != SKILL_FILE and not is_skill_file(path)
     )
     for file in files:
         if is_skill_file(file.path):
-            problems.append(problem(PackageFault.SECOND_SKILL, file.path))
+            problems.append(package_problem(PackageFault.SECOND_SKILL, file.path))
         if is_executable(file.content):
-            problems.append(problem(PackageFault.EXECUTABLE, file.path))
+            problems.append(package_problem(PackageFault.EXECUTABLE, file.path))
     return tuple(problems)
 
 
@@ -97,7 +90,7 @@ def is_safe_path(path: str) -> bool:
 
 
 def _is_safe_part(part: str) -> bool:
-    """Whether a file or folder may be called so: Windows drops points and blanks at the end."""
+    """Whether a file or folder may have a name: Windows drops trailing points and blanks."""
     stem = part.partition(".")[0].rstrip().casefold()
     return bool(part.strip()) and not part.endswith((".", " ")) and stem not in _DEVICES
 
@@ -126,9 +119,9 @@ def is_executable(content: bytes) -> bool:
 
 
 def find_duplicates(paths: Iterable[str]) -> list[str]:
-    """The paths that meet an earlier one where case and composition of letters do not count.
+    """The paths that equal an earlier one apart from case and composition of letters.
 
-    A file that is also the folder of another one is such a duplicate.
+    A file whose path is also the folder of another file is a duplicate.
     """
     files: set[str] = set()
     folders: set[str] = set()

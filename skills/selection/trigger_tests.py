@@ -1,4 +1,4 @@
-"""Trigger tests: which requests would choose a skill among those that stand beside it."""
+"""Trigger tests: which requests choose a skill among its siblings, and their stored reports."""
 
 import hashlib
 from collections import Counter
@@ -10,17 +10,17 @@ from sqlalchemy import ColumnElement, and_, delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.auth.locks import lock_owner
 from core.auth.models import User
 from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills.models import Skill, SkillTriggerTest, SkillVersion
 from skills.selection.selector import prepare_selector
 from skills.store import catalog
-from skills.store.access import Seen
-from skills.store.catalog import CatalogueCard
+from skills.store.access import SkillView
+from skills.store.catalog import CatalogCard
 from skills.store.summary import SkillCard
 
 # Encoding takes long: only what shares words with the requests can be mistaken for the skill.
@@ -30,7 +30,7 @@ _VALIDATION_SHARE = 0.4
 
 
 @dataclass(frozen=True)
-class Query:
+class TriggerQuery:
     """A request, and whether it should choose the skill."""
 
     query: str
@@ -103,55 +103,48 @@ class TriggerReport:
 
 
 @dataclass(frozen=True)
-class Field:
-    """The skill under test and what stands beside it.
+class TriggerCandidates:
+    """The skill in the version under test, and the others that a reader's agents choose among."""
 
-    Args:
-        tested: the skill in the version under test, as a reader's agents would be shown it.
-        beside: the others that these agents choose among.
-        reader_id: whose agents.
-    """
-
-    tested: CatalogueCard
-    beside: tuple[CatalogueCard, ...]
+    tested: CatalogCard
+    siblings: tuple[CatalogCard, ...]
     reader_id: str
 
-    def name_of(self, card: CatalogueCard) -> str:
-        """What people call a skill: its slug, ``owner/slug`` for others'."""
+    def name_of(self, card: CatalogCard) -> str:
+        """The name of a skill for people: its slug, ``owner/slug`` for others'."""
         is_own = card.owner_id == self.reader_id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
 
 
-async def read_field(
-    session: AsyncSession, reader: Reader, seen: Seen, version: SkillVersion
-) -> Field:
-    """The skills that a reader's agents choose among, the tested one in the given version."""
-    found = await session.get(User, seen.skill.owner_id)
-    tested = CatalogueCard.of(seen.skill, version, "" if found is None else found.username)
-    readable = await catalog.readable(session, reader)
-    beside = tuple(card for card in readable if card.id != tested.id)
-    return Field(tested, beside, reader.user_id)
+async def read_candidates(
+    session: AsyncSession, reader: Viewer, view: SkillView, version: SkillVersion
+) -> TriggerCandidates:
+    """The skills that a reader's agents choose among, the tested one in one version."""
+    owner = await session.get(User, view.skill.owner_id)
+    tested = CatalogCard.of(view.skill, version, "" if owner is None else owner.username)
+    readable = await catalog.list_readable(session, reader)
+    siblings = tuple(card for card in readable if card.id != tested.id)
+    return TriggerCandidates(tested, siblings, reader.user_id)
 
 
-async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -> TriggerReport:
-    """Ask the selector that agents' requests go through.
+async def run_offline(
+    candidates: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
+) -> TriggerReport:
+    """Ask the offline selector, once for each request: its choices never vary.
 
-    Without a model it always chooses the same, so that each request is asked once.
-
-    Args:
-        field: the skills.
-        queries: requests.
-        encoder: the platform's; None lets words alone decide.
+    Without an encoder words alone decide.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    tested = field.tested
+    tested = candidates.tested
     # By place in memory: choices give the very cards back.
-    names = {id(card): field.name_of(card) for card in (tested, *field.beside)}
-    selector = await prepare_selector([tested, *await _narrowed(field.beside, queries)], encoder)
+    names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
+    selector = await prepare_selector(
+        [tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder
+    )
     answers: list[Answer] = []
-    for query, split in zip(queries, splits(queries), strict=True):
+    for query, split in zip(queries, split_queries(queries), strict=True):
         ranked = await selector.rank(query.query)
         best = ranked[0]
         answers.append(
@@ -164,51 +157,50 @@ async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -
                 split=split,
             )
         )
-    return report(field, answers)
+    return make_report(candidates, answers)
 
 
-def report(
-    field: Field, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+def make_report(
+    candidates: TriggerCandidates,
+    answers: Sequence[Answer],
+    *,
+    model: str | None = None,
+    runs: int = 1,
 ) -> TriggerReport:
-    """Put answers together.
-
-    Args:
-        field: the skills that were chosen among.
-        answers: one for each request.
-        model: that chose, by its name; None for the offline selector.
-        runs: how often each request was asked.
-    """
-    missed = (one for one in answers if one.should_trigger and not one.triggered)
-    confusion = Counter(one.chosen for one in missed if one.chosen is not None)
+    """The report on one answer for each request; without a model the offline selector chose."""
+    missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
+    confusion = Counter(answer.chosen for answer in missed if answer.chosen is not None)
     return TriggerReport(
-        version=field.tested.version,
+        version=candidates.tested.version,
         model=model,
         runs=runs,
-        neighbours=len(field.beside),
-        all=rates(answers),
-        train=rates([one for one in answers if one.split == "train"]),
-        validation=rates([one for one in answers if one.split == "validation"]),
+        neighbours=len(candidates.siblings),
+        all=compute_rates(answers),
+        train=compute_rates([answer for answer in answers if answer.split == "train"]),
+        validation=compute_rates([answer for answer in answers if answer.split == "validation"]),
         confusion=dict(confusion.most_common()),
         answers=tuple(answers),
     )
 
 
-async def _narrowed(beside: Sequence[SkillCard], queries: Sequence[Query]) -> Sequence[SkillCard]:
-    """The neighbours that share most words with a request."""
-    if len(beside) <= _MOST_NEIGHBOURS:
-        return beside
-    selector = await prepare_selector(beside)
-    found: Counter[int] = Counter()
+async def _likeliest_siblings(
+    siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]
+) -> Sequence[SkillCard]:
+    """The siblings that share most words with a request."""
+    if len(siblings) <= _MOST_NEIGHBOURS:
+        return siblings
+    selector = await prepare_selector(siblings)
+    best_scores: Counter[int] = Counter()
     for query in queries:
         for choice in (await selector.rank(query.query))[:_LIKELIEST]:
             key = id(choice.card)
-            found[key] = max(found[key], round(choice.score * 1000) + 1)
-    likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
-    return [card for card in beside if id(card) in likely]
+            best_scores[key] = max(best_scores[key], round(choice.score * 1000) + 1)
+    likely = {key for key, _ in best_scores.most_common(_MOST_NEIGHBOURS)}
+    return [card for card in siblings if id(card) in likely]
 
 
-def splits(queries: Sequence[Query]) -> list[str]:
-    """Train or validation, both kinds of requests in both, the same ones each time."""
+def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
+    """Train or validation for each request: deterministic, with both kinds in both."""
     splits = ["train"] * len(queries)
     for kind in (True, False):
         places = [at for at, query in enumerate(queries) if query.should_trigger is kind]
@@ -218,49 +210,39 @@ def splits(queries: Sequence[Query]) -> list[str]:
     return splits
 
 
-def rates(answers: Sequence[Answer]) -> Rates:
-    """How often the choice was right."""
-    right = sum(one.triggered and one.should_trigger for one in answers)
-    wanted = sum(one.should_trigger for one in answers)
-    chosen = sum(one.triggered for one in answers)
+def compute_rates(answers: Sequence[Answer]) -> Rates:
+    """Recall and precision of answers."""
+    right = sum(answer.triggered and answer.should_trigger for answer in answers)
+    should = sum(answer.should_trigger for answer in answers)
+    chosen = sum(answer.triggered for answer in answers)
     return Rates(
         len(answers),
-        right / wanted if wanted else None,
+        right / should if should else None,
         right / chosen if chosen else None,
     )
 
 
 MOST_KEPT = 50
-"""Of one person and skill; older ones make room."""
+"""Tests of one user and skill; the oldest are deleted."""
 
 SORT_FIELDS = ("created_at", "version")
 _REPORT = TypeAdapter(TriggerReport)
 
 
 @dataclass(frozen=True)
-class TestListing:
+class TriggerTestListing:
     """One page of tests, and how many there are in all."""
 
     items: Sequence[SkillTriggerTest]
     total: int
 
 
-async def keep(
+async def save_report(
     work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport
 ) -> SkillTriggerTest | None:
-    """Keep what a test gave.
-
-    Args:
-        work: the transaction.
-        skill_id: of the skill.
-        user_id: of who made the test.
-        report: what it gave.
-
-    Returns:
-        The test; None where the skill was deleted meanwhile.
-    """
+    """Store a report for the user who ran the test; None where the skill was deleted meanwhile."""
     # Accounts come before skills wherever both are taken, here because the row refers to both.
-    await take_turn(work.session, user_id)
+    await lock_owner(work.session, user_id)
     present = select(Skill.id).where(Skill.id == skill_id)
     present = present.with_for_update(read=True, key_share=True)
     if (await work.session.exec(present)).first() is None:
@@ -274,18 +256,18 @@ async def keep(
     )
     work.session.add(row)
     await work.session.flush()
-    mine = _of(skill_id, user_id)
+    mine = _tests_of(skill_id, user_id)
     newest = select(SkillTriggerTest.id).where(mine)
     newest = newest.order_by(col(SkillTriggerTest.created_at).desc(), col(SkillTriggerTest.id))
-    kept = (await work.session.exec(newest.limit(MOST_KEPT))).all()
+    newest_ids = (await work.session.exec(newest.limit(MOST_KEPT))).all()
     await work.session.exec(
-        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(kept))
+        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(newest_ids))
     )
     return row
 
 
-def report_of(row: SkillTriggerTest) -> TriggerReport:
-    """The whole report of a kept test."""
+def load_report(row: SkillTriggerTest) -> TriggerReport:
+    """The report of a stored test."""
     return _REPORT.validate_python(row.report)
 
 
@@ -295,17 +277,9 @@ async def list_tests(
     user_id: str,
     page: PageRequest,
     version: int | None = None,
-) -> TestListing:
-    """One page of somebody's tests of a skill.
-
-    Args:
-        session: to read from.
-        skill_id: of the skill.
-        user_id: who made them.
-        page: which part; it may be sorted by ``SORT_FIELDS``.
-        version: only those of this version.
-    """
-    condition = _of(skill_id, user_id)
+) -> TriggerTestListing:
+    """One page of a user's tests of a skill, or of one version of it."""
+    condition = _tests_of(skill_id, user_id)
     if version is not None:
         condition = and_(condition, col(SkillTriggerTest.version) == version)
     count = select(func.count()).select_from(SkillTriggerTest).where(condition)
@@ -315,10 +289,10 @@ async def list_tests(
         columns={name: col(getattr(SkillTriggerTest, name)) for name in SORT_FIELDS},
         tie=col(SkillTriggerTest.id),
     )
-    return TestListing((await session.exec(query)).all(), (await session.exec(count)).one())
+    return TriggerTestListing((await session.exec(query)).all(), (await session.exec(count)).one())
 
 
-def _of(skill_id: str, user_id: str) -> ColumnElement[bool]:
+def _tests_of(skill_id: str, user_id: str) -> ColumnElement[bool]:
     return and_(
         col(SkillTriggerTest.skill_id) == skill_id, col(SkillTriggerTest.user_id) == user_id
     )

@@ -15,8 +15,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from core.settings import get_settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.cpu import this_processor
-from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
+from kb_service.embeddings.cpu import detect_processor
+from kb_service.embeddings.minilm.encoder import MiniLmEncoder, open_encoder
 from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.protocol import Vectors
 
@@ -24,9 +24,9 @@ MOST = 50
 
 
 @lru_cache(maxsize=1)
-def minilm() -> MiniLm:
+def minilm() -> MiniLmEncoder:
     """The real model."""
-    return open_minilm(get_settings().cache_dir, choose_backend(this_processor()))
+    return open_encoder(get_settings().cache_dir, choose_backend(detect_processor()))
 
 
 class InProcessEncoder:
@@ -67,7 +67,7 @@ def memories_of(
 
 async def remember(memories: MemoryService, owner_id: str, *texts: str) -> list[str]:
     """Save texts one by one; their ids."""
-    return [(await memories.keep(owner_id, MemoryDraft(text))).row.id for text in texts]
+    return [(await memories.remember(owner_id, MemoryDraft(text))).row.id for text in texts]
 
 
 async def texts_of(database: Database, owner_id: str) -> list[str]:

@@ -47,7 +47,7 @@ from core.db.unit_of_work import unit_of_work
 from core.json_access import as_object
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, create
 from kb_service.retrieval.service import Searcher
@@ -172,7 +172,7 @@ class HangingEncoder:
 
 
 def searcher_of(database: Database, *spaces: EmbeddingSpace) -> Searcher:
-    return Searcher(database, Spaces(spaces), max_query_characters=4000)
+    return Searcher(database, EmbeddingSpaces(spaces), max_query_characters=4000)
 
 
 def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, HangingEncoder]:

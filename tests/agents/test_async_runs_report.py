@@ -14,7 +14,7 @@ from agents.async_runs.ui_schema import compile_ui_schema
 from agents.citations import Citation
 from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallResult, ToolCallStarted
 from agents.evidence import Evidence
-from agents.llm.extractive.wording import CHINESE, ENGLISH
+from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME

@@ -77,7 +77,7 @@ def opened(content: bytes) -> Image.Image:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_image_is_drawn_anew_in_its_own_format(kind: str):
-    picture = await ImageSanitizer().draw(image_of(kind))
+    picture = await ImageSanitizer().sanitize(image_of(kind))
 
     assert picture.mime_type == f"image/{kind.lower()}"
     assert (picture.width, picture.height) == (40, 20)
@@ -92,7 +92,7 @@ async def test_place_and_camera_are_dropped_and_the_picture_turned_upright():
     exif.get_ifd(0x8825)[2] = (52.0, 30.0, 0.0)
     sent = image_of("JPEG", (40, 20), exif=exif, comment=b"SecretComment")
     assert b"SecretCamera" in sent
-    picture = await ImageSanitizer().draw(sent)
+    picture = await ImageSanitizer().sanitize(sent)
 
     assert (picture.width, picture.height) == (20, 40)
     assert dict(opened(picture.content).getexif()) == {}
@@ -111,7 +111,7 @@ async def test_nothing_but_pixels_is_kept(kind: str):
     }
     sent = image_of(kind, **options[kind]) + b"<script>SecretScript</script>PK\x03\x04"
     assert b"SecretScript" in sent
-    picture = await ImageSanitizer().draw(sent)
+    picture = await ImageSanitizer().sanitize(sent)
 
     assert b"Secret" not in picture.content
     assert b"PK\x03\x04" not in picture.content
@@ -123,7 +123,7 @@ async def test_of_an_animation_the_first_picture_stays():
     for kind in ("GIF", "WEBP", "PNG"):
         written = io.BytesIO()
         frames[0].save(written, kind, save_all=True, append_images=frames[1:])
-        still = opened((await ImageSanitizer().draw(written.getvalue())).content)
+        still = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert getattr(still, "n_frames", 1) == 1
         red, _, blue = still.convert("RGB").getpixel((5, 5))
         assert red > 200 > blue
@@ -133,19 +133,19 @@ async def test_of_an_animation_the_first_picture_stays():
 async def test_every_kind_of_png_keeps_what_it_shows(mode: str):
     written = io.BytesIO()
     Image.new(mode, (8, 8), 1 if mode in {"1", "P"} else None).save(written, "PNG")
-    assert opened((await ImageSanitizer().draw(written.getvalue())).content).size == (8, 8)
+    assert opened((await ImageSanitizer().sanitize(written.getvalue())).content).size == (8, 8)
 
 
 async def test_transparency_stays():
     for kind in ("PNG", "WEBP", "GIF"):
         written = io.BytesIO()
         Image.new("RGBA", (8, 8), (255, 0, 0, 0)).save(written, kind)
-        drawn = opened((await ImageSanitizer().draw(written.getvalue())).content)
+        drawn = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert drawn.convert("RGBA").getpixel((4, 4))[3] == 0
 
 
 async def test_large_image_is_made_smaller():
-    picture = await ImageSanitizer().draw(
+    picture = await ImageSanitizer().sanitize(
         image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100))
     )
     assert picture.width == reencode_main.LONGEST_SIDE
@@ -154,12 +154,12 @@ async def test_large_image_is_made_smaller():
 @pytest.mark.parametrize("size", [(60_000, 60_000), (50_001, 1000), (2**31 - 1, 2**31 - 1)])
 async def test_pixel_flood_is_refused_before_it_is_decoded(size: tuple[int, int]):
     with pytest.raises(ImageTooLarge):
-        await ImageSanitizer().draw(flood(*size))
+        await ImageSanitizer().sanitize(flood(*size))
 
 
 async def test_bomb_within_the_bound_of_pixels_but_without_data_is_damaged():
     with pytest.raises(CorruptImage):
-        await ImageSanitizer().draw(flood(7000, 7000))
+        await ImageSanitizer().sanitize(flood(7000, 7000))
 
 
 @pytest.mark.parametrize(
@@ -171,18 +171,18 @@ async def test_bomb_within_the_bound_of_pixels_but_without_data_is_damaged():
 )  # fmt: skip
 async def test_what_is_none_of_the_four_kinds_is_refused_by_its_bytes(content: bytes):
     with pytest.raises(UnsupportedFileType):
-        await ImageSanitizer().draw(content)
+        await ImageSanitizer().sanitize(content)
 
 
 async def test_empty_file_is_refused():
     with pytest.raises(EmptyFile):
-        await ImageSanitizer().draw(b"")
+        await ImageSanitizer().sanitize(b"")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_image_that_breaks_off_is_refused(kind: str):
     with pytest.raises(CorruptImage):
-        await ImageSanitizer().draw(image_of(kind, (400, 400))[:60])
+        await ImageSanitizer().sanitize(image_of(kind, (400, 400))[:60])
 
 
 @given(junk=st.binary(max_size=300), kind=st.sampled_from(KINDS), cut=st.integers(0, 400))
@@ -216,12 +216,12 @@ def test_link_is_taken_apart_as_it_was_made():
     assert claim.attachment_id == key
     assert claim.expires == int(now.timestamp()) + 600
     assert link.expires_at == now.replace(microsecond=0) + timedelta(seconds=600)
-    assert make_links().is_ours(claim, "owner")
-    assert not make_links().is_ours(claim, "somebody")
-    assert not LinkSigner(UrlSigner(b"other", "attachment links"), seconds=1).is_ours(
+    assert make_links().is_valid(claim, "owner")
+    assert not make_links().is_valid(claim, "somebody")
+    assert not LinkSigner(UrlSigner(b"other", "attachment links"), seconds=1).is_valid(
         claim, "owner"
     )
-    assert not LinkSigner(UrlSigner(SECRET, "another use"), seconds=1).is_ours(claim, "owner")
+    assert not LinkSigner(UrlSigner(SECRET, "another use"), seconds=1).is_valid(claim, "owner")
 
 
 @given(place=st.integers(0, 200), letter=st.sampled_from("0123456789abcdef"))
@@ -234,7 +234,7 @@ def test_link_with_one_altered_letter_is_not_ours(place: int, letter: str):
         claim = parse_link(altered)
     except InvalidLink:
         return
-    assert links.is_ours(claim, "owner") is (altered == url)
+    assert links.is_valid(claim, "owner") is (altered == url)
 
 
 def test_facts_can_not_be_shifted_into_each_other():
@@ -349,7 +349,7 @@ async def test_link_of_an_account_that_is_switched_off_opens_nothing(
         user.status = "disabled"
         session.add(user)
     with pytest.raises(InvalidLink):
-        await attachments.follow(claim_of(attachments.link(row).url))
+        await attachments.resolve_claim(claim_of(attachments.link(row).url))
 
 
 async def test_what_is_refused_leaves_no_row_and_no_file(
@@ -367,7 +367,7 @@ async def test_what_is_refused_leaves_no_row_and_no_file(
 async def test_quota_holds_for_images(
     database: Database, store: LocalObjectStore, principal: Principal
 ):
-    size = len((await ImageSanitizer().draw(image_of("PNG"))).content)
+    size = len((await ImageSanitizer().sanitize(image_of("PNG"))).content)
     limits = AttachmentLimits(100_000, quota_bytes=2 * size)
     attachments = AttachmentService(database, store, make_links(), limits=limits)
     for _ in range(2):

@@ -207,7 +207,7 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
     busy, _ = await fill(database, anna)
     departure = await delete(database, root, anna, DeletionMode(erase=True))
 
-    assert (departure.heir_id, departure.belongings) == (None, OWNED)
+    assert (departure.heir_id, departure.owned) == (None, OWNED)
     (base,) = await rows_of(database, KnowledgeBase)
     (document,) = await rows_of(database, Document)
     assert None not in (base.deleted_at, document.deleted_at)

@@ -25,7 +25,6 @@ from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, plan_of, register, service_of, until
 from tests.fixtures.database import one_database, statements_of
@@ -301,10 +300,10 @@ async def test_refusal_is_told_in_the_language_of_the_question(database, princip
     talk = Talk(database, principal)
     await talk.ask(SEND)
     refused = await talk.ask("端口是多少？", reject=RejectPolicy.RUN)
-    assert refused[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message_zh
+    assert refused[-1]["message"] == InterruptsOpen.message_zh
     # What only answers is told in the language of what was asked before.
     answered = await talk.run(resume=[cancelled({"id": "?"})], reject=RejectPolicy.RUN)
-    assert answered[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message
+    assert answered[-1]["message"] == InterruptsOpen.message
 
 
 async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(

@@ -10,11 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import McpFault, McpRefusal
-from agents.mcp.limits import McpLimits
 from agents.mcp.pool import McpPool
 from agents.mcp.service import read_result
-from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import callable_name
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable

@@ -7,14 +7,12 @@ import pytest
 
 from agents.llm.extractive.model import ExtractiveModel
 from agents.mcp import connections
-from agents.mcp.connections import ConnectionFields
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionFields, ToolListCache
 from agents.mcp.forms import ConnectionForm, update
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
 from agents.mcp.service import PURPOSE, McpService
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ToolListCache
 from agents.mcp.tools import McpTool
 from agents.run_context import RunLimits
 from agents.runs.builder import RunBuilder, RunServices
@@ -196,11 +194,11 @@ async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_ov
     try:
         with pytest.raises(McpUnavailable):
             await pool.session(target)
-        pool.forget_unused()
+        pool.close_idle()
         # It is left alone still.
         assert list(pool._places) == ["c"]
         pool._places["c"].open_again = 0
-        pool.forget_unused()
+        pool.close_idle()
         assert not pool._places
     finally:
         await pool.close()

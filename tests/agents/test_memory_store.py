@@ -93,7 +93,7 @@ async def test_change_makes_it_the_users_own_and_searchable_anew(
 ):
     draft = MemoryDraft("I live in Paris", MemorySource.DISTILLED, "run-1")
     memories = memories_of(database)
-    row = (await memories.keep(principal.user_id, draft)).row
+    row = (await memories.remember(principal.user_id, draft)).row
     assert await memories.search(principal.user_id, "Where do I live?")
     async with unit_of_work(database) as work:
         changed = await store.update(work, principal.user_id, row.id, text="I live in Lyon")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.memory.explicit import stated_facts
+from agents.memory.distiller import stated_facts
 from agents.memory.text import MAX_CHARACTERS, clean, is_stated_in, mentions_secret, text_digest
 from core.errors.requests import InvalidRequest
 

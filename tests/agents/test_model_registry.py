@@ -41,7 +41,7 @@ async def test_of_two_defaults_set_at_once_the_later_one_counts(
         drafts = [replace(DRAFT, name=unique("m"), is_default=True) for _ in range(2)]
         made = await asyncio.gather(*(registry.create(draft, "") for draft in drafts))
         assert len(await defaults(database)) == 1
-        changes = [registry.change(row.id, {"is_default": True}, None) for row in made]
+        changes = [registry.update(row.id, {"is_default": True}, None) for row in made]
         assert {row.id for row in await asyncio.gather(*changes)} == {row.id for row in made}
         assert len(await defaults(database)) == 1
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from agents.llm.extractive.quotes import QuoteSource, select_quotes
+from agents.llm.extractive.quotes import QuoteSource, select_quotes, surface_text
 from agents.llm.extractive.sentences import quotable_units
-from agents.llm.extractive.terms import surface_text
 
 BACKUP = QuoteSource(
     1,

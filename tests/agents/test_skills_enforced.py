@@ -80,13 +80,13 @@ class Unwritable(InMemoryLibrary):
         if self._failures >= 0:
             raise DatabaseUnavailable
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         self._fail()
-        await super().loaded(skill, key, chosen=chosen)
+        await super().record_load(skill, key, chosen=chosen)
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         self._fail()
-        await super().completed(skill)
+        await super().record_completion(skill)
 
 
 async def test_load_that_fails_loads_nothing_and_may_be_tried_again(server, client):
@@ -104,7 +104,7 @@ async def test_step_whose_report_fails_is_not_done(server, client):
 
     library = InMemoryLibrary(REVIEW)
     counting = Unwritable(REVIEW)
-    library.completed = counting.completed
+    library.record_completion = counting.record_completion
     rounds = [[LOAD_REVIEW], [report(1)], [report(2)], [report(2)]]
     told = await results(asked(server, client, shelf_of(library), *rounds))
     assert told[2].startswith("The tool complete_step failed")
@@ -216,7 +216,7 @@ async def test_skill_of_the_longest_owners_name_is_written_down(database: Databa
     async with unit_of_work(database) as work:
         written = await put_skill(work, principal.user_id, REVIEW)
     library = OwnerSkillLoader(database, RunTask(run.id, principal.user_id))
-    await library.loaded(SkillVersionRef(written.id, 1, "0" * 64), key, chosen=False)
+    await library.record_load(SkillVersionRef(written.id, 1, "0" * 64), key, chosen=False)
     async with database.reading() as session:
         (row,) = (await session.exec(select(RunSkill))).all()
     assert row.slug == key

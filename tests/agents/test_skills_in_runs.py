@@ -20,7 +20,7 @@ from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
-from skills.store.summary import card_of
+from skills.store.summary import make_card
 from tests.agents.fakes import InMemoryRetriever, scope_of
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -310,7 +310,9 @@ class FailingSelector(SkillSelector):
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
     library = InMemoryLibrary(REVIEW, REPORT)
     shelf = shelf_of(library)
-    shelf._selector = FailingSelector([card_of(one, slug) for slug, one in library.skills.items()])
+    shelf._selector = FailingSelector(
+        [make_card(one, slug) for slug, one in library.skills.items()]
+    )
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStarted, ToolCallArgs
 from agents.llm.base import ModelMessage
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault
 from agents.llm.extractive.model import ExtractiveModel
-from agents.llm.openai import ModelEndpoint, OpenAIModel
+from agents.llm.openai import OpenAIModel
 from agents.run_context import RunContext, RunLimits
 from agents.run_request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start_strategy

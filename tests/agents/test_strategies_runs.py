@@ -6,8 +6,9 @@ import pytest
 
 from agents.citations import RetrievedPassages
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
+from agents.llm.config import ModelEndpoint
 from agents.llm.extractive.model import ExtractiveModel
-from agents.llm.openai import ModelEndpoint, OpenAIModel
+from agents.llm.openai import OpenAIModel
 from agents.run_context import RunContext, RunLimits
 from agents.strategies import start_strategy
 from agents.strategies.event_channel import EventChannel

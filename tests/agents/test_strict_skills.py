@@ -9,8 +9,7 @@ import pytest
 from agents.agui.verifier import verify
 from agents.llm.base import ModelMessage, ToolCall
 from agents.run_context import ToolRules
-from agents.skills.active import ActiveSkill, dump_skill
-from agents.skills.strict_steps import StrictStep, render_step
+from agents.skills.active import ActiveSkill, StrictStep, dump_skill, render_step
 from agents.strategies.tool_loop import fit_messages
 from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -127,7 +126,7 @@ def test_current_step_stands_in_every_exchange_of_the_run():
     )
 
     def shown() -> str:
-        return shelf.exchange_for([ModelMessage("system", ""), ModelMessage("user", "Go")])[
+        return shelf.with_active_skills([ModelMessage("system", ""), ModelMessage("user", "Go")])[
             -1
         ].content
 

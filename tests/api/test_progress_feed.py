@@ -16,7 +16,7 @@ from kb_service.documents import actions as document_actions
 from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
 from kb_service.models import Document
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
@@ -193,13 +193,13 @@ async def test_end_of_a_document_is_told_to_those_who_read_it(database: Database
     kb_id = await fill(database, 3)
     secret, open_, other = await ids_of(database, kb_id)
     async with unit_of_work(database) as work:
-        stranger = Person((await add_user(work)).id)
+        stranger = UserViewer((await add_user(work)).id)
         await mark_narrowed(work, kb_id)
     await touch(database, col(Document.id) == secret, restricted=True)
     async with ProgressFeeds(database).follow(kb_id) as follower:
         assert follower is not None
         assert follower.base is not None
-        owner = ProgressView(database, Person(follower.base.owner_id), follower)
+        owner = ProgressView(database, UserViewer(follower.base.owner_id), follower)
         view = ProgressView(database, stranger, follower)
         await view.begin(follower.base)
         await erase(database, secret)

@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from core.threads import StopFlag, run_stoppable
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from ingestion.splitters import SPLITTERS
+from ingestion.splitters import SPLITTERS, SplitterEntry
 from tests.fixtures.client import eventually
 from tests.fixtures.stored import upload
 
@@ -39,7 +39,7 @@ async def test_who_is_cancelled_does_not_wait_and_the_thread_ends():
 
 
 async def test_a_document_whose_work_is_taken_back_is_not_split_on(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
     """A deletion, and a worker that ends, cancel the work."""
     alive, begun = 0.0, threading.Event()
@@ -52,9 +52,9 @@ async def test_a_document_whose_work_is_taken_back_is_not_split_on(
             time.sleep(0.001)
             yield number
 
-    monkeypatch.setitem(SPLITTERS, "heading_recursive", endless)
-    document = await upload(bench, b"# A\n\nA zebra sleeps.")
-    work = asyncio.create_task(ingest(bench, document.id))
+    monkeypatch.setitem(SPLITTERS, "heading_recursive", SplitterEntry(endless))
+    document = await upload(context, b"# A\n\nA zebra sleeps.")
+    work = asyncio.create_task(ingest(context, document.id))
     assert await asyncio.to_thread(begun.wait, 30)
     work.cancel()
     async with asyncio.timeout(10):

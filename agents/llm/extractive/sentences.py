@@ -1,4 +1,4 @@
-"""Whole, readable pieces of a passage that may be quoted: sentences, list items, table rows."""
+"""Quotable units of a passage: sentences, list items, table rows, code."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -45,10 +45,9 @@ class QuotableUnit:
     """One quotable piece.
 
     Attributes:
-        text: As the document has it, lines of prose joined.
-        block: Pieces of one paragraph share the number.
-        label: The heading or label line nearest above it.
-        opens: Whether it is the first piece under that label, or of the passage.
+        block: Number of its paragraph.
+        label: The nearest heading or label line above it.
+        opens: Whether it is the first unit under that label or of the passage.
     """
 
     text: str
@@ -59,15 +58,15 @@ class QuotableUnit:
 
     @property
     def introduces(self) -> bool:
-        """Whether it only announces what comes next."""
+        """Whether it only announces what follows."""
         return self.kind != "code" and self.text.endswith((":", "："))
 
 
 def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[QuotableUnit]:
-    """The pieces of a passage that can stand alone, in order.
+    """The units of a passage that can stand alone, in order.
 
-    Headings, rules, navigation crumbs and labels are dropped. A piece that ends with a colon is
-    continued with the code or the list it introduces, or dropped when nothing follows.
+    Headings, rules, breadcrumbs and labels are dropped. A unit that ends with a colon is joined
+    with the code or list it introduces, or dropped if nothing follows.
     """
     headings = {_plain(heading) for heading in heading_path}
     units = list(_labelled(_units(text, headings), headings))
@@ -106,7 +105,7 @@ def _units(text: str, headings: set[str]) -> Iterator[QuotableUnit]:
 
 
 def _is_heading(line: str, headings: set[str]) -> bool:
-    """Whether a paragraph of one line is the heading it stands under, or numbered like one."""
+    """Whether a one-line paragraph repeats its heading, or is numbered like a heading."""
     if _plain(line) in headings:
         return True
     has_end = line.rstrip(_CLOSERS).endswith(_TERMINAL)
@@ -114,7 +113,7 @@ def _is_heading(line: str, headings: set[str]) -> bool:
 
 
 def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
-    """Consecutive lines that belong together; headings and rules only separate."""
+    """Consecutive lines of one kind; headings and rules only separate."""
     open_kind: UnitKind = "sentence"
     lines: list[str] = []
     in_code = False
@@ -143,7 +142,7 @@ def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
 
 
 def _line_kind(line: str, following: str) -> UnitKind | None:
-    """What a line outside code opens; None for one that only separates."""
+    """The kind that a line outside code opens; None for a separator."""
     if not line.strip() or _RULE.match(line):
         return None
     if _HEADING.match(line) or _UNDERLINE.match(following):
@@ -154,7 +153,7 @@ def _line_kind(line: str, following: str) -> UnitKind | None:
 
 
 def _join(lines: list[str]) -> str:
-    """One line of prose; a line break between Chinese characters is no blank."""
+    """Lines joined; between Chinese characters, a line break is no space."""
     text = _ITEM.sub("", lines[0]).strip()
     for line in lines[1:]:
         stripped = line.strip()
@@ -164,7 +163,7 @@ def _join(lines: list[str]) -> str:
 
 
 def _whole_sentences(text: str) -> list[str]:
-    """Sentences, put together again where the cut was not a real end."""
+    """Sentences, rejoined where the splitter cut inside one."""
     whole: list[str] = []
     for raw in sentences(text):
         sentence = raw.strip()
@@ -209,7 +208,7 @@ def _is_content(unit: QuotableUnit, headings: set[str]) -> bool:
         return False
     has_end = unit.text.rstrip(_CLOSERS + "*_`").endswith(_TERMINAL)
     if unit.kind == "sentence" and not has_end:
-        # A line without an end is a label or crumbs unless it is long enough to be prose.
+        # Without end punctuation, a line is a label or breadcrumbs unless it is long.
         return not _CRUMBS.search(unit.text) and _is_substantial(unit, factor=2)
     return True
 

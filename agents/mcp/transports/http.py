@@ -1,15 +1,14 @@
-"""HTTP to MCP servers: guarded, without redirects and compression, and with an end to every answer."""
+"""Streamable HTTP transport: guarded, without redirects and compression, and bounded."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
+from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
+from agents.mcp.config import McpLimits, McpTarget
 from agents.mcp.errors import McpFault, report_fault
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget
-from agents.mcp.transports.streams import Streams
 from core.errors.requests import UrlNotAllowed
 from core.outbound.guard import OutboundGuard
 from core.outbound.transports import GuardedHttpx2Transport
@@ -25,8 +24,8 @@ _NOT_OFFERED = 405
 @asynccontextmanager
 async def http_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits
-) -> AsyncGenerator[Streams]:
-    """The messages of a server over streamable HTTP (MCP specification, Transports)."""
+) -> AsyncGenerator[TransportStreams]:
+    """The message streams of a server over streamable HTTP."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
     transport = _LimitedTransport(GuardedHttpx2Transport(guard), limits)
@@ -42,10 +41,10 @@ async def http_streams(
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):
-    """Answers no request with more than the limits, and with nothing that is not the protocol's.
+    """Enforces limits and the protocol on every response.
 
-    A request that fails gets an answer of ours: raised through the library an error would end
-    the session, and every other call in it.
+    Failures become responses of our own: an exception would end the library's session with all
+    its calls.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
@@ -105,7 +104,7 @@ def _instead(request: httpx2.Request, fault: McpFault, status: int = _NOTHING) -
 
 
 class _TooLong(httpx2.StreamError):
-    """An answer beyond the limit; the library takes it for one that can't be read."""
+    """A response beyond the limit; the library treats it as unreadable."""
 
 
 class _SizeLimitedStream(httpx2.AsyncByteStream):

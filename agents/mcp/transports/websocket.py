@@ -1,4 +1,4 @@
-"""MCP over WebSocket: JSON-RPC messages as text frames, with the subprotocol ``mcp``."""
+"""WebSocket transport: JSON-RPC messages as text frames, subprotocol ``mcp``."""
 
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -8,14 +8,13 @@ import aiohttp
 import anyio
 from aiohttp.abc import AbstractResolver, ResolveResult
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from agents.mcp.config import WEBSOCKET_SCHEMES, McpLimits, McpTarget
 from agents.mcp.errors import FaultNote, McpFault, mcp_error
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
-from agents.mcp.transports.streams import Streams
 from core.outbound.guard import NameNotResolved, OutboundGuard, read_url
 from core.types.network import parse_address
 
@@ -28,18 +27,11 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 @asynccontextmanager
 async def websocket_streams(
     target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
-) -> AsyncGenerator[Streams]:
-    """The messages of a server over a WebSocket.
+) -> AsyncGenerator[TransportStreams]:
+    """The message streams of a server over a WebSocket.
 
     Args:
-        target: where.
-        guard: judges its address.
-        limits: of the messages.
-        note: is told why the connection ended.
-
-    Raises:
-        UrlNotAllowed: the guard refuses.
-        McpUnavailable: there is no connection.
+        note: gets the reason when the connection ends.
     """
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
@@ -86,7 +78,7 @@ async def _receive(
     limits: McpLimits,
     note: FaultNote,
 ) -> None:
-    """Read messages until the connection ends; the session ends with the stream."""
+    """Read messages until the connection ends, and with it the session."""
     unasked = 0
     async with incoming:
         async for frame in connection:
@@ -136,7 +128,7 @@ async def _connector(target: McpTarget, guard: OutboundGuard) -> aiohttp.TCPConn
 
 
 class _Pinned(AbstractResolver):
-    """Knows the addresses that the guard let through, whatever name is asked for."""
+    """Resolver that returns only the addresses that the guard allowed."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses
@@ -161,7 +153,7 @@ class _Pinned(AbstractResolver):
 
 
 def _only(addresses: list[str], port: int) -> Callable[[_AddressInfo], socket.socket]:
-    """Sockets to these addresses and this port: redirects are followed, and not through a resolver."""
+    """Socket factory for allowed addresses only, since redirects to addresses skip the resolver."""
     allowed = {(parse_address(address), port) for address in addresses}
 
     def make(info: _AddressInfo) -> socket.socket:

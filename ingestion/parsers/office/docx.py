@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.opc import main_part, read_root
 from ingestion.parsers.office.xml import attribute, child, name, read_xml
-from ingestion.parsers.office.zip import open_archive, read_part
-from ingestion.parsers.table_grid import Cell, spread
+from ingestion.parsers.office.zip import open_zip, read_part
+from ingestion.parsers.table_grid import TableCell, spread_merged_cells
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 
 # Built-in names are stored in English by Word itself and localised by other programs.
@@ -86,7 +86,7 @@ def _resolve(node: Element, nodes: dict[str, Element]) -> Style:
         properties = child(ancestor, "pPr")
         if properties is not None:
             style = style.with_properties(properties)
-        style = _named(style, ancestor)
+        style = _with_name(style, ancestor)
     return style
 
 
@@ -98,10 +98,10 @@ def heading_level(label: str) -> int:
     return 1 if label.strip().lower() in _TITLES else 0
 
 
-def _named(style: Style, node: Element) -> Style:
+def _with_name(style: Style, node: Element) -> Style:
     """The style with what its name says."""
-    named = child(node, "name")
-    label = attribute(named, "val").strip() if named is not None else ""
+    name_node = child(node, "name")
+    label = attribute(name_node, "val").strip() if name_node is not None else ""
     if level := heading_level(label):
         return replace(style, heading=level)
     if item := _LIST.match(label):
@@ -128,28 +128,28 @@ _TRANSPARENT = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "sm
 _DEEPEST = 40
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .docx or .docm file; nothing in it is run, fetched or unpacked to disk.
 
     Headings are told by style name in any of a dozen languages, or by outline level. Deleted and
     hidden text is left out; footnotes and endnotes follow the body.
     """
-    composition = Composition(limits)
-    with open_archive(path, limits) as archive:
+    builder = DocumentBuilder(limits)
+    with open_zip(path, limits) as archive:
         root = read_root(archive, main_part(archive, _DOCUMENT, limits), limits)
         styles = read_styles(read_part(archive, "word/styles.xml", limits))
-        _Reader(composition, styles).read(root)
+        _DocxReader(builder, styles).read(root)
         for part in _NOTES:
             notes = read_part(archive, part, limits)
             if notes is not None:
-                _Reader(composition, styles).read_notes(read_xml(notes))
-    return composition.finish()
+                _DocxReader(builder, styles).read_notes(read_xml(notes))
+    return builder.finish()
 
 
-class _Reader:
+class _DocxReader:
     """Turns the parts of a Word document into elements."""
 
-    def __init__(self, out: Composition, styles: dict[str, Style]) -> None:
+    def __init__(self, out: DocumentBuilder, styles: dict[str, Style]) -> None:
         self._out = out
         self._styles = styles
 
@@ -192,8 +192,8 @@ class _Reader:
         """The paragraph's style with what the paragraph itself says about outline and list."""
         if properties is None:
             return self._styles.get("", Style())
-        named = child(properties, "pStyle")
-        identifier = attribute(named, "val") if named is not None else ""
+        style_node = child(properties, "pStyle")
+        identifier = attribute(style_node, "val") if style_node is not None else ""
         return self._styles.get(identifier or "", Style()).with_properties(properties)
 
     def _add_table(self, table: Element, depth: int) -> None:
@@ -202,29 +202,29 @@ class _Reader:
             # A frame around text.
             self._read_blocks(rows[0][0], depth + 1)
             return
-        self._out.add_table(spread(map(_cell, row) for row in rows))
+        self._out.add_table(spread_merged_cells(map(_cell, row) for row in rows))
 
 
-def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
+def _below(parent: Element, tag: str, depth: int) -> Iterator[Element]:
     """The rows or cells of a table, also those within content controls and tracked changes."""
     if depth > _DEEPEST:
         raise ParseFailure(FailureReason.TOO_COMPLEX)
     for part in parent:
-        if name(part) == wanted:
+        if name(part) == tag:
             yield part
         elif name(part) in _TRANSPARENT:
-            yield from _below(part, wanted, depth + 1)
+            yield from _below(part, tag, depth + 1)
 
 
-def _cell(node: Element) -> Cell:
+def _cell(node: Element) -> TableCell:
     properties = child(node, "tcPr")
     if properties is None:
-        return Cell(_cell_text(node))
+        return TableCell(_cell_text(node))
     span, merge = child(properties, "gridSpan"), child(properties, "vMerge")
     columns = attribute(span, "val") if span is not None else ""
     continues = merge is not None and attribute(merge, "val") != "restart"
     width = int(columns) if columns.isdecimal() and len(columns) < 6 else 1
-    return Cell(_cell_text(node), width, continues=continues)
+    return TableCell(_cell_text(node), width, continues=continues)
 
 
 def _cell_text(cell: Element) -> str:
@@ -234,15 +234,15 @@ def _cell_text(cell: Element) -> str:
 
 def _text_boxes(paragraph: Element) -> list[Element]:
     """The text boxes anchored in a paragraph; of two renderings the first."""
-    found: list[Element] = []
+    boxes: list[Element] = []
     waiting = [paragraph]
     while waiting:
         node = waiting.pop()
         if name(node) == "txbxContent":
-            found.append(node)
+            boxes.append(node)
         elif name(node) != "Fallback":
             waiting.extend(reversed(node))
-    return found
+    return boxes
 
 
 def _text(paragraph: Element) -> str:

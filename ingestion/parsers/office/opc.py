@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.office.xml import read_xml
 from ingestion.parsers.office.zip import read_part
 
@@ -24,29 +24,31 @@ class Relation:
     part: str
 
 
-def relations(archive: ZipFile, part: str, limits: Limits) -> dict[str, Relation]:
+def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Relation]:
     """The relations of a part (of the package for an empty name) by id; none that lead outside."""
     folder, _, name = part.rpartition("/")
     content = read_part(archive, posixpath.join(folder, "_rels", f"{name}.rels"), limits)
-    found: dict[str, Relation] = {}
+    relations_by_id: dict[str, Relation] = {}
     for node in read_xml(content) if content else ():
         if node.get("TargetMode") == "External":
             continue
         target = posixpath.join("/", folder, node.get("Target") or "")
         kind = (node.get("Type") or "").rpartition("/")[2]
-        found[node.get("Id") or ""] = Relation(kind, posixpath.normpath(target).lstrip("/"))
-    return found
+        relations_by_id[node.get("Id") or ""] = Relation(
+            kind, posixpath.normpath(target).lstrip("/")
+        )
+    return relations_by_id
 
 
-def main_part(archive: ZipFile, usual: str, limits: Limits) -> str:
+def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
     """Name of the main part: the package says it where it is not the usual one."""
     if usual in archive.NameToInfo:
         return usual
     package = relations(archive, "", limits).values()
-    return next((one.part for one in package if one.kind == "officeDocument"), usual)
+    return next((relation.part for relation in package if relation.kind == "officeDocument"), usual)
 
 
-def read_root(archive: ZipFile, part: str, limits: Limits) -> Element:
+def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
     """The root of a part that must be there.
 
     Raises:
@@ -58,7 +60,7 @@ def read_root(archive: ZipFile, part: str, limits: Limits) -> Element:
     return read_xml(content)
 
 
-def relation_id(node: Element, wanted: str = "id") -> str:
+def relation_id(node: Element, name_: str = "id") -> str:
     """The value of an attribute in the relationships' namespace, empty without one."""
-    ending = f"/relationships}}{wanted}"
+    ending = f"/relationships}}{name_}"
     return next((value for key, value in node.attrib.items() if key.endswith(ending)), "")

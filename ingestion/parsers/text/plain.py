@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Kind, Parsed
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import Kind, ParsedDocument
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import clean
 
@@ -29,7 +29,7 @@ _INDENTED = ("\u3000", "\t")
 Block = tuple[Kind, str, int]
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read plain text of any encoding.
 
     Lines stay as they are. A paragraph ends at a blank line, or where the next line is indented
@@ -38,10 +38,10 @@ def parse(path: Path, limits: Limits) -> Parsed:
     upload (``text_bounds``).
     """
     decoded = decode(path.read_bytes())
-    composition = Composition(limits)
+    builder = DocumentBuilder(limits)
     for kind, text, level in blocks(clean(decoded.text)):
-        composition.add(kind, text, level=level)
-    return composition.finish(
+        builder.add(kind, text, level=level)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 
@@ -77,8 +77,8 @@ def _underline_level(line: str, before: list[str]) -> int:
     """Level of the heading that this line underlines, or 0; it must be the only line before."""
     if len(before) != 1 or not 0 < len(before[0].strip()) <= _LONGEST_HEADING:
         return 0
-    found = _UNDERLINE.match(line)
-    is_rule = found is not None and len(found[1]) >= len(before[0].strip()) // 2
+    match = _UNDERLINE.match(line)
+    is_rule = match is not None and len(match[1]) >= len(before[0].strip()) // 2
     return _UNDERLINE_LEVELS[line[0]] if is_rule else 0
 
 
@@ -89,5 +89,5 @@ def _numbered_level(line: str, before: list[str]) -> int:
         return 0
     if before and not before[-1].rstrip().endswith(("。", "！", "？", "”", "」", ".", "!", "?")):
         return 0
-    found = _NUMBERED.match(line)
-    return _NUMBERED_LEVELS[str(found["zh"] or found["en"]).lower()] if found else 0
+    match = _NUMBERED.match(line)
+    return _NUMBERED_LEVELS[str(match["zh"] or match["en"]).lower()] if match else 0

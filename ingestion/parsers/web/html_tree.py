@@ -45,7 +45,7 @@ _NAVIGATION_WORDS = _names(
 )
 _WORD = re.compile(r"[^\s|<>«»‹›←→↑·:/\[\]()-]+")
 
-BLOCKS = _names(
+BLOCK_TAGS = _names(
     "address article aside blockquote body caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main "
     "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
@@ -90,7 +90,6 @@ def is_content(node: LexborNode, *, navigation: bool) -> bool:
     """Whether an element's text belongs to the document.
 
     Args:
-        node: The element.
         navigation: Whether menus and tables of contents count as content.
     """
     tag = node.tag
@@ -132,17 +131,17 @@ def is_navigation_text(text: str) -> bool:
 
 def layout_tables(root: LexborNode) -> frozenset[int]:
     """The ids of tables that arrange a page: they hold headings, tables or a single cell."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for inner in root.css("table table, table h1, table h2, table h3, table h4"):
         outer = inner.parent
         while outer is not None and outer.tag != "table":
             outer = outer.parent
         if outer is not None:
-            found.add(outer.mem_id)
+            ids.add(outer.mem_id)
     for table in root.css("table"):
-        if table.mem_id not in found and len(table.css("td, th")) < 2:
-            found.add(table.mem_id)
-    return frozenset(found)
+        if table.mem_id not in ids and len(table.css("td, th")) < 2:
+            ids.add(table.mem_id)
+    return frozenset(ids)
 
 
 def flat_text(root: LexborNode) -> str:
@@ -152,7 +151,7 @@ def flat_text(root: LexborNode) -> str:
     while node is not None:
         if node.is_text_node:
             parts.append(node.text_content or "")
-        elif node.tag in BLOCKS or node.tag == "br":
+        elif node.tag in BLOCK_TAGS or node.tag == "br":
             parts.append(" ")
         elif node.tag == "img":
             parts.append(node.attributes.get("alt") or "")
@@ -168,6 +167,6 @@ def _following(node: LexborNode, root: LexborNode, parts: list[str]) -> LexborNo
         if parent is None or parent.mem_id == root.mem_id:
             return None
         node = parent
-        if node.tag in BLOCKS:
+        if node.tag in BLOCK_TAGS:
             parts.append(" ")
     return node.next
