@@ -39,7 +39,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedPassages:
     """What one search gave.
 
     Attributes:
@@ -57,7 +57,7 @@ class Retrieved:
 class Retriever(Protocol):
     """Search over the knowledge bases of one run, already bound to what the caller may see."""
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         """The best passages for the query.
 
         Args:

@@ -49,7 +49,7 @@ class ZoneChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonTime:
+class UserClock:
     """What is known about a person's time zone.
 
     Attributes:
@@ -70,7 +70,7 @@ class PersonTime:
             InvalidRequest: ``event_timezone`` is no zone.
         """
         if event_timezone:
-            return ZoneChoice(named_zone(event_timezone), "event_timezone")
+            return ZoneChoice(require_zone(event_timezone), "event_timezone")
         if self.client_time is not None:
             zone = find_zone(self.client_time.device_timezone)
             if zone is not None:
@@ -82,7 +82,7 @@ class PersonTime:
         return ZoneChoice(ZoneInfo(UTC_NAME), "utc")
 
 
-def named_zone(name: str) -> ZoneInfo:
+def require_zone(name: str) -> ZoneInfo:
     """The zone of an ``event_timezone``.
 
     Raises:

@@ -63,7 +63,7 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Addition:
+class LogAddition:
     """What is to be added to a log.
 
     Args:
@@ -124,7 +124,7 @@ async def open_log(
 
 
 async def append_all(
-    session: AsyncSession, additions: Sequence[Addition], *, driver: str
+    session: AsyncSession, additions: Sequence[LogAddition], *, driver: str
 ) -> list[list[LogEntry] | None]:
     """Append to the logs of some runs that one driver holds, in the caller's transaction.
 
@@ -154,7 +154,7 @@ async def append_all(
 
 
 async def _count(
-    connection: AsyncConnection, additions: Sequence[Addition], driver: str
+    connection: AsyncConnection, additions: Sequence[LogAddition], driver: str
 ) -> dict[str, int]:
     """Count the events of runs whose lease holds; the last number of each before them."""
     if len(additions) == 1:

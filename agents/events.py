@@ -17,7 +17,7 @@ RUNNING = "running"
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class RunUsage:
     """Tokens of one run, summed over its model calls; ``provider`` and ``model`` say whose.
 
     ``is_estimated`` is set when an endpoint did not count those of some call.
@@ -227,7 +227,7 @@ class Finished:
         pending_call_ids: Calls of tools that run in the caller's frontend.
     """
 
-    usage: Usage
+    usage: RunUsage
     citations: tuple[Citation, ...] = ()
     outcome: Literal["success", "cancelled", "interrupt"] = "success"
     interrupts: tuple[Interrupt, ...] = ()
@@ -241,13 +241,13 @@ class Failed:
     Attributes:
         code: Stable name such as ``LLM_ERROR``.
         message: A sentence that is safe to show.
-        error_code: The member of ``core.errors.ErrorCode`` as a number.
+        error_code: The number of an error of ``core.errors``.
     """
 
     code: str
     message: str
     error_code: int
-    usage: Usage
+    usage: RunUsage
 
 
 TerminalEvent = Finished | Failed

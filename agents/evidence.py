@@ -28,27 +28,27 @@ class NumberedText:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _NumberedPassage:
     passage: Passage
     query: str
     is_relevant: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EvidenceFinding:
     """Passages as they were added to the evidence of a run."""
 
     query: str
     passages: tuple[Passage, ...]
 
 
-_findings: ContextVar[list[Finding] | None] = ContextVar("findings", default=None)
+_findings: ContextVar[list[EvidenceFinding] | None] = ContextVar("findings", default=None)
 
 
 @contextmanager
-def noting_findings() -> Generator[list[Finding]]:
+def record_findings() -> Generator[list[EvidenceFinding]]:
     """What is added to any evidence inside, by this task."""
-    noted: list[Finding] = []
+    noted: list[EvidenceFinding] = []
     token = _findings.set(noted)
     try:
         yield noted
@@ -60,18 +60,18 @@ class Evidence:
     """Passages of a run; the number of a chunk never changes once it was given."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, _NumberedPassage] = {}
         self._numbers: dict[str, int] = {}
 
     def add(self, passages: Iterable[Passage], *, query: str) -> list[int]:
         """Number the passages of one search, known ones by their old number."""
         found = tuple(passages)
         if (noted := _findings.get()) is not None:
-            noted.append(Finding(query, found))
+            noted.append(EvidenceFinding(query, found))
         numbers: list[int] = []
         for passage in found:
             number = self._numbers.setdefault(passage.chunk_id, len(self._numbers) + 1)
-            self._entries.setdefault(number, _Entry(passage, query))
+            self._entries.setdefault(number, _NumberedPassage(passage, query))
             numbers.append(number)
         return numbers
 
@@ -166,7 +166,7 @@ def _passage_json(
     return data
 
 
-def _entry_json(number: int, entry: _Entry) -> dict[str, JsonValue]:
+def _entry_json(number: int, entry: _NumberedPassage) -> dict[str, JsonValue]:
     passage = entry.passage
     data: dict[str, JsonValue] = {
         "number": number,

@@ -16,16 +16,14 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import JsonValue
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.server import RunLost
 
 EffectStatus = Literal["started", "waiting", "approved", "done"]
 _IDS = UUID("0f0e1c7e-6a52-4f0e-9d0b-5b6f0a3f9f4e")
 
 
-class RunChanged(AgentexError):
+class RunChanged(AgentexError, same_as=RunLost):
     """The strategy does not ask for what was written down: it is not the one that wrote it."""
-
-    code = ErrorCode.RUN_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class Journal:
         self._unread = {key for key, effect in self._effects.items() if effect.status == "done"}
         self._changed: dict[str, Effect] = {}
         self._answered: set[str] = set()
-        self._own_left = own_events
+        self._own_events_left = own_events
         self._own_events = 0
         self._turns = self._ids = 0
         self._now = now
@@ -82,7 +80,7 @@ class Journal:
     @property
     def is_replaying(self) -> bool:
         """Whether the strategy has not come to where it stood yet."""
-        return bool(self._unread) or self._own_left > 0
+        return bool(self._unread) or self._own_events_left > 0
 
     @property
     def own_events(self) -> int:
@@ -123,8 +121,8 @@ class Journal:
         self._own_events += 1
         if self._unread:
             return False
-        if self._own_left > 0:
-            self._own_left -= 1
+        if self._own_events_left > 0:
+            self._own_events_left -= 1
             return False
         return True
 
@@ -152,7 +150,7 @@ class Journal:
     def go_live(self) -> None:
         """From here on everything is new: events that were emitted before are not to be expected."""
         if not self._unread:
-            self._own_left = 0
+            self._own_events_left = 0
 
     def write(
         self, key: str, outcome: dict[str, JsonValue], status: EffectStatus = "done"
@@ -178,15 +176,15 @@ class Journal:
             self._unread.add(key)
             self._answered.add(key)
             # The answer comes after all that was emitted before.
-            self._own_left = 0
+            self._own_events_left = 0
         return effect
 
     @property
-    def own_left(self) -> int:
+    def own_events_left(self) -> int:
         """Events of the strategy itself that come again before anything is new."""
-        return self._own_left
+        return self._own_events_left
 
-    def untold(self, keys: Iterable[str]) -> None:
+    def mark_unreported(self, keys: Iterable[str]) -> None:
         """Say of finished effects that no event has told of them yet."""
         self._answered.update(keys)
 
@@ -194,7 +192,7 @@ class Journal:
         """Whether its outcome is a person's, which nobody who follows the run has seen yet."""
         return key in self._answered
 
-    def take_changes(self) -> list[Effect]:
+    def drain_changes(self) -> list[Effect]:
         """What was written since the last time, to be stored."""
         changed, self._changed = list(self._changed.values()), {}
         return changed

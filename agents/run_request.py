@@ -48,7 +48,7 @@ class ToolMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class InterruptAnswer:
     """The answer to an interrupt (AG-UI 1.0 ``resume``)."""
 
     interrupt_id: str
@@ -143,7 +143,7 @@ class RunRequest:
     context: tuple[ContextItem, ...] = ()
     parent_run_id: str | None = None
     declared_version: str | None = None
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[InterruptAnswer, ...] = ()
     tool_messages: tuple[ToolMessage, ...] = ()
     profile_timezone: str | None = None
     tool_policies: dict[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])

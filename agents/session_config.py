@@ -1,4 +1,4 @@
-"""What a session may be set to: agents that exist, and things that its owner may use."""
+"""Validation of a session's configuration."""
 
 from collections.abc import Mapping
 
@@ -14,32 +14,28 @@ from core.json_access import as_list, as_text
 from kb_service.knowledge_bases import service as knowledge_bases
 
 
-async def require_usable(
+async def check_config(
     session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]
 ) -> None:
     """Refuse a configuration that no run of the session could use.
 
-    What the owner may not see is refused as what is not there. A later change, such as a
-    deletion, is told by the run that finds it.
-
-    Args:
-        session: to read from.
-        principal: whose session it is.
-        config: of seed 002, section 5.2; what is left out is not checked.
+    What the owner may not see is refused as missing. Later changes are reported by the run that
+    finds them.
 
     Raises:
         UnknownAgentType: no such strategy.
-        KnowledgeBaseNotFound: one of the knowledge bases is not there for the caller.
-        McpConnectionNotFound: one of the MCP connections is not the caller's.
+        KnowledgeBaseNotFound, McpConnectionNotFound: an id names nothing for the caller.
         PermissionDenied: it names skills, and the caller may use none.
-        InvalidRequest: another id names nothing; the details say which field.
+        InvalidRequest: a skill can't be used.
     """
     if (agent_type := config.get("agent_type")) is not None:
         require_known(as_text(agent_type))
-    ids = [as_text(one) for one in as_list(config.get("knowledge_base_ids"))]
+    ids = [as_text(kb_id) for kb_id in as_list(config.get("knowledge_base_ids"))]
     await knowledge_bases.get_searchable(session, principal, ids)
-    chosen = [as_text(one) for one in as_list(config.get("mcp_connection_ids"))]
-    await connections.listed(session, principal.user_id, chosen)
-    fault = await skill_selection.require_usable(session, principal, config.get("skill_ids"))
+    connection_ids = [
+        as_text(connection_id) for connection_id in as_list(config.get("mcp_connection_ids"))
+    ]
+    await connections.list_rows(session, principal.user_id, connection_ids)
+    fault = await skill_selection.find_config_fault(session, principal, config.get("skill_ids"))
     if fault is not None:
         raise InvalidRequest("config.skill_ids", fault)

@@ -1,6 +1,6 @@
 """The API process: ``python -m api``."""
 
-from core.process import start
+from core.process import run_main
 
 if __name__ == "__main__":
-    start("api.server")
+    run_main("api.server")

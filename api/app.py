@@ -1,4 +1,4 @@
-"""The application: middleware, routers, and the services they share."""
+"""The ASGI application: middleware, routers, and the context they share."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -8,14 +8,19 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 from starlette.middleware.cors import CORSMiddleware
 
-from api.container import open_services
 from api.http.errors import install_error_handlers
-from api.http.middleware import DOCS_ASSETS, Authentication, BodyLimit, RequestContext
-from api.http.openapi import install_openapi
 from api.http.routing import EVERYWHERE, serve
-from api.metrics import Measured, Metrics
+from api.lifespan import open_context
+from api.metrics import Metrics, MetricsMiddleware
+from api.middleware import (
+    DOCS_ASSETS,
+    AuthenticationMiddleware,
+    BodyLimitMiddleware,
+    RequestContextMiddleware,
+)
+from api.openapi import install_openapi
 from api.routers import ROUTERS
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 
 _DESCRIPTION = """Self-hosted knowledge bases, skills and agents.
@@ -32,9 +37,9 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with open_services(settings) as services:
-            app.state.services = services
-            spare_what_is_loaded()
+        async with open_context(settings) as context:
+            app.state.context = context
+            freeze_loaded_objects()
             yield
 
     app = FastAPIOffline(
@@ -49,13 +54,13 @@ def create_app(settings: Settings) -> FastAPI:
     install_error_handlers(app)
     install_openapi(app, EVERYWHERE)
     serve(app, ROUTERS)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_request_bytes)
-    app.add_middleware(Authentication, services=lambda: app.state.services)
+    app.add_middleware(BodyLimitMiddleware, max_bytes=settings.max_request_bytes)
+    app.add_middleware(AuthenticationMiddleware, context=lambda: app.state.context)
     if settings.allowed_origins:
         _open_to_pages(app, settings.allowed_origins)
-    app.add_middleware(RequestContext)
+    app.add_middleware(RequestContextMiddleware)
     app.state.metrics = metrics = Metrics()
-    app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(MetricsMiddleware, metrics=metrics)
     return app
 
 

@@ -1,49 +1,41 @@
-"""Everything that a request may need, opened once per process."""
+"""The process-wide objects of the API, in groups by who needs them."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx
 from redis.asyncio import Redis
 
-from agents.accounts.deletion import finish
-from agents.attachments.service import AttachmentLimits, Attachments
-from agents.attachments.signed_links import Links
-from agents.llm import configured_model, open_client
+from agents.attachments.service import AttachmentLimits, AttachmentService
+from agents.attachments.signed_links import LinkSigner
+from agents.llm.factory import configured_model
 from agents.llm_registry.client_cache import PURPOSE as MODEL_KEYS
-from agents.llm_registry.client_cache import Adapters
-from agents.llm_registry.selection import Models
+from agents.llm_registry.client_cache import ModelClientCache
+from agents.llm_registry.selection import ModelSelector
 from agents.llm_registry.service import ModelRegistry
-from agents.mcp.limits import mcp_limits
+from agents.mcp.config import mcp_limits
 from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
-from agents.memory.service import Memories
-from agents.runs.builder import Belongings, Launcher
-from agents.runs.limits import RunLimits, limits_of
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.memory.service import MemoryService
+from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.limits import LimitsProvider, limits_from_settings
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
-from agents.skills.factory import SkillUse
+from agents.skills.factory import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits
 from api.mcp_server.server import SkillServer
-from api.stats import SystemFigures
+from api.stats import SystemStatsCache
 from api.streaming.progress_feed import ProgressFeeds
 from api.streaming.registry import OpenStreams
-from core.audit.queries import forget_older
 from core.auth.authentication import Authenticator
 from core.auth.login_throttle import LoginThrottle
-from core.auth.signing_keys import PURPOSE, SigningKeys
+from core.auth.signing_keys import SigningKeys
 from core.db.database import Database, open_database
-from core.errors.base import AgentexError
-from core.logging import get_logger
 from core.oidc.factory import open_provider
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.redis.client import open_redis
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
@@ -53,7 +45,7 @@ from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from core.settings.tool_policies import ServerPolicies
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.protocol import ObjectStore
@@ -61,254 +53,187 @@ from kb_service.retrieval.rerankers import open_rerankers
 from kb_service.retrieval.service import Searcher
 
 if TYPE_CHECKING:
-    from core.oidc.provider import Provider
-
-log = get_logger(__name__)
-
-_REAP_SECONDS = 5
-_SWEEP_SECONDS = 30
-_KEYS_SECONDS = 5
-_FORGET_SECONDS = 3600
+    from core.oidc.provider import OidcProvider
 
 
 @dataclass(frozen=True)
-class Services:
-    """The open connections of the API process; ``settings`` are those it was started with."""
+class KnowledgeServices:
+    """Documents, their files, and the search in them."""
 
-    settings: Settings
-    live: LiveSettings
-    figures: SystemFigures
-    database: Database
-    redis: Redis
-    queue: JobQueue
+    store: ObjectStore
+    engine: EngineClient
+    spaces: EmbeddingSpaces
+    searcher: Searcher
+    previews: SplitPreviewer
+
+
+@dataclass(frozen=True)
+class AgentServices:
+    """Runs, and what they work with."""
+
+    runs: RunService
+    memories: MemoryService
+    mcp: McpService
+    distiller: Distiller
+    skills: RunSkillsFactory
+    skill_server: SkillServer
+    attachments: AttachmentService
+    tool_policies: ServerPolicies
+    models: ModelSelector
+    model_registry: ModelRegistry
+
+
+@dataclass(frozen=True)
+class SecurityServices:
+    """Authentication and request limits; ``oidc`` is None without single sign-on."""
+
     authenticator: Authenticator
     limits: RequestLimits
     login_throttle: LoginThrottle
-    open_streams: OpenStreams
-    store: ObjectStore
-    engine: EngineClient
-    spaces: Spaces
-    searcher: Searcher
-    runs: RunService
-    memories: Memories
-    mcp: McpService
-    distiller: Distiller
-    skills: SkillUse
-    skill_server: SkillServer
-    previews: SplitPreviewer
-    feeds: ProgressFeeds
-    attachments: Attachments
-    tool_policies: ServerPolicies
-    models: Models
-    model_registry: ModelRegistry
-    oidc: "Provider | None"
+    oidc: "OidcProvider | None"
 
 
 @dataclass(frozen=True)
-class Clients:
-    """The HTTP clients of a process.
+class StreamServices:
+    """The open event streams of this process."""
+
+    open_streams: OpenStreams
+    feeds: ProgressFeeds
+
+
+@dataclass(frozen=True)
+class AppContext:
+    """All objects of the API process; ``settings`` are those it was started with."""
+
+    settings: Settings
+    live: LiveSettings
+    stats: SystemStatsCache
+    database: Database
+    redis: Redis
+    queue: JobQueue
+    knowledge: KnowledgeServices
+    agents: AgentServices
+    security: SecurityServices
+    streams: StreamServices
+
+
+@dataclass(frozen=True)
+class HttpClients:
+    """The HTTP clients of the process.
 
     Args:
-        own: for endpoints of the operator's settings.
-        guarded: for those that others name.
-        guard: judges where it may connect to.
+        own: for endpoints that the operator configured.
+        guarded: for endpoints that users name.
+        guard: decides where ``guarded`` may connect to.
     """
 
     own: httpx.AsyncClient
     guarded: httpx.AsyncClient
-    guard: OutgoingGuard
+    guard: OutboundGuard
 
 
-@asynccontextmanager
-async def open_services(settings: Settings) -> AsyncGenerator[Services]:
-    """Open all connections, and close them at the end.
-
-    Raises:
-        DatabaseUnavailable: without the database there is no API.
-        SecretKeyMismatchError: the database belongs to another secret key.
-    """
-    # Each end is reached whatever goes wrong at another one; the last opened goes first.
-    async with AsyncExitStack() as stack:
-        http = await stack.enter_async_context(open_client())
-        guard = OutgoingGuard(settings.allowed_private_targets)
-        guarded = await stack.enter_async_context(open_client(guard))
-        keys = SigningKeys(Vault(load_secret_key(settings), PURPOSE))
-        services = await _open(settings, Clients(http, guarded, guard), keys)
-        for close in (
-            services.database.close,
-            services.redis.aclose,
-            services.engine.close,
-            services.spaces.close,
-            services.previews.close,
-            services.mcp.close,
-            services.skill_server.close,
-        ):
-            stack.push_async_callback(close)
-        if services.oidc is not None:
-            stack.push_async_callback(services.oidc.close)
-        beside = {
-            asyncio.create_task(_take_up_lost_runs(services.runs)),
-            asyncio.create_task(_warm_up(services.searcher)),
-            asyncio.create_task(_sweep("attachments", services.attachments.sweep)),
-            asyncio.create_task(_sweep("accounts", partial(finish, services.database))),
-            asyncio.create_task(services.distiller.run()),
-            asyncio.create_task(services.skills.offers.run()),
-            asyncio.create_task(services.open_streams.watch()),
-            asyncio.create_task(
-                _follow_signing_keys(services.database, keys, services.authenticator)
-            ),
-            asyncio.create_task(_forget_old_audit(services)),
-        }
-        stack.push_async_callback(_cancel, beside)
-        stack.push_async_callback(services.runs.drain, settings.drain_seconds / 2)
-        yield services
-
-
-async def _open(settings: Settings, clients: Clients, keys: SigningKeys) -> Services:
+async def create_context(settings: Settings, clients: HttpClients, keys: SigningKeys) -> AppContext:
+    """Create all objects; closing them is the caller's."""
     database, redis = open_database(settings), open_redis(settings)
-    # A Redis of this installation's own serves one API process: it can count by itself.
-    limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
-    live, engine = LiveSettings(database, settings), EngineClient(settings.effective_engine_socket)
-    spaces = open_spaces(settings, engine)
-    longest, rerankers = settings.max_query_characters, open_rerankers(settings, clients.own)
-    searcher = Searcher(database, spaces, max_query_characters=longest, rerankers=rerankers)
-    adapters = Adapters(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
-    models = Models(configured_model(settings, clients.own), adapters)
-    store, mcp = open_object_store(settings), _mcp(settings, database)
-    attachments, limits = _attachments(settings, database, store), _run_limits(settings, live)
-    memories = Memories(database, spaces.default.encoder, most=settings.memories_per_user)
-    skills = SkillUse(database, spaces.default.encoder)
-    belongings = Belongings(memories, attachments, mcp, skills)
-    return Services(
+    live = LiveSettings(database, settings)
+    knowledge = _knowledge(settings, database, clients)
+    return AppContext(
         settings=settings,
         live=live,
-        figures=SystemFigures(settings, database, redis, spaces),
+        stats=SystemStatsCache(settings, database, redis, knowledge.spaces),
         database=database,
         redis=redis,
         queue=JobQueue(database, redis),
-        authenticator=await _open_authenticator(settings, database, keys),
-        limits=RequestLimits(limiter, settings),
-        login_throttle=LoginThrottle(limiter, settings),
-        open_streams=OpenStreams(database),
-        store=store,
+        knowledge=knowledge,
+        agents=_agents(live, database, redis, knowledge, clients),
+        security=await _security(settings, database, redis, keys),
+        streams=StreamServices(OpenStreams(database), ProgressFeeds(database)),
+    )
+
+
+def _knowledge(settings: Settings, database: Database, clients: HttpClients) -> KnowledgeServices:
+    engine = EngineClient(settings.effective_engine_socket)
+    spaces = open_spaces(settings, engine)
+    return KnowledgeServices(
+        store=open_object_store(settings),
         engine=engine,
         spaces=spaces,
-        searcher=searcher,
-        feeds=ProgressFeeds(database),
+        searcher=Searcher(
+            database,
+            spaces,
+            max_query_characters=settings.max_query_characters,
+            rerankers=open_rerankers(settings, clients.own),
+        ),
+        previews=SplitPreviewer(settings),
+    )
+
+
+def _agents(
+    live: LiveSettings,
+    database: Database,
+    redis: Redis,
+    knowledge: KnowledgeServices,
+    clients: HttpClients,
+) -> AgentServices:
+    settings, encoder = live.environment, knowledge.spaces.default.encoder
+    adapters = ModelClientCache(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
+    models = ModelSelector(configured_model(settings, clients.own), adapters)
+    policies = server_policies(settings.tool_policies)
+    limits = LimitsProvider(replace(limits_from_settings(settings), policies=policies), live)
+    memories = MemoryService(database, encoder, most=settings.memories_per_user)
+    skills, mcp = RunSkillsFactory(database, encoder), _mcp(settings, database)
+    attachments = _attachments(settings, database, knowledge.store)
+    run_services = RunServices(memories, attachments, mcp, skills)
+    return AgentServices(
         runs=RunService(
             database,
-            Launcher(database, searcher, models, limits, belongings),
-            # A Redis of this installation's own serves one API process: there is nobody to tell.
-            Followers(database, FanOut(redis) if settings.redis_url else None),
+            RunBuilder(database, knowledge.searcher, models, limits, run_services),
+            # This installation's own Redis serves one API process: there is nobody to notify.
+            Subscribers(database, EventBroadcaster(redis) if settings.redis_url else None),
             checks=settings.verify_streams,
         ),
-        tool_policies=limits.standing.policies,
         memories=memories,
         mcp=mcp,
         distiller=Distiller(database, memories, models),
         skills=skills,
         skill_server=SkillServer(database, settings.max_request_bytes),
-        previews=SplitPreviewer(settings),
         attachments=attachments,
+        tool_policies=policies,
         models=models,
         model_registry=ModelRegistry(database, adapters, clients.guard),
-        oidc=open_provider(settings),
     )
-
-
-def _run_limits(settings: Settings, live: LiveSettings) -> RunLimits:
-    policies = server_policies(settings.tool_policies)
-    return RunLimits(replace(limits_of(settings), policies=policies), live)
 
 
 def _mcp(settings: Settings, database: Database) -> McpService:
     vault = Vault(load_secret_key(settings), MCP_TOKENS)
-    guard = OutgoingGuard(settings.allowed_private_targets)
+    guard = OutboundGuard(settings.allowed_private_targets)
     return McpService(database, vault, guard, mcp_limits(settings.mcp_call_seconds))
 
 
-def _attachments(settings: Settings, database: Database, store: ObjectStore) -> Attachments:
+def _attachments(settings: Settings, database: Database, store: ObjectStore) -> AttachmentService:
     signer = UrlSigner(load_secret_key(settings), "attachment links")
-    return Attachments(
+    return AttachmentService(
         database,
         store,
-        Links(signer, seconds=settings.attachment_link_seconds),
+        LinkSigner(signer, seconds=settings.attachment_link_seconds),
         limits=AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes),
     )
 
 
-async def _open_authenticator(
-    settings: Settings, database: Database, keys: SigningKeys
-) -> Authenticator:
+async def _security(
+    settings: Settings, database: Database, redis: Redis, keys: SigningKeys
+) -> SecurityServices:
+    # This installation's own Redis serves one API process, which can count by itself.
+    limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
     async with database.reading() as session:
         issuer = await keys.issuer(session)
-    return Authenticator(
-        issuer,
-        access_seconds=settings.access_token_seconds,
-        refresh_seconds=settings.refresh_token_seconds,
+    return SecurityServices(
+        authenticator=Authenticator(
+            issuer,
+            access_seconds=settings.access_token_seconds,
+            refresh_seconds=settings.refresh_token_seconds,
+        ),
+        limits=RequestLimits(limiter, settings),
+        login_throttle=LoginThrottle(limiter, settings),
+        oidc=open_provider(settings),
     )
-
-
-async def _follow_signing_keys(
-    database: Database, keys: SigningKeys, authenticator: Authenticator
-) -> None:
-    while True:
-        await asyncio.sleep(_KEYS_SECONDS)
-        try:
-            async with database.reading() as session:
-                authenticator.issuer = await keys.issuer(session)
-        except AgentexError as error:
-            log.warning("signing_keys.not_read", code=int(error.code))
-        except Exception:
-            # Whatever it is, the next round must come; the known keys stay.
-            log.exception("signing_keys.look_crashed")
-
-
-async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-
-
-async def _take_up_lost_runs(runs: RunService) -> None:
-    while True:
-        try:
-            await runs.take_up_lost()
-        except AgentexError as error:
-            log.warning("runs.not_swept", code=int(error.code))
-        except Exception:
-            # Whatever it is, the next round must come: nobody else takes up lost runs.
-            log.exception("runs.sweep_crashed")
-        await asyncio.sleep(_REAP_SECONDS)
-
-
-async def _sweep(what: str, once: Callable[[], Awaitable[object]]) -> None:
-    while True:
-        try:
-            await once()
-        except (AgentexError, OSError) as error:
-            log.warning("sweep.failed", what=what, cause=type(error).__name__)
-        except Exception:
-            # Whatever it is, the next round must come.
-            log.exception("sweep.crashed", what=what)
-        await asyncio.sleep(_SWEEP_SECONDS)
-
-
-async def _forget_old_audit(services: Services) -> None:
-    while True:
-        try:
-            days = (await services.live.now()).audit_retention_days
-            await forget_older(services.database, days=days)
-        except AgentexError as error:
-            log.warning("audit.not_swept", code=int(error.code))
-        except Exception:
-            # Whatever it is, the next round must come.
-            log.exception("audit.sweep_crashed")
-        await asyncio.sleep(_FORGET_SECONDS)
-
-
-async def _warm_up(searcher: Searcher) -> None:
-    try:
-        await searcher.warm_up()
-    except AgentexError as error:
-        log.info("search.not_warmed_up", code=int(error.code))

@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.stats import Figures
+from api.stats import SystemStats
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.settings import Settings
@@ -67,7 +67,7 @@ class Metrics:
         """Begin to watch a request."""
         return Observation(scope, self._requests, self._seconds, self._streams)
 
-    def render(self, figures: Figures | None) -> bytes:
+    def render(self, figures: SystemStats | None) -> bytes:
         """The text that Prometheus reads.
 
         Args:
@@ -89,7 +89,7 @@ class Metrics:
             gauge.labels(label).set(count)
 
 
-class Measured:
+class MetricsMiddleware:
     """Watches each request; the outermost middleware, so that nothing is missed.
 
     Args:
@@ -119,7 +119,7 @@ class Measured:
             seen.ends()
 
 
-def scraper(scope: Scope, headers: Headers, settings: Settings) -> Principal | None:
+def scrape_principal(scope: Scope, headers: Headers, settings: Settings) -> Principal | None:
     """Whoever has the scrape token, which opens this one path; None for all others."""
     token, given = settings.metrics_token, headers.get("authorization", "")
     if token is None or scope["path"] != PATH:

@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.container import Services
+from api.container import AppContext
 from core.logging import configure_logging, get_logger
 from core.settings import Settings, get_settings
 
@@ -55,10 +55,10 @@ class DrainingServer(uvicorn.Server):
         )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Drain runs and connections side by side, then close the services."""
-        services = cast(Services, self._app.state.services)
-        services.feeds.close()
-        draining = asyncio.create_task(services.runs.drain(self._drain_seconds / 2))
+        """Drain runs and connections side by side, then close the context."""
+        context = cast(AppContext, self._app.state.context)
+        context.streams.feeds.close()
+        draining = asyncio.create_task(context.agents.runs.drain(self._drain_seconds / 2))
         await super().shutdown(sockets)
         await asyncio.wait({draining})
 

@@ -15,14 +15,14 @@ from sqlalchemy import func, text
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.sessions.stats import count_runs, count_sessions
+from agents.sessions.service import count_runs, count_sessions
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.errors.base import AgentexError
-from core.redis.heartbeats import living_workers
+from core.redis.heartbeats import active_workers
 from core.redis.jobs import queue_depth
 from core.settings import Settings
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases.stats import count_documents, count_knowledge_bases
 
 # A scraper asks every 15 seconds or so, a page of the console whenever somebody looks.
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Figures:
+class SystemStats:
     """What was counted; None where the part that knows did not answer.
 
     Args:
@@ -63,7 +63,7 @@ class Figures:
     workers: list[str] | None
 
 
-class SystemFigures:
+class SystemStatsCache:
     """Counts when somebody asks and what is known is older than some seconds.
 
     Args:
@@ -74,16 +74,16 @@ class SystemFigures:
     """
 
     def __init__(
-        self, settings: Settings, database: Database, redis: Redis, spaces: Spaces
+        self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces
     ) -> None:
         self._settings = settings
         self._database = database
         self._redis = redis
         self._spaces = spaces
         self._lock = asyncio.Lock()
-        self._known: tuple[float, Figures] | None = None
+        self._known: tuple[float, SystemStats] | None = None
 
-    async def now(self) -> Figures:
+    async def now(self) -> SystemStats:
         """The figures, at most some seconds old; who asks meanwhile waits for the same count.
 
         Raises:
@@ -95,16 +95,16 @@ class SystemFigures:
                 self._known = (time.monotonic(), figures)
             return self._known[1]
 
-    async def _count(self) -> Figures:
+    async def _count(self) -> SystemStats:
         # Whatever may take long is asked before a connection of the database is held.
         points = await _known(self._spaces.count)
         vector_bytes = await _known(lambda: self._vector_bytes(points))
         depth = await _known(lambda: queue_depth(self._redis))
-        workers = await _known(lambda: living_workers(self._redis))
+        workers = await _known(lambda: active_workers(self._redis))
         async with self._database.reading() as session:
             alive = col(User.status) != UserStatus.DELETED.value
             users = select(func.count()).select_from(User).where(alive)
-            return Figures(
+            return SystemStats(
                 users=(await session.exec(users)).one(),
                 sessions=await count_sessions(session),
                 knowledge_bases=await count_knowledge_bases(session),

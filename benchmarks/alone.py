@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from core.settings import get_settings
-from kb_service.embeddings.cpu import this_processor
-from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.cpu import detect_processor
+from kb_service.embeddings.minilm.encoder import open_encoder
 from kb_service.embeddings.minilm.runtime import Backend, choose_backend
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.stepwise import lanes_of
+from kb_service.embeddings.stepwise import lane_count
 
 
 class Alone:
@@ -21,10 +21,10 @@ class Alone:
     def __init__(self, backend: Backend | None = None) -> None:
         settings = get_settings()
         threads = settings.effective_encoder_threads
-        backend = backend or choose_backend(this_processor())
-        self._encoder = open_minilm(settings.cache_dir, backend, threads)
+        backend = backend or choose_backend(detect_processor())
+        self._encoder = open_encoder(settings.cache_dir, backend, threads)
         self._encoder.warm_up()
-        self._pool = ThreadPoolExecutor(lanes_of(threads))
+        self._pool = ThreadPoolExecutor(lane_count(threads))
         self.backend = self._encoder.backend
 
     def encode(self, texts: Sequence[str]) -> Vectors:

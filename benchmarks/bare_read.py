@@ -13,11 +13,11 @@ from fastapi import Depends, FastAPI
 
 from agents.sessions import service as sessions
 from api.agents.sessions import ListedSession
-from api.http.dependencies import paging
+from api.dependencies import paging
 from api.http.responses import Envelope, Items, page_of
 from core.auth.principal import Principal
 from core.db.database import open_database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.settings import Settings
 
 OWNER = "BENCHMARK_OWNER"
@@ -30,7 +30,7 @@ def _create_app() -> FastAPI:
 
     @app.get("/rows")
     async def rows(  # pyright: ignore[reportUnusedFunction] # FastAPI calls it
-        page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
+        page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     ) -> Envelope[Items[ListedSession]]:
         async with database.reading() as session:
             listing = await sessions.list_sessions(session, owner, page, is_archived=None)

@@ -17,7 +17,7 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from core.settings import Settings
 from ingestion.splitters.base import Piece
-from ingestion.vectorize import Origin, points_of
+from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
@@ -77,7 +77,7 @@ async def _add(database: Database, space: EmbeddingSpace, kb_id: str, texts: Seq
         pieces = await asyncio.to_thread(_pieces, part)
         documents.append(document)
         chunks += [_chunk(document, piece) for piece in pieces]
-        points += await points_of(space, [(Origin.of(document), piece) for piece in pieces])
+        points += await embed_points(space, [(PointOrigin.of(document), piece) for piece in pieces])
     await space.index.upsert(points)
     async with unit_of_work(database) as work:
         work.session.add_all(documents)

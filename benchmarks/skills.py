@@ -14,7 +14,8 @@ from collections.abc import Callable
 from markdown_it import MarkdownIt
 
 from benchmarks.table import Row, percentile, show
-from skills.parser.parse import parse
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 
 _SIZES = (1, 4, 16, 64, 256)
 _FILES = 12
@@ -77,7 +78,10 @@ def _measured(kilobytes: int) -> tuple[list[float], list[float]]:
     until = time.process_time() + _SECONDS
     while time.process_time() < until or len(ours) < 3 * _FILES:
         for text, content in zip(texts, contents, strict=True):
-            _times(lambda content=content: parse(content, known_tools=("search_changes",)), ours)
+            _times(
+                lambda content=content: lint(content, LintContext(known_tools=("search_changes",))),
+                ours,
+            )
             _times(lambda text=text: markdown.parse(text), theirs)
     return ours, theirs
 
@@ -86,7 +90,7 @@ def run() -> list[Row]:
     """Milliseconds of validation, p50 and p99, per size; then how they grow."""
     rows: list[Row] = []
     medians: list[tuple[float, float]] = []
-    parse(skill(1, 0).encode())
+    lint(skill(1, 0).encode())
     # What was made before is no garbage of what is measured.
     gc.collect()
     gc.freeze()

@@ -25,7 +25,7 @@ from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import IndexHealth
-from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 
 _SIZES = (1_000, 10_000, 100_000)
@@ -106,7 +106,7 @@ async def _health(client: EngineClient) -> IndexHealth | None:
 class _Asker:
     """Asks question after question and keeps how long each took, in milliseconds."""
 
-    def __init__(self, index: RemoteVectorIndex) -> None:
+    def __init__(self, index: EngineVectorIndex) -> None:
         self._index = index
         self._random = np.random.default_rng(7)
 
@@ -140,7 +140,7 @@ async def _measure(points: int) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="agentex-upkeep-") as name:
         folder = Path(name)
         async with _engine(folder, points) as client:
-            index = RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
+            index = EngineVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
             last = points - points // _LAST_PART
             for start in range(0, last, _BATCH):
                 await index.upsert(_points(start, min(_BATCH, last - start)))

@@ -1,4 +1,4 @@
-"""What is given on the command line, where a word can mean several things or be none at all."""
+"""Parsing of ambiguous command line arguments: ids, names and JSON values."""
 
 import json
 import math

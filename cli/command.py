@@ -1,8 +1,8 @@
-"""What all client commands share: their common options, and how one runs to its exit code."""
+"""The frame of client commands: common options, groups, and the way to an exit code."""
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
@@ -49,36 +49,43 @@ Body = Callable[[Output, ApiClient], Awaitable[ExitCode]]
 CommandBody = Callable[Concatenate[Output, ApiClient, P], Awaitable[ExitCode]]
 
 
-def client_command(
-    app: typer.Typer, name: str | None = None
-) -> Callable[[CommandBody[P]], CommandBody[P]]:
-    """Register a command that talks to the server; :class:`Options` are added to its own.
+def command_group(
+    help_text: str, commands: Mapping[str, Callable[..., None] | typer.Typer]
+) -> typer.Typer:
+    """A group of commands and groups, under the names and in the order that ``--help`` shows."""
+    group = typer.Typer(no_args_is_help=True, help=help_text)
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            group.add_typer(command, name=name)
+        else:
+            group.command(name)(command)
+    return group
+
+
+def client_command(body: CommandBody[P]) -> Callable[..., None]:
+    """A command that talks to the server, from its body; :class:`Options` are added to its own.
 
     A parameter that is a dataclass stands for its fields, so that commands can share them.
-
-    Args:
-        app: the group that gets the command.
-        name: of the command; its function's without one.
     """
+    own = [*inspect.signature(body).parameters.values()][2:]
 
-    def register(body: CommandBody[P]) -> CommandBody[P]:
-        own = [*inspect.signature(body).parameters.values()][2:]
+    def command(**values: object) -> None:
+        arguments = {
+            parameter.name: _collect(parameter.annotation, parameter.name, values)
+            for parameter in own
+        }
+        bound: Any = body
+        run(
+            _collect(Options, "", values),
+            lambda output, client: bound(output, client, **arguments),
+        )
 
-        def command(**given: object) -> None:
-            values = {one.name: _collected(one.annotation, one.name, given) for one in own}
-            common = _collected(Options, "", given)
-            bound: Any = body
-            run(common, lambda output, client: bound(output, client, **values))
-
-        common = inspect.Parameter("common", _NAMED, annotation=Options)
-        spread = [field for one in (*own, common) for field in _spread(one)]
-        # Typer reads the parameters from here.
-        vars(command)["__signature__"] = inspect.Signature(spread)
-        command.__doc__ = inspect.getdoc(body)
-        app.command(name or body.__name__.replace("_", "-"))(command)
-        return body
-
-    return register
+    common = inspect.Parameter("common", _NAMED, annotation=Options)
+    spread = [field for parameter in (*own, common) for field in _spread(parameter)]
+    # Typer reads the parameters from here.
+    vars(command)["__signature__"] = inspect.Signature(spread)
+    command.__doc__ = inspect.getdoc(body)
+    return command
 
 
 _NAMED = inspect.Parameter.KEYWORD_ONLY
@@ -95,12 +102,12 @@ def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(field.name, _NAMED, default=default, annotation=field.type)
 
 
-def _collected(kind: Any, name: str, given: dict[str, object]) -> Any:  # noqa: ANN401 - as Typer gives it
+def _collect(kind: Any, name: str, values: dict[str, object]) -> Any:  # noqa: ANN401 - as Typer gives it
     """A parameter's value, put together again if it is a dataclass."""
     if not is_dataclass(kind):
-        return given[name]
+        return values[name]
     make: Any = kind
-    return make(**{field.name: given[field.name] for field in fields(kind)})
+    return make(**{field.name: values[field.name] for field in fields(kind)})
 
 
 def run(options: Options, body: Body) -> NoReturn:
@@ -118,7 +125,7 @@ def run(options: Options, body: Body) -> NoReturn:
 
 
 def leave(output: Output, work: Callable[[], ExitCode]) -> NoReturn:
-    """Do the work and leave with its exit code; what goes wrong is told, not thrown."""
+    """Do the work and leave with its exit code; a failure is printed, not raised."""
     try:
         code = work()
     except (CommandFailed, ServerRefused) as problem:
@@ -133,13 +140,13 @@ def leave(output: Output, work: Callable[[], ExitCode]) -> NoReturn:
 
 
 def open_output(options: Options) -> Output:
-    """The output in the wanted shape and language."""
+    """The output in the shape and language of the options."""
     language = options.language or Language(preferred_language())
     return Output(json_only=options.json_only, language=language)
 
 
 def open_client(options: Options, output: Output) -> ApiClient:
-    """A client of the wanted server, with the credentials that are there for it.
+    """A client of the server, with the credentials that are stored for it.
 
     Raises:
         CommandFailed: the URL can't be used.
@@ -148,7 +155,7 @@ def open_client(options: Options, output: Output) -> ApiClient:
     store = CredentialStore()
     url = server_url(settings, options.url, store)
 
-    def told(bootstrap: Bootstrap) -> None:
+    def report_bootstrap(bootstrap: Bootstrap) -> None:
         output.remark(BOOTSTRAPPED, url=url, username=bootstrap.username, file=bootstrap.file)
 
     sign_in = SignIn(
@@ -156,23 +163,23 @@ def open_client(options: Options, output: Output) -> ApiClient:
         store,
         api_key=settings.api_key.get_secret_value() if settings.api_key else None,
         bootstrap=find_bootstrap(settings, url),
-        told=told,
+        on_bootstrap=report_bootstrap,
     )
     return ApiClient(Transport(url, language=output.language), sign_in)
 
 
-def server_url(settings: Settings, given: str | None, store: CredentialStore) -> str:
-    """The server's base URL: as given, else by the settings, by a login, else this machine's own.
+def server_url(settings: Settings, option: str | None, store: CredentialStore) -> str:
+    """The server's base URL: of the option, else by the settings, by a login, else this machine's own.
 
     Raises:
         CommandFailed: it is no URL.
     """
-    wanted = (given or settings.url or store.server or own_url(settings)).strip()
-    url = (wanted if "://" in wanted else f"http://{wanted}").rstrip("/")
+    address = (option or settings.url or store.server or own_url(settings)).strip()
+    url = (address if "://" in address else f"http://{address}").rstrip("/")
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         parsed = httpx.URL("")
     if parsed.scheme not in {"http", "https"} or not parsed.host or " " in url:
-        raise CommandFailed(InvalidRequest("url", wanted), BAD_URL, url=wanted)
+        raise CommandFailed(InvalidRequest("url", address), BAD_URL, url=address)
     return url

@@ -1,4 +1,4 @@
-"""Why a client command ends early, and the exit code that says so."""
+"""Failures of client commands and their exit codes."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -8,10 +8,10 @@ from pydantic import JsonValue, ValidationError
 from cli.client.schemas import FailureRecord
 from cli.ui.i18n.common import Language, Message
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
+from core.errors.server import ServerUnreachable, ShuttingDown
 
 # A server that drains or does not answer: try again later, nothing is wrong with the request.
-_UNREACHABLE = {ErrorCode.SERVER_UNREACHABLE, ErrorCode.SHUTTING_DOWN}
+_UNREACHABLE = {ServerUnreachable.code, ShuttingDown.code}
 _FAMILIES = {400: 2, 422: 2, 401: 4, 404: 5}
 
 
@@ -33,12 +33,11 @@ class CommandFailed(Exception):
     Args:
         error: the fact, with the code that ``--json`` shows.
         hint: what the person can do.
-        values: for the hint's placeholders.
     """
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
-        super().__init__(error.code.message)
-        self.code = int(error.code)
+        super().__init__(error.message)
+        self.code = error.code
         self.details: dict[str, JsonValue] = {key: str(value) for key, value in values.items()}
         self._hint, self._values = hint, values
 
@@ -57,8 +56,6 @@ class ServerRefused(Exception):
 
     Args:
         code: seed 002 section 1.4; may be one that this version does not know.
-        message: the server's sentence.
-        details: the server's facts.
     """
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
@@ -74,8 +71,8 @@ class ServerRefused(Exception):
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        said = self._said(language)
-        return f"{said}\n{advice}" if advice else said
+        message = self._said(language)
+        return f"{message}\n{advice}" if advice else message
 
     def _said(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")

@@ -1,4 +1,4 @@
-"""The ``agentex`` command; each command module adds one line to the registry below."""
+"""The ``agentex`` command and the registry of its commands."""
 
 import importlib.metadata
 import sys
@@ -33,7 +33,7 @@ _COMMANDS = {
 def main() -> None:
     """Run the command line; settings that can't be used are named without their values."""
     try:
-        build(_wanted(sys.argv[1:2]))()
+        build(_requested(sys.argv[1:2]))()
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False):
             field = "_".join(str(part) for part in problem["loc"]).upper()
@@ -51,8 +51,8 @@ def build(names: Iterable[str] = tuple(_COMMANDS)) -> typer.Typer:
     )
     app.callback()(_global_options)
     for name in names:
-        module, place = _COMMANDS[name]
-        command = getattr(import_module(module), place)
+        module, attribute = _COMMANDS[name]
+        command = getattr(import_module(module), attribute)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
@@ -60,15 +60,15 @@ def build(names: Iterable[str] = tuple(_COMMANDS)) -> typer.Typer:
     return app
 
 
-def _wanted(first: list[str]) -> Iterable[str]:
-    """The command that is asked for, which need not wait for the modules of all others."""
+def _requested(first: list[str]) -> Iterable[str]:
+    """The command that the first argument names, so that it need not wait for all other modules."""
     if first == ["--version"]:
         return ()
     return [name for name in _COMMANDS if [name] == first] or _COMMANDS
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(importlib.metadata.version("agentex"))
         raise typer.Exit
 

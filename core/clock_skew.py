@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 
 
-class ClockWatch:
+class ClockSkewMonitor:
     """Watches a wall clock; for a while after it jumped, moments written before mean little.
 
     Args:

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 
-def start(module: str) -> int | None:
+def run_main(module: str) -> int | None:
     """Load what a process is made of and run its ``main``, whose result is the exit code.
 
     Loading makes what stays; to look for garbage in it takes a sixth of a start. A process that
@@ -21,7 +21,7 @@ def start(module: str) -> int | None:
     return import_module(module).main()
 
 
-def spare_what_is_loaded() -> None:
+def freeze_loaded_objects() -> None:
     """Leave all that there is now out of future collections; call it once, before the first work.
 
     Modules, classes and schemas are never garbage, and a full collection that goes through them

@@ -10,7 +10,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class Stop:
+class StopFlag:
     """Whether whoever waited is gone; a thread can't be killed, so it looks after each item."""
 
     def __init__(self) -> None:
@@ -28,15 +28,15 @@ class Stop:
             yield item
 
 
-async def on_stoppable_thread(work: Callable[[Stop], _Result]) -> _Result:
+async def run_stoppable(work: Callable[[StopFlag], _Result]) -> _Result:
     """Do this work on a thread.
 
-    Who is cancelled does not wait for its end; ``Stop.until`` ends with the item at hand.
+    Who is cancelled does not wait for its end; ``StopFlag.until`` ends with the item at hand.
 
     Args:
-        work: goes through what it goes through by ``Stop.until``.
+        work: goes through what it goes through by ``StopFlag.until``.
     """
-    stop = Stop()
+    stop = StopFlag()
     try:
         return await to_thread.run_sync(work, stop, abandon_on_cancel=True)
     finally:

@@ -13,10 +13,10 @@ from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
 from ingestion.splitters import windows_of
 from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
-from ingestion.vectorize import Origin, emptied_windows, points_of
+from ingestion.vectorize import PointOrigin, embed_points, empty_window_points
 from kb_service.documents import chunks
-from kb_service.documents.chunks import ChunkPlace
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.documents.chunks import LocatedChunk
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
 from kb_service.text.term_hashes import pack_terms
@@ -24,14 +24,14 @@ from kb_service.vector_index.protocol import ChunkPoint, index_scope
 
 log = get_logger(__name__)
 
-MOST_TOKENS = CHUNK_SIZES.stop - 1
-MOST_CHARACTERS = MOST_TOKENS * CHARACTERS_PER_TOKEN
+MAX_TOKENS = CHUNK_SIZES.stop - 1
+MAX_CHARACTERS = MAX_TOKENS * CHARACTERS_PER_TOKEN
 # The encoder has just answered; on SQLite all other writers wait meanwhile.
 _UPSERT_SECONDS = 10
 
 
 @dataclass(frozen=True)
-class Edit:
+class ChunkEdit:
     """What a person wants of a passage; None leaves a field as it is.
 
     ``version`` is that of the passage the person looked at; None: whatever it is now.
@@ -42,7 +42,9 @@ class Edit:
     enabled: bool | None = None
 
 
-async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit: Edit) -> Chunk:
+async def edit_chunk(
+    database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit
+) -> Chunk:
     """Change a passage; when this returns, searches find it by its new text.
 
     The text is embedded first; then row and points are written in one transaction, which the
@@ -77,21 +79,19 @@ async def edit_chunk(database: Database, spaces: Spaces, place: ChunkPlace, edit
     if not values:
         return place.chunk
     async with unit_of_work(database) as work:
-        row = await chunks.change(work, place, values)
+        row = await chunks.update_chunk(work, place, values)
         if points:
             await _upsert(spaces.of(model), points)
     log.info("chunk.changed", chunk_id=row.id, fields=sorted(values))
     return row
 
 
-def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
+def _piece(place: LocatedChunk, content: str, space: EmbeddingSpace) -> Piece:
     chunk = place.chunk
     tokens = space.counter.count(content)
-    if not 0 < tokens <= MOST_TOKENS:
-        error = f"Write 1 to {MOST_TOKENS} tokens; this has {tokens}"
-        raise InvalidRequest(
-            "content", error, f"应为 1 到 {MOST_TOKENS} 个 token，现有 {tokens} 个"
-        )
+    if not 0 < tokens <= MAX_TOKENS:
+        error = f"Write 1 to {MAX_TOKENS} tokens; this has {tokens}"
+        raise InvalidRequest("content", error, f"应为 1 到 {MAX_TOKENS} 个 token，现有 {tokens} 个")
     return Piece(
         content,
         tuple(chunk.heading_path),
@@ -104,9 +104,9 @@ def _piece(place: ChunkPlace, content: str, space: EmbeddingSpace) -> Piece:
     )
 
 
-async def _points(space: EmbeddingSpace, place: ChunkPlace, piece: Piece) -> list[ChunkPoint]:
+async def _points(space: EmbeddingSpace, place: LocatedChunk, piece: Piece) -> list[ChunkPoint]:
     knowledge_base, document = place.knowledge_base, place.document
-    origin = Origin(
+    origin = PointOrigin(
         index_scope(knowledge_base.id, knowledge_base.generation),
         document.id,
         place.chunk.revision,
@@ -115,9 +115,9 @@ async def _points(space: EmbeddingSpace, place: ChunkPlace, piece: Piece) -> lis
     before = await to_thread.run_sync(
         windows_of, knowledge_base.splitter, place.chunk.content, space.counter
     )
-    points = await points_of(space, [(origin, piece)])
+    points = await embed_points(space, [(origin, piece)])
     surplus = range(len(piece.windows), len(before))
-    return points + emptied_windows(origin, piece.index, surplus)
+    return points + empty_window_points(origin, piece.index, surplus)
 
 
 async def _upsert(space: EmbeddingSpace, points: list[ChunkPoint]) -> None:

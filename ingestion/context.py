@@ -4,18 +4,18 @@ import asyncio
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from core.clock_skew import ClockWatch
+from core.clock_skew import ClockSkewMonitor
 from core.db.database import Database
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
 from ingestion.parsers.sandbox.pool import ParserPool
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 
 
 @dataclass(frozen=True)
-class Workbench:
+class WorkerContext:
     """The open connections of a worker process.
 
     ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
@@ -28,10 +28,10 @@ class Workbench:
     database: Database
     queue: JobQueue
     store: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     parser: ParserPool
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    clock: ClockWatch = field(default_factory=ClockWatch)
+    clock: ClockSkewMonitor = field(default_factory=ClockSkewMonitor)
     erasing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @cached_property

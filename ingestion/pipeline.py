@@ -16,26 +16,26 @@ from anyio import to_thread
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion import reindex
-from ingestion.attempts.claim import Taken, take
-from ingestion.attempts.failures import LeaseLost, end_badly, fail_untried, is_outage
-from ingestion.attempts.lease_heartbeat import hold
-from ingestion.context import Workbench
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.sandbox.pool import limits_of
-from ingestion.parsers.sandbox.protocol import Request
-from ingestion.parsers.text.charset import nothing_read
+from ingestion.attempts.claim import ClaimedDocument, claim
+from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, record_failure
+from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.context import WorkerContext
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.protocol import ParseRequest
+from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
-from ingestion.vectorize import Origin, points_of
+from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
 from kb_service.text.term_hashes import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Flip, Outcome
+from kb_service.work_queue.completion import RevisionResult, RevisionSwitch
 from kb_service.work_queue.leases import Lease
 
 log = get_logger(__name__)
@@ -44,83 +44,83 @@ _BATCH = 64
 _PROGRESS_SECONDS = 0.25
 
 
-async def ingest(bench: Workbench, document_id: str) -> None:
+async def ingest(context: WorkerContext, document_id: str) -> None:
     """Process one document if it waits; the outcome is on its row.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
         document_id: what to process; doing it twice or on two workers has one effect.
     """
-    await work_on(bench, await take(bench, document_id, alone=True))
+    await process_documents(context, await claim(context, document_id, alone=True))
 
 
-async def work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
+async def process_documents(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
     """Process documents whose leases were just taken; the outcomes are on their rows.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
         bundle: of one knowledge base and made with the same settings.
     """
-    tried = [one for one in bundle if one.document.attempt > bench.settings.ingest_attempts]
+    tried = [one for one in bundle if one.document.attempt > context.settings.ingest_attempts]
     for one in tried:
-        await fail_untried(bench, one.lease)
+        await fail_as_poison(context, one.lease)
     sound = [one for one in bundle if one not in tried]
     if sound:
-        await _work_on(bench, sound)
+        await _process_batch(context, sound)
 
 
-async def _work_on(bench: Workbench, bundle: Sequence[Taken]) -> None:
+async def _process_batch(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
     try:
-        ends = await hold(
-            _process(bench, bundle),
-            partial(_renew, bench, bundle),
-            seconds=bench.settings.lease_seconds,
+        ends = await renew_while(
+            _run_stages(context, bundle),
+            partial(_renew, context, bundle),
+            seconds=context.settings.lease_seconds,
             lost=LeaseLost,
         )
     except asyncio.CancelledError:
         for one in bundle:
-            async with unit_of_work(bench.database) as work:
-                await leases.hand_back(work, one.lease)
+            async with unit_of_work(context.database) as work:
+                await leases.release_for_retry(work, one.lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
         if len(bundle) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
-            await _work_on_each(bench, bundle)
+            await _process_separately(context, bundle)
             return
         ends = [error] * len(bundle)
-    await _end(bench, bundle, ends)
+    await _record_results(context, bundle, ends)
 
 
-async def _work_on_each(bench: Workbench, bundle: Sequence[Taken]) -> None:
+async def _process_separately(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
     """Process documents one by one that failed together: one of them may be why."""
     for one in bundle:
         # It may also be done: then the others must not touch what is searched.
-        if await _renew(bench, [one]):
-            await _work_on(bench, [one.again()])
+        if await _renew(context, [one]):
+            await _process_batch(context, [one.again()])
         else:
-            await end_badly(bench, one.lease, one.document, LeaseLost())
+            await record_failure(context, one.lease, one.document, LeaseLost())
 
 
-async def _renew(bench: Workbench, bundle: Sequence[Taken]) -> bool:
+async def _renew(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> bool:
     """Renew the leases; False when none is left."""
-    return await _advance(bench, bundle)
+    return await _advance(context, bundle)
 
 
 async def _advance(
-    bench: Workbench,
-    bundle: Sequence[Taken],
+    context: WorkerContext,
+    bundle: Sequence[ClaimedDocument],
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    held, seconds = [one.lease for one in bundle], bench.settings.lease_seconds
-    async with unit_of_work(bench.database) as work:
+    held, seconds = [one.lease for one in bundle], context.settings.lease_seconds
+    async with unit_of_work(context.database) as work:
         return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
-class _Progress:
+class _ProgressWriter:
     """Writes how far a try is, but no more often than a person could follow."""
 
-    def __init__(self, bench: Workbench, bundle: Sequence[Taken]) -> None:
-        self._bench = bench
+    def __init__(self, context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
+        self._context = context
         self._bundle = bundle
         self._written = time.monotonic()
 
@@ -132,7 +132,7 @@ class _Progress:
         """
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
-        if not await _advance(self._bench, self._bundle, stage, percent):
+        if not await _advance(self._context, self._bundle, stage, percent):
             raise LeaseLost
         self._written = time.monotonic()
 
@@ -150,61 +150,66 @@ class _Progress:
 
 
 @dataclass(frozen=True)
-class _Split:
+class _SplitDocument:
     """A document that was read and cut."""
 
-    taken: Taken
-    parsed: Parsed
+    taken: ClaimedDocument
+    parsed: ParsedDocument
     pieces: Sequence[Piece]
 
 
-_End = Flip | Exception
+_AttemptResult = RevisionSwitch | Exception
 
 
-async def _process(bench: Workbench, bundle: Sequence[Taken]) -> list[_End]:
+async def _run_stages(
+    context: WorkerContext, bundle: Sequence[ClaimedDocument]
+) -> list[_AttemptResult]:
     """Process documents together; how each ended, in their order."""
-    progress = _Progress(bench, bundle)
-    space = bench.spaces.of(bundle[0].making.embedding_model)
-    parsed = await _parse_each(bench, progress, [one.document for one in bundle])
+    progress = _ProgressWriter(context, bundle)
+    space = context.spaces.of(bundle[0].making.embedding_model)
+    parsed = await _parse_each(context, progress, [one.document for one in bundle])
     await progress.reach(DocumentStage.SPLITTING, 0)
     splits = await _split_each(space, list(zip(bundle, parsed, strict=True)))
-    ready = [one for one in splits if isinstance(one, _Split)]
+    ready = [one for one in splits if isinstance(one, _SplitDocument)]
     if not ready:
         return [one for one in splits if isinstance(one, Exception)]
-    outcomes = await _index(space, progress, ready)
+    outcomes = await _embed_and_index(space, progress, ready)
     tries = [(split.taken.lease, one) for split, one in zip(ready, outcomes, strict=True)]
-    flips = await _complete(bench, tries)
+    flips = await _commit(context, tries)
     return [
         one if isinstance(one, Exception) else flips[one.taken.document.id] or LeaseLost()
         for one in splits
     ]
 
 
-async def _complete(
-    bench: Workbench, tries: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
-    async with unit_of_work(bench.database) as work:
-        flips = await completion.complete_each(work, tries)
+async def _commit(
+    context: WorkerContext, tries: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
+    async with unit_of_work(context.database) as work:
+        flips = await completion.commit_revisions(work, tries)
     for lease, outcome in tries:
         if lease.document_id not in flips:
             # Somebody has its row in hand: alone, it can wait for that.
-            async with unit_of_work(bench.database) as work:
+            async with unit_of_work(context.database) as work:
                 flips[lease.document_id] = await completion.complete(work, lease, outcome)
     return flips
 
 
 async def _split_each(
-    space: EmbeddingSpace, parsed: Sequence[tuple[Taken, Parsed | Exception]]
-) -> list[_Split | Exception]:
+    space: EmbeddingSpace, parsed: Sequence[tuple[ClaimedDocument, ParsedDocument | Exception]]
+) -> list[_SplitDocument | Exception]:
     # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    return await on_stoppable_thread(
+    return await run_stoppable(
         lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
     )
 
 
 def _split(
-    stop: Stop, space: EmbeddingSpace, taken: Taken, parsed: Parsed | Exception
-) -> _Split | Exception:
+    stop: StopFlag,
+    space: EmbeddingSpace,
+    taken: ClaimedDocument,
+    parsed: ParsedDocument | Exception,
+) -> _SplitDocument | Exception:
     if isinstance(parsed, Exception):
         return parsed
     splitting = taken.making.splitting
@@ -215,24 +220,26 @@ def _split(
     except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself
         return error
     if not pieces:
-        return nothing_read(parsed.warnings, taken.document.chosen_encoding)
-    return _Split(taken, parsed, pieces)
+        return no_text_failure(parsed.warnings, taken.document.chosen_encoding)
+    return _SplitDocument(taken, parsed, pieces)
 
 
-async def _end(bench: Workbench, bundle: Sequence[Taken], ends: Sequence[_End]) -> None:
+async def _record_results(
+    context: WorkerContext, bundle: Sequence[ClaimedDocument], ends: Sequence[_AttemptResult]
+) -> None:
     ended = list(zip(bundle, ends, strict=True))
-    completed = [(one, end) for one, end in ended if isinstance(end, Flip)]
+    completed = [(one, end) for one, end in ended if isinstance(end, RevisionSwitch)]
     if completed:
         # One line for all: what is written of each is a part of a small one's work.
         log.info("documents.completed", document_ids=[one.document.id for one, _ in completed])
     for one, end in ended:
         if isinstance(end, Exception):
-            await end_badly(bench, one.lease, one.document, end)
+            await record_failure(context, one.lease, one.document, end)
     for one, flip in completed:
-        await _try_follow_up(one.document, partial(_tidy, bench, one.document, flip))
+        await _try_follow_up(one.document, partial(_remove_superseded, context, one.document, flip))
     if any(flip.is_reindexing for _, flip in completed):
         base = bundle[0].document.knowledge_base_id
-        await _try_follow_up(bundle[0].document, partial(reindex.go_on, bench, base))
+        await _try_follow_up(bundle[0].document, partial(reindex.advance, context, base))
 
 
 async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
@@ -243,41 +250,43 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
 
-async def _tidy(bench: Workbench, document: Document, flip: Flip) -> None:
+async def _remove_superseded(
+    context: WorkerContext, document: Document, flip: RevisionSwitch
+) -> None:
     """Remove the points and files that the new revision made superfluous."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
-        await bench.spaces.delete_documents([document.id], revisions=gone)
+        await context.spaces.delete_documents([document.id], revisions=gone)
     if not flip.is_shadow:
         for key in document.superseded_keys:
-            await bench.store.delete(key)
+            await context.store.delete(key)
 
 
 async def _parse_each(
-    bench: Workbench, progress: _Progress, documents: Sequence[Document]
-) -> list[Parsed | Exception]:
-    limits = limits_of(bench.settings)
-    requests: dict[str, Request] = {}
-    parsed: dict[str, Parsed | Exception] = {}
+    context: WorkerContext, progress: _ProgressWriter, documents: Sequence[Document]
+) -> list[ParsedDocument | Exception]:
+    limits = parse_limits(context.settings)
+    requests: dict[str, ParseRequest] = {}
+    parsed: dict[str, ParsedDocument | Exception] = {}
     async with AsyncExitStack() as copies:
         for one in documents:
             try:
-                copy = bench.store.local_copy(one.storage_key)
+                copy = context.store.local_copy(one.storage_key)
                 path = await copies.enter_async_context(copy)
             except Exception as error:  # noqa: BLE001 - one whose file is away ends by itself
                 parsed[one.id] = error
             else:
-                requests[one.id] = Request(path, one.media_type, limits, one.chosen_encoding)
+                requests[one.id] = ParseRequest(path, one.media_type, limits, one.chosen_encoding)
         if requests:
             wanted = list(requests.values())
-            outcomes = await bench.parser.parse_each(wanted, heard=progress.hear_parsing)
+            outcomes = await context.parser.parse_each(wanted, heard=progress.hear_parsing)
             parsed |= zip(requests, outcomes, strict=True)
     return [parsed[one.id] for one in documents]
 
 
-async def _index(
-    space: EmbeddingSpace, progress: _Progress, splits: Sequence[_Split]
-) -> list[Outcome]:
+async def _embed_and_index(
+    space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
+) -> list[RevisionResult]:
     """Embed and write the pieces in batches; a batch that was written before is written over.
 
     Returns:
@@ -286,11 +295,11 @@ async def _index(
     """
     for document in (one.taken.document for one in splits if not one.taken.is_untouched):
         # A try that was cut short may have left more pieces than this one has.
-        gone = document_queries.unshown_revisions(document)
+        gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
-        for origin, pieces in ((Origin.of(one.taken.document), one.pieces) for one in splits)
+        for origin, pieces in ((PointOrigin.of(one.taken.document), one.pieces) for one in splits)
         for piece in pieces
     ]
     terms: list[bytes] = []
@@ -298,22 +307,22 @@ async def _index(
         await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
         batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            points_of(space, batch, account=splits[0].taken.account),
+            embed_points(space, batch, account=splits[0].taken.account),
             to_thread.run_sync(_pack_terms, batch),
         )
         await space.index.upsert(points)
         terms += packed
     following = iter(terms)
-    return [_outcome(one, [next(following) for _ in one.pieces]) for one in splits]
+    return [_revision_result(one, [next(following) for _ in one.pieces]) for one in splits]
 
 
-def _pack_terms(placed: Sequence[tuple[Origin, Piece]]) -> list[bytes]:
+def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
     return [pack_terms(piece.text) for _, piece in placed]
 
 
-def _outcome(split: _Split, terms: Sequence[bytes]) -> Outcome:
-    return Outcome(
-        chunks=map(partial(_chunk, split.taken.document), split.pieces, terms),
+def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
+    return RevisionResult(
+        chunks=map(partial(_chunk_row, split.taken.document), split.pieces, terms),
         chunk_count=len(split.pieces),
         encoding=split.parsed.encoding,
         pages=split.parsed.pages,
@@ -321,7 +330,7 @@ def _outcome(split: _Split, terms: Sequence[bytes]) -> Outcome:
     )
 
 
-def _chunk(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
+def _chunk_row(document: Document, piece: Piece, terms: bytes) -> dict[str, object]:
     return {
         "id": point_id(document.id, document.revision, piece.index),
         "document_id": document.id,

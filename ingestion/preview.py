@@ -9,22 +9,22 @@ from pathlib import Path
 
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
-from core.threads import Stop, on_stoppable_thread
+from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.image.ocr import Recognition
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.sandbox.pool import ParserPool, limits_of
-from ingestion.parsers.sandbox.protocol import Request
-from ingestion.parsers.text.charset import nothing_read
+from ingestion.parsers.image.ocr import OcrSettings
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.pool import ParserPool, parse_limits
+from ingestion.parsers.sandbox.protocol import ParseRequest
+from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter
 
-SECONDS = 20
+PREVIEW_SECONDS = 20
 """The longest a preview takes, once its turn has come."""
 
-_TURN_SECONDS = 10
+_LOCK_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class SplitPreviewer:
     """
 
     def __init__(self, settings: Settings) -> None:
-        recognition = Recognition(settings.ocr_languages, str(settings.ocr_data_dir or ""))
+        recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
         self._parser = ParserPool(1, recognition=recognition)
         self._turn = asyncio.Lock()
         self._limits = replace(
-            limits_of(settings),
-            seconds=min(SECONDS, settings.parse_timeout_seconds),
-            recognition_seconds=SECONDS,
+            parse_limits(settings),
+            seconds=min(PREVIEW_SECONDS, settings.parse_timeout_seconds),
+            recognition_seconds=PREVIEW_SECONDS,
         )
 
     async def preview(self, request: SplitRequest) -> SplitPreview:
@@ -100,12 +100,12 @@ class SplitPreviewer:
             PreviewBusy: other previews took so long that this one's turn did not come.
         """
         try:
-            async with asyncio.timeout(_TURN_SECONDS):
+            async with asyncio.timeout(_LOCK_SECONDS):
                 await self._turn.acquire()
         except TimeoutError as error:
             raise PreviewBusy from error
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(PREVIEW_SECONDS):
                 return await self._made(request)
         except TimeoutError as error:
             raise _unreadable(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
@@ -119,17 +119,17 @@ class SplitPreviewer:
         await self._parser.close()
 
     async def _made(self, request: SplitRequest) -> SplitPreview:
-        asked = Request(request.path, request.media_type, self._limits, request.encoding)
+        asked = ParseRequest(request.path, request.media_type, self._limits, request.encoding)
         (parsed,) = await self._parser.parse_each([asked])
         if isinstance(parsed, ParseFailure):
             raise parsed
-        preview = await on_stoppable_thread(partial(_cut, request, parsed))
+        preview = await run_stoppable(partial(_split, request, parsed))
         if not preview.total:
-            raise nothing_read(parsed.warnings, request.encoding)
+            raise no_text_failure(parsed.warnings, request.encoding)
         return preview
 
 
-def _cut(request: SplitRequest, parsed: Parsed, stop: Stop) -> SplitPreview:
+def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
     split = SPLITTERS[splitting.splitter]

@@ -11,10 +11,10 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service import questions
-from kb_service.evaluation.runner import SavedQuestion, asking, evaluate, saved
-from kb_service.failures import MODEL_ERRORS, Outage, outage_of, outage_of_model
+from kb_service.evaluation.runner import SavedQuestion, bind_search, evaluate, questions_from_rows
+from kb_service.failures import MODEL_ERRORS, Outage, describe_model_outage, describe_outage
 from kb_service.knowledge_bases import index_version
 from kb_service.models import KnowledgeBase
 from kb_service.reindex import (
@@ -33,145 +33,149 @@ from kb_service.reindex.service import WINDOW, Cutover
 from kb_service.reindex.status import State
 from kb_service.retrieval.service import Searcher
 from kb_service.vector_index.protocol import index_scope
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 
 log = get_logger(__name__)
 
 
-async def go_on(bench: Workbench, knowledge_base_id: str) -> None:
+async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
     """Let the next documents be made anew, or cut over when all are.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
         knowledge_base_id: whose; nothing happens without a re-index.
     """
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None or row.target is None:
             return
-        tally = await reindex_status.count(session, row)
+        tally = await reindex_status.count_documents(session, row)
     if tally.left and (row.paused or tally.at_work > WINDOW // 2):
         return
     if tally.left == 0 and tally.failed:
         return
-    async with unit_of_work(bench.database, bench.queue.push) as work:
-        locked = await reindex_service.lock(work.session, knowledge_base_id)
+    async with unit_of_work(context.database, context.queue.push) as work:
+        locked = await reindex_service.get_for_update(work.session, knowledge_base_id)
         if locked is None or locked.target is None:
             return
-        await reindex_service.begin_next(work, locked)
-        if (await reindex_status.count(work.session, locked)).state() is not State.READY:
+        await reindex_service.start_next_documents(work, locked)
+        if (await reindex_status.count_documents(work.session, locked)).state() is not State.READY:
             return
         if not reindex_quality_gate.is_measured(locked):
-            asked = await questions.list_all(work.session, EVERYTHING, locked)
+            asked = await questions.list_all(work.session, SYSTEM_VIEWER, locked)
             if asked:
                 reindex_service.enqueue_reindex(work, knowledge_base_id)
                 return
         if locked.target["cutover"] == Cutover.AUTO and not reindex_quality_gate.is_held(locked):
-            keep = timedelta(hours=(await bench.live.read(work.session)).reindex_keep_hours)
+            keep = timedelta(hours=(await context.live.read(work.session)).reindex_keep_hours)
             await reindex_service.cut_over(work, locked, keep=keep)
             log.info("reindex.cut_over", knowledge_base_id=locked.id, generation=locked.generation)
 
 
-async def work_on(bench: Workbench, knowledge_base_id: str) -> None:
-    """The job: measure a finished re-index by the saved questions, then ``tend`` to it."""
-    async with bench.database.reading() as session:
+async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
+    """The job: measure a finished re-index by the saved questions, then ``maintain`` to it."""
+    async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None:
             return
-        tally = await reindex_status.count(session, row)
-        asked = saved(await questions.list_all(session, EVERYTHING, row))
+        tally = await reindex_status.count_documents(session, row)
+        asked = questions_from_rows(await questions.list_all(session, SYSTEM_VIEWER, row))
     is_ready = row.target is not None and tally.state() is State.READY
     if is_ready and asked and not reindex_quality_gate.is_measured(row):
         try:
-            await _measure(bench, row, asked)
+            await _measure(context, row, asked)
         except AgentexError as error:
-            await _note_waiting(bench, row, outage_of(error))
+            await _record_outage(context, row, describe_outage(error))
             raise
-    await tend(bench, knowledge_base_id)
+    await maintain(context, knowledge_base_id)
 
 
-async def _measure(bench: Workbench, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
-    longest = bench.settings.max_query_characters
-    searcher = Searcher(bench.database, bench.spaces, max_query_characters=longest)
+async def _measure(context: WorkerContext, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
+    longest = context.settings.max_query_characters
+    searcher = Searcher(context.database, context.spaces, max_query_characters=longest)
     try:
-        present = (await evaluate(asking(searcher, EVERYTHING, row), asked)).quality
+        present = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), asked)).quality
     except MODEL_ERRORS as error:
-        if not _leaves_its_model(row):
+        if not _changes_model(row):
             raise
         # What can't be searched can't be lost, and to leave this model is the remedy.
-        missing = outage_of_model(error, row.embedding_model)
+        missing = describe_model_outage(error, row.embedding_model)
         log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
-        await _note(bench, row, None, missing=missing)
+        await _record_recall(context, row, None, missing=missing)
         return
-    target = (await evaluate(asking(searcher, EVERYTHING, row, shadow=True), asked)).quality
+    target = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), asked)).quality
     figures = {"questions": len(asked), "present": vars(present), "target": vars(target)}
-    await _note(bench, row, figures)
+    await _record_recall(context, row, figures)
 
 
-def _leaves_its_model(row: KnowledgeBase) -> bool:
+def _changes_model(row: KnowledgeBase) -> bool:
     aim = index_version.target(row)
     return aim is not None and aim.embedding_model != row.embedding_model
 
 
-async def _note(
-    bench: Workbench,
+async def _record_recall(
+    context: WorkerContext,
     row: KnowledgeBase,
     recall: dict[str, Any] | None,
     *,
     missing: Outage | None = None,
 ) -> None:
     number = (row.target or {}).get("generation", 0)
-    async with unit_of_work(bench.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
+    async with unit_of_work(context.database) as work:
+        locked = await reindex_service.get_for_update(work.session, row.id)
         if locked is not None:
-            reindex_quality_gate.note_recall(work, locked, number, recall, missing=missing)
+            reindex_quality_gate.record_recall(work, locked, number, recall, missing=missing)
 
 
-async def _note_waiting(bench: Workbench, row: KnowledgeBase, outage: Outage) -> None:
-    async with unit_of_work(bench.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
+async def _record_outage(context: WorkerContext, row: KnowledgeBase, outage: Outage) -> None:
+    async with unit_of_work(context.database) as work:
+        locked = await reindex_service.get_for_update(work.session, row.id)
         if locked is not None:
             number = (row.target or {}).get("generation", 0)
-            reindex_quality_gate.note_waiting(work, locked, number, outage)
+            reindex_quality_gate.record_wait(work, locked, number, outage)
 
 
-async def tend(bench: Workbench, knowledge_base_id: str) -> None:
+async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
     """Let a re-index go on and clear away the generations that nothing needs any more."""
-    await go_on(bench, knowledge_base_id)
-    async with bench.database.reading() as session:
+    await advance(context, knowledge_base_id)
+    async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
     if row is None or row.deleted_at is not None:
         return
-    if reindex_service.is_due(row):
-        row = await _close_way_back(bench, row)
+    if reindex_service.is_previous_expired(row):
+        row = await _close_way_back(context, row)
     for entry in row.retired:
-        await _clear(bench, knowledge_base_id, entry["generation"], entry["embedding_model"])
+        await _delete_generation(
+            context, knowledge_base_id, entry["generation"], entry["embedding_model"]
+        )
 
 
-async def _close_way_back(bench: Workbench, row: KnowledgeBase) -> KnowledgeBase:
-    async with unit_of_work(bench.database) as work:
-        locked = await reindex_service.lock(work.session, row.id)
-        if locked is not None and reindex_service.is_due(locked):
-            await reindex_service.close_way_back(work, locked)
+async def _close_way_back(context: WorkerContext, row: KnowledgeBase) -> KnowledgeBase:
+    async with unit_of_work(context.database) as work:
+        locked = await reindex_service.get_for_update(work.session, row.id)
+        if locked is not None and reindex_service.is_previous_expired(locked):
+            await reindex_service.discard_previous(work, locked)
         return locked or row
 
 
-async def _clear(bench: Workbench, knowledge_base_id: str, number: int, model: str) -> None:
-    space = bench.spaces.get(model)
+async def _delete_generation(
+    context: WorkerContext, knowledge_base_id: str, number: int, model: str
+) -> None:
+    space = context.spaces.get(model)
     # The points of a model that is not served any more, or not loaded, are out of reach.
     if space is not None:
         with suppress(EmbeddingModelUnusable):
             await space.index.delete_knowledge_base(index_scope(knowledge_base_id, number))
     more = True
     while more:
-        async with unit_of_work(bench.database) as work:
-            more = await reindex_cleanup.delete_unshown_chunks(work, knowledge_base_id)
-    async with unit_of_work(bench.database) as work:
-        await reindex_cleanup.forget_retired(work, knowledge_base_id, number)
+        async with unit_of_work(context.database) as work:
+            more = await reindex_cleanup.delete_unused_chunks(work, knowledge_base_id)
+    async with unit_of_work(context.database) as work:
+        await reindex_cleanup.remove_retired(work, knowledge_base_id, number)
     log.info("reindex.cleared", knowledge_base_id=knowledge_base_id, generation=number)
 
 
-async def tend_all(bench: Workbench) -> None:
+async def maintain_all(context: WorkerContext) -> None:
     """Come back to every knowledge base that has a re-index or its leftovers."""
     concerned = select(KnowledgeBase.id).where(
         col(KnowledgeBase.deleted_at).is_(None),
@@ -181,14 +185,14 @@ async def tend_all(bench: Workbench) -> None:
             cast(col(KnowledgeBase.retired), Text) != "[]",
         ),
     )
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         ids = (await session.exec(concerned)).all()
     for id_ in ids:
         try:
-            await tend(bench, id_)
+            await maintain(context, id_)
         except AgentexError as error:
             # Others may lie in another index.
-            log.warning("reindex.postponed", knowledge_base_id=id_, code=int(error.code))
+            log.warning("reindex.postponed", knowledge_base_id=id_, code=error.code)
         except OSError as error:
             log.warning("reindex.postponed", knowledge_base_id=id_, cause=type(error).__name__)
         except Exception:

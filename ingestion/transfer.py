@@ -9,29 +9,28 @@ from functools import partial
 
 from anyio import to_thread
 
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.principal import Action
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import AccountDisabled, KnowledgeBaseNotFound, NotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidArchive, QuotaExceeded
 from core.errors.server import EmbeddingModelNotServed
 from core.logging import get_logger
-from ingestion.attempts.lease_heartbeat import hold
-from ingestion.context import Workbench
-from ingestion.transfer_restore import Destination, Restorer, TransferLost
+from ingestion.attempts.lease_heartbeat import renew_while
+from ingestion.context import WorkerContext
+from ingestion.transfer_restore import DocumentRestorer, TransferDestination, TransferLost
 from kb_service import questions
-from kb_service.failures import outage_of
+from kb_service.failures import describe_outage
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase, Transfer
 from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.archive_format import Content
-from kb_service.transfer.archive_reader import Archive, limits_of
-from kb_service.transfer.export_source import LiveSource, Stores
+from kb_service.transfer.archive_format import DocumentContent
+from kb_service.transfer.archive_reader import ArchiveReader, archive_limits
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
 from kb_service.transfer.jobs import TransferLease
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 
 log = get_logger(__name__)
 
@@ -86,131 +85,131 @@ class _SourceGone(Exception):
 
 
 @dataclass(frozen=True)
-class _Source:
+class _TransferSource:
     """What a transfer reads, be it a file or a knowledge base of this installation."""
 
-    contents: Callable[[Callable[[str], bool]], AsyncGenerator[Content]]
+    contents: Callable[[Callable[[str], bool]], AsyncGenerator[DocumentContent]]
     drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
     document_count: int
     embedding_model: str
 
 
-async def carry_out(bench: Workbench, transfer_id: str) -> None:
+async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
     """Carry out an import or a copy if it waits; the outcome is on its row.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
         transfer_id: which one; doing it twice or on two workers has one effect.
     """
-    settings = bench.settings
-    async with unit_of_work(bench.database) as work:
+    settings = context.settings
+    async with unit_of_work(context.database) as work:
         row = await transfers.acquire(
-            work, transfer_id, owner=bench.owner, seconds=settings.lease_seconds
+            work, transfer_id, owner=context.owner, seconds=settings.lease_seconds
         )
     if row is None:
         return
-    lease = transfers.lease_of(row)
+    lease = transfers.lease_from_row(row)
     try:
         if row.attempt > settings.ingest_attempts:
-            await _fail(bench, row, lease, _POISON)
+            await _fail(context, row, lease, _POISON)
             return
-        await hold(
-            _transfer(bench, row, lease),
-            partial(_renew, bench, lease),
+        await renew_while(
+            _transfer(context, row, lease),
+            partial(_renew, context, lease),
             seconds=settings.lease_seconds,
             lost=TransferLost,
         )
-        await _remove_file(bench, row)
+        await _remove_file(context, row)
         log.info("transfer.completed", transfer_id=row.id)
     except asyncio.CancelledError:
-        async with unit_of_work(bench.database) as work:
-            await transfers.hand_back(work, lease)
+        async with unit_of_work(context.database) as work:
+            await transfers.release_for_retry(work, lease)
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
-        await _end_badly(bench, row, lease, error)
+        await _record_failure(context, row, lease, error)
 
 
-async def _end_badly(
-    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+async def _record_failure(
+    context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception
 ) -> None:
     match error:
         case TransferLost():
             log.info("transfer.abandoned", transfer_id=row.id)
-            async with unit_of_work(bench.database) as work:
+            async with unit_of_work(context.database) as work:
                 await transfers.abandon(work, lease)
         case InvalidArchive():
             reason = str(error.details.get("error"))
-            await _fail(bench, row, lease, {**_INVALID, "message": reason})
+            await _fail(context, row, lease, {**_INVALID, "message": reason})
         case QuotaExceeded():
-            await _fail(bench, row, lease, _QUOTA)
+            await _fail(context, row, lease, _QUOTA)
         case _SourceGone() | KnowledgeBaseNotFound() | FileNotFoundError():
-            await _fail(bench, row, lease, _SOURCE_GONE)
+            await _fail(context, row, lease, _SOURCE_GONE)
         case OSError():
-            await _postpone(bench, row, lease, error)
-        case AgentexError() if error.code.status > ErrorCode.INTERNAL.status:
-            await _postpone(bench, row, lease, error)
+            await _postpone(context, row, lease, error)
+        case AgentexError() if error.status > AgentexError.status:
+            await _postpone(context, row, lease, error)
         case _:
             log.error("transfer.crashed", transfer_id=row.id, exc_info=error)
-            await _fail(bench, row, lease, _INTERNAL)
+            await _fail(context, row, lease, _INTERNAL)
 
 
 async def _fail(
-    bench: Workbench, row: Transfer, lease: TransferLease, failure: dict[str, str]
+    context: WorkerContext, row: Transfer, lease: TransferLease, failure: dict[str, str]
 ) -> None:
-    async with unit_of_work(bench.database, bench.queue.push) as work:
+    async with unit_of_work(context.database, context.queue.push) as work:
         is_ended = await transfers.fail(work, lease, failure)
     if not is_ended:
         log.info("transfer.abandoned", transfer_id=row.id)
         return
-    await _remove_file(bench, row)
+    await _remove_file(context, row)
     log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
 
 
 async def _postpone(
-    bench: Workbench, row: Transfer, lease: TransferLease, error: Exception
+    context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception
 ) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
-    words = outage_of(error).words
+    words = describe_outage(error).words
     if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
         words |= _IMPORT_ANEW
-    async with unit_of_work(bench.database) as work:
-        await transfers.postpone(work, lease, words, pause=_OUTAGE_PAUSE)
+    async with unit_of_work(context.database) as work:
+        await transfers.reschedule(work, lease, words, pause=_OUTAGE_PAUSE)
 
 
-async def _remove_file(bench: Workbench, row: Transfer) -> None:
+async def _remove_file(context: WorkerContext, row: Transfer) -> None:
     if row.kind == transfers.IMPORT:
-        await bench.store.delete(row.source)
+        await context.store.delete(row.source)
 
 
-async def _renew(bench: Workbench, lease: TransferLease) -> bool:
-    async with unit_of_work(bench.database) as work:
-        return await transfers.advance(work, lease, seconds=bench.settings.lease_seconds)
+async def _renew(context: WorkerContext, lease: TransferLease) -> bool:
+    async with unit_of_work(context.database) as work:
+        return await transfers.renew(work, lease, seconds=context.settings.lease_seconds)
 
 
-async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> None:
-    async with bench.database.reading() as session:
+async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease) -> None:
+    async with context.database.reading() as session:
         knowledge_base = await session.get(KnowledgeBase, row.knowledge_base_id)
     if knowledge_base is None:
         raise TransferLost
 
-    async with _opened(bench, row) as source:
+    async with _open_source(context, row) as source:
         done = 0
 
         async def guard(work: UnitOfWork) -> None:
             share = 100 * done // max(1, source.document_count)
-            seconds = bench.settings.lease_seconds
-            held = await transfers.advance(work, lease, seconds=seconds, progress=min(99, share))
+            seconds = context.settings.lease_seconds
+            held = await transfers.renew(work, lease, seconds=seconds, progress=min(99, share))
             if not held:
                 raise TransferLost
 
-        destination = Destination(
+        destination = TransferDestination(
             transfer_id=row.id,
             knowledge_base=knowledge_base,
             embeds_anew=knowledge_base.embedding_model != source.embedding_model,
             source_id=row.source if row.kind == transfers.COPY else None,
             guard=guard,
         )
-        restorer = Restorer(bench, destination)
+        restorer = DocumentRestorer(context, destination)
         done_ids = await restorer.done_ids()
         done = len(done_ids)
         wanted = source.contents(lambda key: destination.document_id(key) not in done_ids)
@@ -220,7 +219,7 @@ async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> No
                 done += 1
         await restorer.flush()
         drafts = await source.drafts()
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             await guard(work)
             await _finish(work, row, destination, drafts)
 
@@ -228,7 +227,7 @@ async def _transfer(bench: Workbench, row: Transfer, lease: TransferLease) -> No
 async def _finish(
     work: UnitOfWork,
     row: Transfer,
-    destination: Destination,
+    destination: TransferDestination,
     drafts: Sequence[QuestionDraft],
 ) -> None:
     knowledge_base = await work.session.get_one(KnowledgeBase, destination.knowledge_base.id)
@@ -237,28 +236,28 @@ async def _finish(
         for one in drafts
     ]
     try:
-        await questions.add(work, EVERYTHING, knowledge_base, arrived)
+        await questions.add_questions(work, SYSTEM_VIEWER, knowledge_base, arrived)
     except KnowledgeBaseNotFound as error:
         raise TransferLost from error
     knowledge_base.enabled = True
     work.session.add(knowledge_base)
-    await transfers.complete(work, transfers.lease_of(row))
+    await transfers.complete(work, transfers.lease_from_row(row))
 
 
 @asynccontextmanager
-async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
+async def _open_source(context: WorkerContext, row: Transfer) -> AsyncGenerator[_TransferSource]:
     if row.kind == transfers.COPY:
-        yield await _live_source(bench, row)
+        yield await _live_source(context, row)
         return
-    async with bench.store.local_copy(row.source) as path:
+    async with context.store.local_copy(row.source) as path:
         with path.open("rb") as file:
-            limits = limits_of(await bench.live.now())
-            archive = await to_thread.run_sync(Archive, file, limits)
+            limits = archive_limits(await context.live.now())
+            archive = await to_thread.run_sync(ArchiveReader, file, limits)
 
             async def drafts() -> Sequence[QuestionDraft]:
                 return archive.questions
 
-            yield _Source(
+            yield _TransferSource(
                 contents=archive.contents,
                 drafts=drafts,
                 document_count=archive.counts.documents,
@@ -266,16 +265,18 @@ async def _opened(bench: Workbench, row: Transfer) -> AsyncGenerator[_Source]:
             )
 
 
-async def _live_source(bench: Workbench, row: Transfer) -> _Source:
+async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource:
     # It may have been deleted or made private since the copy was asked for.
     try:
-        async with bench.database.reading() as session:
-            asking = await principal_of_user(session, row.owner_id)
+        async with context.database.reading() as session:
+            asking = await principal_for_user(session, row.owner_id)
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error
-    live = LiveSource(Stores(bench.database, bench.store, bench.spaces), asking, origin)
-    return _Source(
+    live = KnowledgeBaseSource(
+        SourceStores(context.database, context.store, context.spaces), asking, origin
+    )
+    return _TransferSource(
         contents=live.contents,
         drafts=live.drafts,
         document_count=(await live.extent()).documents,
@@ -283,19 +284,19 @@ async def _live_source(bench: Workbench, row: Transfer) -> _Source:
     )
 
 
-async def requeue(bench: Workbench) -> int:
+async def requeue_transfers(context: WorkerContext) -> int:
     """Queue again the transfers that wait and are not in the queue.
 
     Returns:
         How many jobs were written.
     """
-    async with bench.database.reading() as session:
-        waiting = await transfers.waiting(session, _GRACE)
+    async with context.database.reading() as session:
+        waiting = await transfers.stale(session, _GRACE)
     if not waiting:
         return 0
-    queued = await bench.queue.queued_keys()
-    async with unit_of_work(bench.database, bench.queue.push) as work:
+    queued = await context.queue.queued_keys()
+    async with unit_of_work(context.database, context.queue.push) as work:
         for transfer_id, attempt in waiting:
-            if transfers.key(transfer_id, attempt) not in queued:
-                transfers.enqueue(work, transfer_id, attempt)
+            if transfers.transfer_key(transfer_id, attempt) not in queued:
+                transfers.enqueue_transfer(work, transfer_id, attempt)
         return len(work.jobs)

@@ -19,7 +19,7 @@ from sqlmodel import col, select
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.requests import InvalidArchive
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service.documents import permissions
 from kb_service.documents import quota as document_quota
 from kb_service.documents.upload import begin_revision
@@ -29,7 +29,7 @@ from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
-    Content,
+    DocumentContent,
     DocumentEntry,
     PointEntry,
 )
@@ -46,12 +46,12 @@ class TransferLost(Exception):
     """The transfer is another worker's, was cancelled, or its knowledge base was deleted."""
 
 
-Guard = Callable[[UnitOfWork], Awaitable[None]]
+LeaseGuard = Callable[[UnitOfWork], Awaitable[None]]
 """Renews the transfer's lease inside a transaction; raises ``TransferLost``."""
 
 
 @dataclass(frozen=True)
-class Destination:
+class TransferDestination:
     """Where documents are put.
 
     Args:
@@ -66,7 +66,7 @@ class Destination:
     knowledge_base: KnowledgeBase
     embeds_anew: bool
     source_id: str | None
-    guard: Guard
+    guard: LeaseGuard
 
     def document_id(self, key: str) -> str:
         """The id that the document of a source's key gets."""
@@ -79,7 +79,7 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PendingDocument:
     """A document whose file is stored."""
 
     key: str
@@ -89,18 +89,18 @@ class _Prepared:
     points: Sequence[PointEntry]
 
 
-class Restorer:
+class DocumentRestorer:
     """Takes documents up one by one and writes them some at a time.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
         destination: where to.
     """
 
-    def __init__(self, bench: Workbench, destination: Destination) -> None:
-        self._bench = bench
+    def __init__(self, context: WorkerContext, destination: TransferDestination) -> None:
+        self._context = context
         self._to = destination
-        self._waiting: list[_Prepared] = []
+        self._waiting: list[_PendingDocument] = []
         self._size = 0
 
     async def done_ids(self) -> set[str]:
@@ -108,14 +108,14 @@ class Restorer:
         query = select(Document.id, Document.status, Document.lease_owner).where(
             Document.knowledge_base_id == self._to.knowledge_base.id
         )
-        async with self._bench.database.reading() as session:
+        async with self._context.database.reading() as session:
             rows = (await session.exec(query)).all()
         return {id_ for id_, status, holder in rows if not self._is_held(status, holder)}
 
     def _is_held(self, status: str, holder: str | None) -> bool:
         return status == DocumentStatus.PAUSED and holder == self._to.mark
 
-    async def take(self, content: Content) -> None:
+    async def take(self, content: DocumentContent) -> None:
         """Store a document's file, and write what waits when it has become enough.
 
         Raises:
@@ -124,11 +124,11 @@ class Restorer:
         """
         entry = content.entry
         row = self._row(content)
-        await _store(self._bench, row.storage_key, content)
+        await _store(self._context, row.storage_key, content)
         has_index = entry.is_indexed and not self._to.embeds_anew
         points = content.points if has_index else ()
         chunks = content.chunks if has_index else ()
-        self._waiting.append(_Prepared(content.key, row, entry, chunks, points))
+        self._waiting.append(_PendingDocument(content.key, row, entry, chunks, points))
         self._size += len(points)
         if len(self._waiting) >= SHARD_DOCUMENTS or self._size >= SHARD_POINTS:
             await self.flush()
@@ -144,13 +144,13 @@ class Restorer:
         ]
         await self._write_points(held, redone)
         chunks = [await _chunk_rows(one) for one in held]
-        async with unit_of_work(self._bench.database, self._bench.queue.push) as work:
+        async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
             for one, rows in zip(held, chunks, strict=True):
                 if await self._show(work, one):
                     await _insert(work, rows)
 
-    def _row(self, content: Content) -> Document:
+    def _row(self, content: DocumentContent) -> Document:
         entry, id_ = content.entry, self._to.document_id(content.key)
         row = Document(
             id=id_,
@@ -175,7 +175,7 @@ class Restorer:
             row.status, row.lease_owner = DocumentStatus.PAUSED.value, self._to.mark
         return row
 
-    async def _write_rows(self, batch: Sequence[_Prepared]) -> tuple[set[str], set[str]]:
+    async def _write_rows(self, batch: Sequence[_PendingDocument]) -> tuple[set[str], set[str]]:
         """Write the rows, over those that an earlier try left half done.
 
         Returns:
@@ -183,7 +183,7 @@ class Restorer:
             has taken out of this transfer's hands meanwhile is in neither.
         """
         ids = [one.row.id for one in batch]
-        async with unit_of_work(self._bench.database, self._bench.queue.push) as work:
+        async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
             half_done = (
                 col(Document.id).in_(ids),
@@ -207,7 +207,7 @@ class Restorer:
         return {one.row.id for one in fresh}, redone
 
     async def _restrict(
-        self, work: UnitOfWork, fresh: Sequence[_Prepared], redone: Collection[str]
+        self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]
     ) -> None:
         """Say who reads the restricted ones of new documents, as they come into being.
 
@@ -219,21 +219,21 @@ class Restorer:
         await permissions.mark_narrowed(work, self._to.knowledge_base.id)
         if self._to.source_id is not None:
             copies = {one.key: one.row.id for one in restricted if one.row.id not in redone}
-            await permissions.copy_readers(
-                work, self._to.source_id, self._to.knowledge_base.id, copies
-            )
+            await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
         """A copy's source may have grown since its size was promised."""
-        settings = await self._bench.live.read(work.session)
+        settings = await self._context.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
             await document_quota.take_turn(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
-    async def _write_points(self, held: Sequence[_Prepared], redone: Collection[str]) -> None:
+    async def _write_points(
+        self, held: Sequence[_PendingDocument], redone: Collection[str]
+    ) -> None:
         knowledge_base = self._to.knowledge_base
-        index = self._bench.spaces.of(knowledge_base.embedding_model).index
+        index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
         # A copy's source may have had other chunks when an earlier try was cut off.
         again = [one.row.id for one in held if one.row.id in redone]
@@ -243,7 +243,7 @@ class Restorer:
         if points:
             await index.upsert(points)
 
-    async def _show(self, work: UnitOfWork, one: _Prepared) -> bool:
+    async def _show(self, work: UnitOfWork, one: _PendingDocument) -> bool:
         """Let searches see a document; False where a person did something else with it."""
         entry, now = one.entry, await database_now(work.session)
         statement = (
@@ -277,7 +277,7 @@ class Restorer:
         return True
 
 
-async def _store(bench: Workbench, key: str, content: Content) -> None:
+async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
     """Write a document's file under a key, and see that it is the one the entry describes."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 
@@ -292,7 +292,7 @@ async def _store(bench: Workbench, key: str, content: Content) -> None:
         if (size, digest.hexdigest()) != (limit, content.entry.sha256):
             raise InvalidArchive("the file of a document is not the one that was exported")
 
-    await bench.store.write(key, counted())
+    await context.store.write(key, counted())
 
 
 def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
@@ -312,16 +312,16 @@ def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
     )
 
 
-async def _chunk_rows(one: _Prepared) -> list[dict[str, object]]:
+async def _chunk_rows(one: _PendingDocument) -> list[dict[str, object]]:
     """The chunks' rows; tokens for the rerank are made anew."""
     rows: list[dict[str, object]] = []
     for start in range(0, len(one.chunks), _CHUNKS_PER_THREAD_TURN):
         part = one.chunks[start : start + _CHUNKS_PER_THREAD_TURN]
-        rows += await to_thread.run_sync(_rows_of, one.row, part)
+        rows += await to_thread.run_sync(_build_rows, one.row, part)
     return rows
 
 
-def _rows_of(row: Document, chunks: Sequence[ChunkEntry]) -> list[dict[str, object]]:
+def _build_rows(row: Document, chunks: Sequence[ChunkEntry]) -> list[dict[str, object]]:
     return [
         Chunk(
             id=point_id(row.id, _REVISION, chunk.position),

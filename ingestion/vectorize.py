@@ -22,7 +22,7 @@ _NO_TERMS = SparseVector((), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class PointOrigin:
     """What points belong to: the index scope, and the document's id, revision and file name."""
 
     scope: str
@@ -36,7 +36,7 @@ class Origin:
         return self.name.rpartition(".")[0] or self.name
 
     @classmethod
-    def of(cls, document: Document) -> "Origin":
+    def of(cls, document: Document) -> "PointOrigin":
         """The revision of a document that is worked on."""
         return cls(
             index_scope(document.knowledge_base_id, document.generation),
@@ -46,8 +46,8 @@ class Origin:
         )
 
 
-async def points_of(
-    space: EmbeddingSpace, pieces: Sequence[tuple[Origin, Piece]], *, account: str = ""
+async def embed_points(
+    space: EmbeddingSpace, pieces: Sequence[tuple[PointOrigin, Piece]], *, account: str = ""
 ) -> list[ChunkPoint]:
     """Embed pieces and make their points.
 
@@ -75,7 +75,7 @@ async def points_of(
 
 
 def _points(
-    origin: Origin, piece: Piece, dense: Vectors, sparse: SparseVector
+    origin: PointOrigin, piece: Piece, dense: Vectors, sparse: SparseVector
 ) -> Iterator[ChunkPoint]:
     where = (origin.scope, origin.document_id, origin.revision, piece.index)
     chunk_id = point_id(*where[1:])
@@ -85,7 +85,7 @@ def _points(
         yield ChunkPoint(id_, *where, dense[number], _NO_TERMS, chunk_id)
 
 
-def emptied_windows(origin: Origin, index: int, windows: range) -> list[ChunkPoint]:
+def empty_window_points(origin: PointOrigin, index: int, windows: range) -> list[ChunkPoint]:
     """Points that take the place of windows which a chunk has no longer; nothing finds them."""
     return [
         ChunkPoint(
@@ -102,5 +102,5 @@ def emptied_windows(origin: Origin, index: int, windows: range) -> list[ChunkPoi
     ]
 
 
-def _encode_sparse(pieces: Sequence[tuple[Origin, Piece]]) -> list[SparseVector]:
+def _encode_sparse(pieces: Sequence[tuple[PointOrigin, Piece]]) -> list[SparseVector]:
     return [encode_document(indexed_text(piece, origin.title)) for origin, piece in pieces]

@@ -22,19 +22,19 @@ from core.errors.base import AgentexError
 from core.errors.requests import ArchiveMemberRefused, CorruptArchive, EmptyFile
 from ingestion.parsers.file_type import (
     HEAD_BYTES,
-    MediaType,
-    check_archive_name,
-    check_archive_parts,
-    detect,
+    DetectedType,
+    detect_type,
+    refuse_document_by_name,
+    refuse_document_by_parts,
 )
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.preflight import (
     ERRNO_OF_DAMAGE,
-    MOST_RATIO,
+    MAX_RATIO,
     RATIO_FROM_BYTES,
-    beyond,
-    check_end,
-    is_beyond,
+    check_directory,
+    exceeds_limits,
+    limits_error,
 )
 from ingestion.parsers.text.charset import decode
 
@@ -49,7 +49,7 @@ _DAMAGE = (BadZipFile, LargeZipFile, DeflateError, LZMAError, EOFError, NotImple
 
 
 @dataclass(frozen=True)
-class Member:
+class ZipMember:
     """A file in an archive.
 
     Args:
@@ -67,30 +67,30 @@ class Member:
     entry: ZipInfo
 
 
-class Archive:
-    """An uploaded zip file whose directory was checked; made by ``open_archive``.
+class ZipUpload:
+    """An uploaded zip file whose directory was checked; made by ``open_zip_upload``.
 
     Args:
         content: the opened file.
         members: its files in the order of its directory.
     """
 
-    def __init__(self, content: ZipFile, members: Sequence[Member]) -> None:
+    def __init__(self, content: ZipFile, members: Sequence[ZipMember]) -> None:
         self._content = content
         self.members = members
 
-    async def detect(self, member: Member) -> MediaType:
+    async def detect(self, member: ZipMember) -> DetectedType:
         """The kind of document that a member is, by its name and its first bytes.
 
         Raises:
-            AgentexError: what ``ingestion.parsers.detect`` raises, or why the member is refused.
+            AgentexError: what ``detect_type`` raises, or why the member is refused.
         """
         if member.refusal is not None:
             raise member.refusal
         head = await to_thread.run_sync(self._read_head, member)
-        return detect(member.path, head, member.size)
+        return detect_type(member.path, head, member.size)
 
-    async def read(self, member: Member) -> AsyncGenerator[bytes]:
+    async def read(self, member: ZipMember) -> AsyncGenerator[bytes]:
         """A member's bytes in blocks, unpacked as they are asked for.
 
         Raises:
@@ -108,17 +108,17 @@ class Archive:
         """Let go of the file, which stays open."""
         self._content.close()
 
-    def _read_head(self, member: Member) -> bytes:
-        with _damage_named(), self._content.open(member.entry) as part:
+    def _read_head(self, member: ZipMember) -> bytes:
+        with _as_member_damage(), self._content.open(member.entry) as part:
             return part.read(HEAD_BYTES)
 
-    def _blocks(self, member: Member) -> Generator[bytes]:
-        with _damage_named(), self._content.open(member.entry) as part:
+    def _blocks(self, member: ZipMember) -> Generator[bytes]:
+        with _as_member_damage(), self._content.open(member.entry) as part:
             while block := part.read(_BLOCK):
                 yield block
 
 
-async def open_archive(file: IO[bytes], name: str, limits: Limits) -> Archive:
+async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> ZipUpload:
     """Check an archive's directory before anything is unpacked.
 
     Args:
@@ -149,22 +149,22 @@ def document_name(parts: Sequence[str]) -> str:
     return name
 
 
-def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
+def _open(file: IO[bytes], name: str, limits: ParseLimits) -> ZipUpload:
     if not file.seek(0, SEEK_END):
         raise EmptyFile(field="file")
-    check_archive_name(name)
-    with _damage_is(CorruptArchive(), UnicodeDecodeError, ValueError):
-        check_end(file, limits)
+    refuse_document_by_name(name)
+    with _damage_as(CorruptArchive(), UnicodeDecodeError, ValueError):
+        check_directory(file, limits)
         content = ZipFile(file)
-        check_archive_parts(name, content)
+        refuse_document_by_parts(name, content)
     entries = [entry for entry in content.infolist() if not entry.is_dir()]
     _check_sizes(entries, limits)
     paths = _paths(entries)
     counts = Counter(path.casefold() for path in paths)
-    return Archive(
+    return ZipUpload(
         content,
         [
-            Member(
+            ZipMember(
                 path,
                 document_name((name, *path.split("/"))),
                 entry.file_size,
@@ -176,12 +176,12 @@ def _open(file: IO[bytes], name: str, limits: Limits) -> Archive:
     )
 
 
-def _check_sizes(entries: Sequence[ZipInfo], limits: Limits) -> None:
+def _check_sizes(entries: Sequence[ZipInfo], limits: ParseLimits) -> None:
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries)
     # Many small bombs are one too.
-    if is_beyond(entries, limits) or total > max(RATIO_FROM_BYTES, MOST_RATIO * packed):
-        raise beyond(limits)
+    if exceeds_limits(entries, limits) or total > max(RATIO_FROM_BYTES, MAX_RATIO * packed):
+        raise limits_error(limits)
 
 
 def _paths(entries: Sequence[ZipInfo]) -> list[str]:
@@ -222,12 +222,12 @@ def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | No
     return ArchiveMemberRefused(reason=reason) if reason else None
 
 
-def _damage_named() -> AbstractContextManager[None]:
-    return _damage_is(ArchiveMemberRefused(reason="corrupt"), RuntimeError)
+def _as_member_damage() -> AbstractContextManager[None]:
+    return _damage_as(ArchiveMemberRefused(reason="corrupt"), RuntimeError)
 
 
 @contextmanager
-def _damage_is(refusal: AgentexError, *kinds: type[Exception]) -> Generator[None]:
+def _damage_as(refusal: AgentexError, *kinds: type[Exception]) -> Generator[None]:
     try:
         yield
     except (*_DAMAGE, *kinds) as error:

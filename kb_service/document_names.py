@@ -10,11 +10,11 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
-from core.db.id_array import listed
+from core.db.id_array import id_array
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.requests import InvalidFileName
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import Reader, is_admitted
+from kb_service.visibility import Viewer, granted_to
 
 _NAME_BYTES = 255
 # Direction marks and zero-width characters make a name look like another one.
@@ -55,7 +55,7 @@ def numbered_names(name: str) -> Iterator[str]:
         number += 1
 
 
-class Turn(NamedTuple):
+class NameLock(NamedTuple):
     """A knowledge base whose names nobody else gives at this moment.
 
     Args:
@@ -69,21 +69,21 @@ class Turn(NamedTuple):
     narrowed: bool
 
 
-async def take_turn(session: AsyncSession, knowledge_base_id: str) -> Turn:
+async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
     """Wait for those who give names before.
 
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    found = (await session.exec(_turn(), params={"id": knowledge_base_id})).first()
+    found = (await session.exec(_lock_query(), params={"id": knowledge_base_id})).first()
     if found is None:
         raise KnowledgeBaseNotFound
-    return Turn(*found)
+    return NameLock(*found)
 
 
 # Built once: building a statement takes as long as asking it, and every upload asks these.
 @cache
-def _turn() -> Select[*tuple[Any, ...]]:
+def _lock_query() -> Select[*tuple[Any, ...]]:
     columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
     # On SQLite the transaction is the only writer anyway.
     query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
@@ -92,18 +92,18 @@ def _turn() -> Select[*tuple[Any, ...]]:
     return query.with_for_update(key_share=True)
 
 
-class NamedDocuments:
+class DocumentsByName:
     """The documents of each name that somebody reads, their rows locked.
 
     Args:
         session: the transaction's.
-        reader: who reads them; others' restricted documents are none to them.
+        viewer: who reads them; others' restricted documents are none to them.
         turn: in it no other transaction gives names.
     """
 
-    def __init__(self, session: AsyncSession, reader: Reader, turn: Turn) -> None:
+    def __init__(self, session: AsyncSession, viewer: Viewer, turn: NameLock) -> None:
         self._session = session
-        self._reader = reader
+        self._viewer = viewer
         self._turn = turn
         self._found: dict[str, list[Document]] = {}
 
@@ -113,8 +113,8 @@ class NamedDocuments:
         asked = {"knowledge_base_id": self._turn.knowledge_base_id, "names": new}
         rows: list[Document] = []
         if self._turn.narrowed:
-            reader = {"reader_id": self._reader.user_id}
-            rows += (await self._session.exec(_restricted(), params=asked | reader)).all()
+            viewer = {"viewer_id": self._viewer.user_id}
+            rows += (await self._session.exec(_restricted(), params=asked | viewer)).all()
         rows += (await self._session.exec(_open(), params=asked)).all()
         self._found |= {name: [] for name in new}
         for row in rows:
@@ -138,13 +138,13 @@ def _open() -> SelectOfScalar[Document]:
 
 @cache
 def _restricted() -> SelectOfScalar[Document]:
-    admitted = is_admitted(bindparam("reader_id"))
+    admitted = granted_to(bindparam("viewer_id"))
     query = _query(col(Document.restricted).is_(True), admitted)
     return query.order_by(col(Document.created_at), col(Document.id))
 
 
 def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
-    asked = listed("names")
+    asked = id_array("names")
     query = select(Document).join(asked, asked.c.value == col(Document.name))
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"),

@@ -8,13 +8,13 @@ import httpx
 
 from core.errors.server import EmbeddingModelNotServed, EmbeddingModelUnusable
 from core.settings import Settings
-from kb_service.embeddings.catalog import EmbeddingModel, served
-from kb_service.embeddings.engine_encoder import RemoteEncoder
-from kb_service.embeddings.factory import counter_of, open_encoder, open_endpoint_encoder
+from kb_service.embeddings.catalog import EmbeddingModel, served_models
+from kb_service.embeddings.engine_encoder import EngineEncoder
+from kb_service.embeddings.factory import open_encoder, open_endpoint_encoder, token_counter_for
 from kb_service.embeddings.protocol import Encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.text.token_counter import TokenCounter
-from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import VectorIndex
 
@@ -36,14 +36,14 @@ class EmbeddingSpace:
     counter: TokenCounter
 
     @property
-    def encoding_index(self) -> RemoteVectorIndex | None:
+    def encoding_index(self) -> EngineVectorIndex | None:
         """The index, where one request both encodes a question and asks it; else None."""
-        if isinstance(self.index, RemoteVectorIndex) and isinstance(self.encoder, RemoteEncoder):
+        if isinstance(self.index, EngineVectorIndex) and isinstance(self.encoder, EngineEncoder):
             return self.index
         return None
 
 
-class Spaces(Mapping[str, EmbeddingSpace]):
+class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
     """The spaces of all served models by name, the default model's first.
 
     Args:
@@ -130,7 +130,7 @@ class Spaces(Mapping[str, EmbeddingSpace]):
             await self._http.aclose()
 
 
-def open_spaces(settings: Settings, engine: EngineClient) -> Spaces:
+def open_spaces(settings: Settings, engine: EngineClient) -> EmbeddingSpaces:
     """The spaces of all models that this installation serves; nothing is connected yet.
 
     Args:
@@ -140,12 +140,12 @@ def open_spaces(settings: Settings, engine: EngineClient) -> Spaces:
     Raises:
         UnusableSetting: a model's capabilities are not known.
     """
-    models = served(settings)
+    models = served_models(settings)
     # An endpoint's key must not follow a redirect to somebody else.
     http = httpx.AsyncClient(follow_redirects=False) if any(map(_is_endpoint, models)) else None
 
     def open_space(model: EmbeddingModel) -> EmbeddingSpace:
-        counter = counter_of(model)
+        counter = token_counter_for(model)
         if http is not None and _is_endpoint(model):
             encoder = open_endpoint_encoder(http, model, counter)
         else:
@@ -153,7 +153,7 @@ def open_spaces(settings: Settings, engine: EngineClient) -> Spaces:
         index = open_vector_index(settings, engine, model=model.name, dimension=model.dimension)
         return EmbeddingSpace(model, encoder, index, counter)
 
-    return Spaces([open_space(model) for model in models], http)
+    return EmbeddingSpaces([open_space(model) for model in models], http)
 
 
 def _is_endpoint(model: EmbeddingModel) -> bool:

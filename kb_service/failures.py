@@ -5,13 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import (
+    DatabaseUnavailable,
     EmbeddingModelNotServed,
     EmbeddingModelUnusable,
     EmbeddingsRefused,
     EmbeddingsUnavailable,
+    EngineUnavailable,
     InvalidVector,
+    ObjectStoreUnavailable,
+    StorageFull,
+    VectorIndexUnavailable,
 )
 
 MODEL_ERRORS = (
@@ -54,8 +58,8 @@ class Outage:
         return Outage(**{key: text.format(model=model) for key, text in self.words.items()})
 
 
-_OF_MODELS: Mapping[ErrorCode, Outage] = {
-    ErrorCode.EMBEDDING_MODEL_NOT_SERVED: Outage(
+_OF_MODELS: Mapping[int, Outage] = {
+    EmbeddingModelNotServed.code: Outage(
         "embedding_model_not_configured",
         "The embedding model {model} is not configured on the server",
         "服务器未配置嵌入模型 {model}",
@@ -63,7 +67,7 @@ _OF_MODELS: Mapping[ErrorCode, Outage] = {
         "the knowledge base with another model",
         "请联系管理员在 AGENTEX_EMBEDDING_MODELS 中重新配置 {model}，或换用其他模型为知识库重建索引",
     ),
-    ErrorCode.EMBEDDING_MODEL_UNUSABLE: Outage(
+    EmbeddingModelUnusable.code: Outage(
         "embedding_model_not_loaded",
         "The engine could not load the embedding model {model}",
         "引擎未能加载嵌入模型 {model}",
@@ -71,19 +75,19 @@ _OF_MODELS: Mapping[ErrorCode, Outage] = {
         "knowledge base with another model",
         "请联系管理员修复 {model}（原因可用 agentex doctor 查看），或换用其他模型为知识库重建索引",
     ),
-    ErrorCode.EMBEDDINGS_UNAVAILABLE: Outage(
+    EmbeddingsUnavailable.code: Outage(
         "embedding_endpoint_unavailable",
         "The endpoint of the embedding model {model} gave no usable answer",
         "嵌入模型 {model} 的接口没有给出可用的结果",
         "It is tried again by itself; if this lasts, ask your operator to check the endpoint",
         "系统会自动重试；若持续如此，请联系管理员检查该接口",
     ),
-    ErrorCode.EMBEDDINGS_REFUSED: Outage(
+    EmbeddingsRefused.code: Outage(
         "embedding_refused",
         "The endpoint of the embedding model {model} refused the text",
         "嵌入模型 {model} 的接口拒绝了该文本",
     ),
-    ErrorCode.INVALID_VECTOR: Outage(
+    InvalidVector.code: Outage(
         "embedding_model_misfit",
         "The embedding model {model} sends other vectors than the server's settings say",
         "嵌入模型 {model} 返回的向量与服务器设置不符",
@@ -91,22 +95,22 @@ _OF_MODELS: Mapping[ErrorCode, Outage] = {
         "请联系管理员修正 AGENTEX_EMBEDDING_MODELS",
     ),
 }
-_OF_PARTS: Mapping[ErrorCode, Outage] = {
-    ErrorCode.ENGINE_UNAVAILABLE: Outage(
+_OF_PARTS: Mapping[int, Outage] = {
+    EngineUnavailable.code: Outage(
         "engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"
     ),
-    ErrorCode.VECTOR_INDEX_UNAVAILABLE: Outage(
+    VectorIndexUnavailable.code: Outage(
         "vector_index_unavailable", "The vector index does not answer", "向量索引没有响应"
     ),
-    ErrorCode.OBJECT_STORE_UNAVAILABLE: Outage(
+    ObjectStoreUnavailable.code: Outage(
         "object_store_unavailable",
         "The storage of the files does not answer",
         "文件存储没有响应",
     ),
-    ErrorCode.DATABASE_UNAVAILABLE: Outage(
+    DatabaseUnavailable.code: Outage(
         "database_unavailable", "The database does not answer", "数据库没有响应"
     ),
-    ErrorCode.STORAGE_FULL: Outage(
+    StorageFull.code: Outage(
         "storage_full",
         "The server's storage is full",
         "服务器存储空间不足",
@@ -121,7 +125,7 @@ _SOMETHING = Outage(
 )
 
 
-def outage_of_model(error: AgentexError, model: str) -> Outage:
+def describe_model_outage(error: AgentexError, model: str) -> Outage:
     """What is wrong with an embedding model.
 
     Args:
@@ -131,13 +135,13 @@ def outage_of_model(error: AgentexError, model: str) -> Outage:
     return _OF_MODELS[error.code].of_model(model)
 
 
-def outage_of(error: Exception) -> Outage:
+def describe_outage(error: Exception) -> Outage:
     """What is away that an error comes from."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        return _OF_PARTS[ErrorCode.STORAGE_FULL]
+        return _OF_PARTS[StorageFull.code]
     if not isinstance(error, AgentexError):
         return _SOMETHING
     model = error.details.get("model")
     if isinstance(error, MODEL_ERRORS) and isinstance(model, str):
-        return outage_of_model(error, model)
+        return describe_model_outage(error, model)
     return _OF_PARTS.get(error.code, _SOMETHING)

@@ -9,9 +9,15 @@ import orjson
 
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
-from core.text.csv_escape import guarded, unguarded
+from core.text.csv_escape import escape_cell, unescape_cell
 from kb_service.models import Question
-from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, Passage, QuestionDraft, checked
+from kb_service.questions import (
+    MAX_EXPECTED,
+    MAX_QUESTIONS,
+    PassageSpec,
+    QuestionDraft,
+    validate_draft,
+)
 
 FileFormat = Literal["jsonl", "csv"]
 
@@ -29,7 +35,7 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest("file", "The file must be UTF-8", "文件必须是 UTF-8 编码") from error
-    passages: dict[str, list[Passage]] = {}
+    passages: dict[str, list[PassageSpec]] = {}
     lines = _json_lines(text) if kind == "jsonl" else _csv_lines(text)
     for number, line in lines:
         if number > _MAX_LINES:
@@ -52,7 +58,7 @@ def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
         raise _line_refused(number, "must not contain the character NUL", "不能包含 NUL 字符")
     passage = {"document": words["document"], "text": words["text"]}
     try:
-        return checked(QuestionDraft(words["question"], [passage]))
+        return validate_draft(QuestionDraft(words["question"], [passage]))
     except AgentexError as error:
         field, why = error.details.get("field"), error.details.get("error")
         why_zh = error.details.get("error_zh", why)
@@ -86,7 +92,7 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
             raise InvalidRequest("file", en, zh)
         reader.fieldnames = names
         for row in reader:
-            yield reader.line_num, {name: unguarded(row.get(name) or "") for name in COLUMNS}
+            yield reader.line_num, {name: unescape_cell(row.get(name) or "") for name in COLUMNS}
     except csv.Error as error:
         raise _line_refused(reader.line_num, "not valid CSV", "不是有效的 CSV") from error
 
@@ -110,6 +116,6 @@ def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
-    writer.writerows({name: guarded(value) for name, value in line.items()} for line in lines)
+    writer.writerows({name: escape_cell(value) for name, value in line.items()} for line in lines)
     # Spreadsheets take a file without the mark for their own old encoding.
     return file.getvalue().encode("utf-8-sig")

@@ -7,14 +7,20 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import QuestionNotFound
 from core.errors.requests import InvalidRequest
-from kb_service.document_names import take_turn
+from kb_service.document_names import lock_names
 from kb_service.models import Document, KnowledgeBase, Question
-from kb_service.visibility import EVERYTHING, Reader, readable_of, restricted_named, sees_all
+from kb_service.visibility import (
+    SYSTEM_VIEWER,
+    Viewer,
+    restricted_ids_by_name,
+    sees_all,
+    visible_ids,
+)
 
 MAX_QUESTIONS = 2000
 """Questions of one knowledge base; asking them all takes about ten seconds."""
@@ -25,7 +31,7 @@ MAX_NAME_CHARACTERS = 255
 
 SORT_FIELDS = ("created_at", "updated_at")
 
-Passage = dict[str, str]
+PassageSpec = dict[str, str]
 """``document``, the name of a document, and where it matters ``text``, words of the passage."""
 
 
@@ -41,7 +47,7 @@ class QuestionDraft:
     """
 
     text: str
-    expected: Sequence[Passage]
+    expected: Sequence[PassageSpec]
     restricted_to: Sequence[str] = ()
 
 
@@ -54,7 +60,7 @@ class QuestionListing:
 
 
 @dataclass(frozen=True)
-class Added:
+class ImportCounts:
     """What became of a file of questions: how many came new, grew, or were already there."""
 
     added: int
@@ -62,7 +68,7 @@ class Added:
     unchanged: int
 
 
-def checked(draft: QuestionDraft) -> QuestionDraft:
+def validate_draft(draft: QuestionDraft) -> QuestionDraft:
     """The question without blanks around its parts and without repeated passages.
 
     Raises:
@@ -85,11 +91,11 @@ def _wrong_length(field: str, least: int, most: int) -> InvalidRequest:
     return InvalidRequest(field, f"Use {words} characters", zh)
 
 
-def _distinct(passages: Sequence[Passage]) -> list[Passage]:
+def _distinct(passages: Sequence[PassageSpec]) -> list[PassageSpec]:
     return [one for number, one in enumerate(passages) if one not in passages[:number]]
 
 
-def _checked_passage(passage: Passage) -> Passage:
+def _checked_passage(passage: PassageSpec) -> PassageSpec:
     document = passage.get("document", "").strip()
     if not 0 < len(document) <= MAX_NAME_CHARACTERS:
         raise _wrong_length("document", 1, MAX_NAME_CHARACTERS)
@@ -103,27 +109,27 @@ def _checked_passage(passage: Passage) -> Passage:
 
 
 async def get(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, question_id: str
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, question_id: str
 ) -> Question:
     """Load a question of a knowledge base that already passed the gate.
 
     Raises:
-        QuestionNotFound: there is none in this knowledge base, or not for this reader.
+        QuestionNotFound: there is none in this knowledge base, or not for this viewer.
     """
     query = (
         select(Question)
         .where(Question.id == question_id, Question.knowledge_base_id == knowledge_base.id)
         .execution_options(populate_existing=True)
     )
-    found = await _told(session, reader, knowledge_base, (await session.exec(query)).all())
+    found = await _visible(session, viewer, knowledge_base, (await session.exec(query)).all())
     if not found:
         raise QuestionNotFound
     return found[0]
 
 
-async def _told(
+async def _visible(
     session: AsyncSession,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     rows: Sequence[Question],
 ) -> Sequence[Question]:
@@ -132,18 +138,18 @@ async def _told(
     One about a restricted document that was deleted since is the owner's alone.
     """
     about = {id_ for row in rows for id_ in row.restricted_to}
-    if not about or sees_all(knowledge_base, reader):
+    if not about or sees_all(knowledge_base, viewer):
         return rows
-    read = await readable_of(session, reader, about)
+    read = await visible_ids(session, viewer, about)
     return [row for row in rows if read.issuperset(row.restricted_to)]
 
 
 async def _bind(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str, rows: Sequence[Question]
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, rows: Sequence[Question]
 ) -> None:
     """Tie questions to the restricted documents that they are about, as who saves them reads."""
     names = {passage["document"] for row in rows for passage in row.expected}
-    restricted = await restricted_named(session, reader, knowledge_base_id, names)
+    restricted = await restricted_ids_by_name(session, viewer, knowledge_base_id, names)
     for row in rows:
         ids = {id_ for one in row.expected for id_ in restricted.get(one["document"], ())}
         # Ties are not lost with a name: the words stay.
@@ -151,7 +157,7 @@ async def _bind(
         session.add(row)
 
 
-async def restrict(session: AsyncSession, document: Document) -> None:
+async def restrict_questions(session: AsyncSession, document: Document) -> None:
     """Tie the questions about a document to it, because not all read it any more."""
     mine = col(Question.knowledge_base_id) == document.knowledge_base_id
     for row in (await session.exec(select(Question).where(mine))).all():
@@ -160,7 +166,7 @@ async def restrict(session: AsyncSession, document: Document) -> None:
             session.add(row)
 
 
-async def rename(session: AsyncSession, document: Document, before: str) -> None:
+async def rename_document(session: AsyncSession, document: Document, before: str) -> None:
     """Let the questions about a document name it by its new name, as its words stay in them.
 
     Of documents of one name, a question that is tied to a restricted one is about that one, as
@@ -205,25 +211,25 @@ async def _namesakes(session: AsyncSession, document: Document, name: str) -> se
 
 
 async def list_questions(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> QuestionListing:
     """One page of what somebody may know of a knowledge base's questions."""
     mine = select(Question).where(col(Question.knowledge_base_id) == knowledge_base.id)
     columns = {"created_at": col(Question.created_at), "updated_at": col(Question.updated_at)}
-    if sees_all(knowledge_base, reader):
-        query = paged(mine, page, columns=columns, tie=col(Question.id))
+    if sees_all(knowledge_base, viewer):
+        query = paginate(mine, page, columns=columns, tie=col(Question.id))
         total = select(func.count()).select_from(mine.subquery())
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
     # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
-    found = (await session.exec(paged(mine, whole, columns=columns, tie=col(Question.id)))).all()
-    rows = await _told(session, reader, knowledge_base, found)
+    found = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
+    rows = await _visible(session, viewer, knowledge_base, found)
     start = (page.number - 1) * page.size
     return QuestionListing(rows[start : start + page.size], len(rows))
 
 
 async def list_all(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
 ) -> Sequence[Question]:
     """All that somebody may know of, in the order in which they came; at most ``MAX_QUESTIONS``."""
     query = (
@@ -231,28 +237,28 @@ async def list_all(
         .where(col(Question.knowledge_base_id) == knowledge_base.id)
         .order_by(col(Question.created_at), col(Question.id))
     )
-    return await _told(session, reader, knowledge_base, (await session.exec(query)).all())
+    return await _visible(session, viewer, knowledge_base, (await session.exec(query)).all())
 
 
-async def add(
+async def add_questions(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     drafts: Sequence[QuestionDraft],
-) -> Added:
+) -> ImportCounts:
     """Save questions; one that is already there gets the passages that are new.
 
     Raises:
         InvalidRequest: a question can't be used, or they would be too many; none is saved.
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    await _take_turn(work, knowledge_base)
-    rows = await list_all(work.session, EVERYTHING, knowledge_base)
-    known = await _told(work.session, reader, knowledge_base, rows)
+    await _lock_names(work, knowledge_base)
+    rows = await list_all(work.session, SYSTEM_VIEWER, knowledge_base)
+    known = await _visible(work.session, viewer, knowledge_base, rows)
     present: dict[tuple[str, tuple[str, ...]], Question] = {(row.text, ()): row for row in known}
     touched: dict[str, Question] = {}
     counts = {"added": 0, "extended": 0, "unchanged": 0}
-    for draft in map(checked, drafts):
+    for draft in map(validate_draft, drafts):
         key = (draft.text, tuple(sorted(draft.restricted_to)))
         row = present.get(key)
         if row is None:
@@ -270,37 +276,37 @@ async def add(
     if len(rows) + counts["added"] > MAX_QUESTIONS:
         zh = f"一个知识库最多保存 {MAX_QUESTIONS} 个问题"
         raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}", zh)
-    await _bind(work.session, reader, knowledge_base.id, [*touched.values()])
+    await _bind(work.session, viewer, knowledge_base.id, [*touched.values()])
     if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
         # Be the documents open by now, or gone: who may know of these questions is asked.
         knowledge_base.narrowed = True
         work.session.add(knowledge_base)
     await work.session.flush()
-    return Added(**counts)
+    return ImportCounts(**counts)
 
 
-async def _take_turn(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+async def _lock_names(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     """Wait for those who give names or say who reads, and look again at what they changed.
 
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    turn = await take_turn(work.session, knowledge_base.id)
+    turn = await lock_names(work.session, knowledge_base.id)
     if turn.narrowed and not knowledge_base.narrowed:
         await work.session.refresh(knowledge_base, ["narrowed"])
 
 
-def _extend(row: Question, passages: Sequence[Passage]) -> bool:
+def _extend(row: Question, passages: Sequence[PassageSpec]) -> bool:
     fresh = [dict(passage) for passage in passages if passage not in row.expected]
     if not fresh:
         return False
-    draft = checked(QuestionDraft(row.text, [*row.expected, *fresh]))
+    draft = validate_draft(QuestionDraft(row.text, [*row.expected, *fresh]))
     row.expected, row.updated_at = [dict(passage) for passage in draft.expected], utc_now()
     return True
 
 
 async def create(
-    work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase, draft: QuestionDraft
+    work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, draft: QuestionDraft
 ) -> Question:
     """Save one question, which is new or gets more expected passages.
 
@@ -308,20 +314,20 @@ async def create(
         InvalidRequest: it can't be used, or the knowledge base is full.
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    await add(work, reader, knowledge_base, [draft])
-    clean = checked(draft)
+    await add_questions(work, viewer, knowledge_base, [draft])
+    clean = validate_draft(draft)
     query = select(Question).where(
         Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text
     )
-    # Another of this text may be there that is not for this reader.
+    # Another of this text may be there that is not for this viewer.
     rows = (await work.session.exec(query)).all()
-    told = await _told(work.session, reader, knowledge_base, rows)
+    told = await _visible(work.session, viewer, knowledge_base, rows)
     return next(row for row in told if all(one in row.expected for one in clean.expected))
 
 
 async def change(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     row: Question,
     draft: QuestionDraft,
@@ -330,13 +336,13 @@ async def change(
 
     Raises:
         InvalidRequest: it can't be used, or another question has this text.
-        QuestionNotFound: it was deleted, or is not for this reader any more, at this moment.
+        QuestionNotFound: it was deleted, or is not for this viewer any more, at this moment.
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    clean = checked(draft)
-    await _take_turn(work, knowledge_base)
-    row = await get(work.session, reader, knowledge_base, row.id)
-    others = await list_all(work.session, reader, knowledge_base)
+    clean = validate_draft(draft)
+    await _lock_names(work, knowledge_base)
+    row = await get(work.session, viewer, knowledge_base, row.id)
+    others = await list_all(work.session, viewer, knowledge_base)
     if any(other.text == clean.text and other.id != row.id for other in others):
         zh = "已有文字相同的另一个问题"
         raise InvalidRequest("question", "Another saved question has this text", zh)
@@ -344,7 +350,7 @@ async def change(
         row.restricted_to = []
     row.text, row.expected = clean.text, [dict(passage) for passage in clean.expected]
     row.updated_at = utc_now()
-    await _bind(work.session, reader, knowledge_base.id, [row])
+    await _bind(work.session, viewer, knowledge_base.id, [row])
     return row
 
 
@@ -353,8 +359,8 @@ async def delete(work: UnitOfWork, row: Question) -> None:
     await work.session.delete(row)
 
 
-async def delete_all(work: UnitOfWork, reader: Reader, knowledge_base: KnowledgeBase) -> None:
+async def delete_all(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase) -> None:
     """Remove all questions of a knowledge base that somebody may know of."""
-    for row in await list_all(work.session, reader, knowledge_base):
+    for row in await list_all(work.session, viewer, knowledge_base):
         await work.session.delete(row)
     await work.session.flush()

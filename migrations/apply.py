@@ -54,11 +54,11 @@ async def migrate(database: Database) -> None:
     """
     patient = database.engine.execution_options(**{LOCK_SECONDS: _PATIENCE_SECONDS})
     async with patient.begin() as connection:
-        await wait_for_turn(connection)
+        await lock_migrations(connection)
         await connection.run_sync(_upgrade)
 
 
-async def wait_for_turn(connection: AsyncConnection) -> None:
+async def lock_migrations(connection: AsyncConnection) -> None:
     """Wait until no other process prepares this database, and keep them off to the transaction's end.
 
     SQLite's only writer needs no lock beside its own.

@@ -20,7 +20,7 @@ def revisions() -> list[str]:
     return sorted(path.name.partition("_")[0] for path in _VERSIONS.glob("[0-9]*.py"))
 
 
-async def level(database: Database) -> str | None:
+async def schema_revision(database: Database) -> str | None:
     """The migration of a database on a server; None before the first one. Nothing is changed.
 
     Raises:
@@ -38,7 +38,7 @@ async def level(database: Database) -> str | None:
         return rows.scalar_one_or_none()
 
 
-def level_of_file(path: Path) -> str | None:
+def file_schema_revision(path: Path) -> str | None:
     """The migration of a SQLite database; None before the first one. No file is made or changed.
 
     Raises:

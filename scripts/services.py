@@ -28,7 +28,7 @@ from types import FrameType
 
 import asyncpg
 
-from cli.server.supervisor.redis_server import RedisServerMissing, find_program
+from cli.supervisor.redis_server import RedisServerMissing, find_program
 
 _DATABASE, _REDIS = "AGENTEX_TEST_DATABASE_URL", "AGENTEX_TEST_REDIS_URL"
 _START_SECONDS = 30.0

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping
 
 from skills.diagnostics import RULES
-from skills.diagnostics.rule import Rule
+from skills.diagnostics.rule import DiagnosticRule
 from skills.parser.headings import STRONG, WEAK
 from skills.parser.param_types import NAMES
 from skills.schema import Severity, SkillFormat
-from skills.store.metadata import DIFFERS, DIFFERS_SAID
+from skills.store.metadata import DIFFERS, DIFFERS_MESSAGES
 
 _HEAD = "| code | weight | what it says | 中文 | mend |\n|---|---|---|---|---|\n"
 
@@ -47,16 +47,16 @@ def types() -> str:
 def findings() -> str:
     """What is noticed in Markdown, one row per message; a code's other messages stand below its first."""
     # Of the library alone: the parser knows no catalogue.
-    rules = (*RULES.values(), Rule(DIFFERS, Severity.INFO, DIFFERS_SAID))
+    rules = (*RULES.values(), DiagnosticRule(DIFFERS, Severity.INFO, DIFFERS_MESSAGES))
     return _HEAD + "".join(_row(rule, *said) for rule in rules for said in _said(rule))
 
 
-def _said(rule: Rule) -> list[tuple[str, tuple[str, str]]]:
+def _said(rule: DiagnosticRule) -> list[tuple[str, tuple[str, str]]]:
     others = [("", said) for said in rule.variants.values()]
-    return [(rule.code, rule.said), *others]
+    return [(rule.code, rule.message), *others]
 
 
-def _row(rule: Rule, code: str, said: tuple[str, str]) -> str:
+def _row(rule: DiagnosticRule, code: str, said: tuple[str, str]) -> str:
     places: Mapping[str, str] = _Places()
     english, chinese = (text.format_map(places).replace("|", "\\|") for text in said)
     mend = rule.fix[0] if rule.fix and code else ""
@@ -64,7 +64,7 @@ def _row(rule: Rule, code: str, said: tuple[str, str]) -> str:
     return f"| {shown} | {_weight(rule) if code else ''} | {english} | {chinese} | {mend} |\n"
 
 
-def _weight(rule: Rule) -> str:
+def _weight(rule: DiagnosticRule) -> str:
     if rule.portability:
         return "portability"
     weight = rule.severity.value

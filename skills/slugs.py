@@ -48,7 +48,7 @@ def is_placeholder(slug: str) -> bool:
     return _PLACEHOLDER.fullmatch(slug) is not None
 
 
-def slug_of(name: str) -> str:
+def slugify(name: str) -> str:
     """The ASCII fold of a name: ``Résumé Review`` becomes ``resume-review``.
 
     Words that uploads elsewhere refuse are left out, and whole words are kept where the name is too
@@ -77,15 +77,14 @@ def placeholder_slug(identity: str) -> str:
     return f"skill-{_NOT_HEXADECIMAL.sub('', identity.lower())[:6]:0<6}"
 
 
-def choose_slug(name: str, identity: str, wanted: str | None = None) -> str:
+def choose_slug(name: str, identity: str, requested: str | None = None) -> str:
     """The slug of a skill: what its owner or file wants, else from its name, else a placeholder.
 
     Args:
-        name: what people read.
         identity: see ``placeholder_slug``.
-        wanted: for example ``metadata.slug``; folded where it is no slug yet.
+        requested: for example ``metadata.slug``; folded where it is no slug yet.
     """
-    return slug_of(wanted or "") or slug_of(name) or placeholder_slug(identity)
+    return slugify(requested or "") or slugify(name) or placeholder_slug(identity)
 
 
 def numbered_slug(slug: str, number: int) -> str:
@@ -103,7 +102,7 @@ def free_slug(first: str, taken: Container[str]) -> str:
     return slug
 
 
-def beginning_of(slug: str) -> str:
+def slug_prefix(slug: str) -> str:
     """What a slug and all numbered ones beside it begin with."""
     return slug[: LONGEST_SLUG - _LONGEST_TAIL].rstrip("-")
 

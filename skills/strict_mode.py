@@ -27,5 +27,5 @@ def body_without_steps(parsed: ParsedSkill) -> str:
         if section.key == "steps"
         for number in range(section.start_line, section.end_line + 1)
     }
-    shown = [line for number, line in enumerate(lines, start=before + 1) if number not in hidden]
-    return "\n".join(shown)
+    visible = [line for number, line in enumerate(lines, start=before + 1) if number not in hidden]
+    return "\n".join(visible)

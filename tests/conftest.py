@@ -29,7 +29,7 @@ pytest_plugins = (
     "tests.fixtures.agents",
     "tests.fixtures.things",
     "tests.fixtures.terminal",
-    "tests.fixtures.bench",
+    "tests.fixtures.worker_context",
     "tests.fixtures.shelf",
 )
 

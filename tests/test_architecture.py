@@ -23,7 +23,6 @@ REGISTRIES = {
     "agents/models": "__init__.py",
     "agents/strategies": "__init__.py",
     "agents/tools": "__init__.py",
-    "api/routers": "__init__.py",
     "ingestion/parsers": "__init__.py",
     "ingestion/splitters": "__init__.py",
 }
@@ -106,16 +105,17 @@ def test_every_module_of_a_registry_is_reached_from_it(folder: str):
 
 
 def test_every_router_is_served():
-    routers = importlib.import_module("api.routers")
-    own = {path.stem for path in (ROOT / "api" / "routers").glob("*.py")} - {"__init__"}
+    served = {id(router) for router in importlib.import_module("api.routers").ROUTERS}
+    sources = [path.relative_to(ROOT) for path in (ROOT / "api").glob("*/*.py")]
+    modules = {".".join(path.with_suffix("").parts): path for path in sources}
     with_router = {
-        name for name in own if hasattr(importlib.import_module(f"api.routers.{name}"), "router")
-    }
-    served = {id(router) for router in routers.ROUTERS}
-    assert {
         name
-        for name in with_router
-        if id(importlib.import_module(f"api.routers.{name}").router) not in served
+        for name, path in modules.items()
+        if re.search(r"^router = ", path.read_text(), re.MULTILINE)
+    }
+    assert len(with_router) == len(served)
+    assert {
+        name for name in with_router if id(importlib.import_module(name).router) not in served
     } == set()
 
 
@@ -216,7 +216,7 @@ def test_nothing_committed_names_this_machine():
 
 
 def test_state_words_are_stable():
-    words = importlib.import_module("cli.server.supervisor.service").State
+    words = importlib.import_module("cli.supervisor.service").State
     assert json.loads(json.dumps([str(word) for word in words])) == [
         *("waiting", "starting", "ready", "done", "external"),
         *("restarting", "failing", "stopping", "stopped"),

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from scripts import skill_tables
-from skills.parser.parse import parse
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.schema import Severity, SkillFormat
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "skills.md").read_text(encoding="utf-8")
@@ -20,14 +21,16 @@ def test_tables_are_those_of_the_code(table: str):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=["native", "chinese", "free"])
 def test_every_example_is_a_valid_skill(example: str):
-    report = parse(example.encode(), known_tools=["search_knowledge_base", "Read", "Bash"])
+    report = lint(
+        example.encode(), LintContext(known_tools=["search_knowledge_base", "Read", "Bash"])
+    )
 
     assert report.valid
     assert {one.severity for one in report.diagnostics} <= {Severity.INFO}, report.diagnostics
 
 
 def test_the_native_example_says_the_same_in_both_languages():
-    english, chinese = (parse(text.encode()).parsed for text in EXAMPLES[:2])
+    english, chinese = (lint(text.encode()).parsed for text in EXAMPLES[:2])
 
     assert english is not None
     assert chinese is not None
@@ -44,7 +47,7 @@ def test_the_native_example_says_the_same_in_both_languages():
 def test_the_written_form_of_an_input_is_read_whole():
     written = re.search(r"^- `name` .*$", PAGE, re.MULTILINE)
     assert written is not None
-    report = parse(f"# SKILL: x\n\n## Inputs\n{written[0]}\n".encode())
+    report = lint(f"# SKILL: x\n\n## Inputs\n{written[0]}\n".encode())
     assert report.parsed is not None
     (param,) = report.parsed.input_params
     assert (param.type, param.required, param.default, param.enum) == (

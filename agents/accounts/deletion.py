@@ -1,4 +1,4 @@
-"""Accounts that are deleted: what becomes of all that their owners leave behind."""
+"""Deletion of accounts with all that they own."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,11 +15,11 @@ from agents.mcp.models import McpConnection
 from agents.memory import store as memories
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent, RunEffect
 from agents.tool_policies.models import ChosenPolicy
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth import user_admin
 from core.auth.models import ApiKey, User, UserStatus
 from core.auth.principal import Principal
-from core.auth.sharing import forget_subject
+from core.auth.sharing import delete_user_shares
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
@@ -38,12 +38,10 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True)
-class Fate:
-    """What is to become of an account's belongings; at most one of both.
+class DeletionMode:
+    """Transfer knowledge bases and skills to an account, or erase all; at most one of both.
 
-    Args:
-        transfer_to: the account that takes over its knowledge bases and skills; what is private is erased.
-        erase: whether everything is erased.
+    Private data is erased in either case.
     """
 
     transfer_to: str | None = None
@@ -51,8 +49,8 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Belongings:
-    """How many things of each kind an account owns."""
+class OwnedCounts:
+    """How many objects of each kind an account owns."""
 
     knowledge_bases: int
     documents: int
@@ -64,73 +62,63 @@ class Belongings:
 
 
 @dataclass(frozen=True)
-class Departure:
-    """An account that was deleted, and what became of its belongings.
-
-    Args:
-        user_id: of the account.
-        username: as it was.
-        heir_id: who owns its knowledge bases and skills now; None where they were erased.
-        belongings: what it owned; all but what an heir has got is erased.
-        api_keys: how many keys it had.
-    """
+class DeletionResult:
+    """A deleted account and what it owned; ``heir_id`` is None if all was erased."""
 
     user_id: str
     username: str
     heir_id: str | None
-    belongings: Belongings
+    owned: OwnedCounts
     api_keys: int
 
 
 async def delete_account(
-    work: UnitOfWork, principal: Principal, user_id: str, fate: Fate
-) -> Departure:
+    work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode
+) -> DeletionResult:
     """Delete an account in one transaction.
 
-    From then on nobody logs in as it and nothing that it owned is shown; its runs end with the
-    next pulse. Sessions, which nobody else could see, are left to :func:`finish`. The row stays,
-    without name and address, until that finds that nothing needs it any more.
+    Its logins end and its data disappears at once; its runs end with their next heartbeat.
+    :func:`purge` erases its sessions, which nobody else could see, and then the anonymised row.
 
     Raises:
-        InvalidRequest: both fates, or an heir who is no active account.
+        InvalidRequest: both modes, or the heir is no active account.
         LastAdministrator: nobody could administer accounts any more.
         PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
-        UserOwnsThings: it owns things and no fate is named for them.
+        UserOwnsThings: it owns something and no mode is given.
     """
     session = work.session
-    user, role = await user_admin.held_account(session, principal, user_id)
-    heir = await _heir(session, user, fate)
-    belongings = await count(session, user.id)
-    if heir is None and not fate.erase and any(asdict(belongings).values()):
-        raise UserOwnsThings(**asdict(belongings))
+    user, role = await user_admin.get_account_for_update(session, principal, user_id)
+    heir = await _heir(session, user, mode)
+    owned = await count_owned(session, user.id)
+    if heir is None and not mode.erase and any(asdict(owned).values()):
+        raise UserOwnsThings(**asdict(owned))
     keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
-    departure = Departure(
+    result = DeletionResult(
         user.id,
         user.username,
         None if heir is None else heir.id,
-        belongings,
+        owned,
         (await session.exec(keys)).one(),
     )
-    note(
+    audit(
         session,
         AuditAction.USER_DELETED,
-        user_admin.target_of(user),
-        details={"transferred_to": departure.heir_id, "owned": asdict(belongings)},
+        user_admin.user_target(user),
+        details={"transferred_to": result.heir_id, "owned": asdict(owned)},
     )
     if heir is not None:
-        await ownership.hand_over(work, user.id, heir.id, label=user.username)
+        await ownership.transfer_ownership(work, user.id, heir.id, label=user.username)
         await service.hand_over(work, user.id, heir.id)
-    await user_admin.retire(session, user, role)
+    await user_admin.anonymize_account(session, user, role)
     await _erase(work, user.id)
-    return departure
+    return result
 
 
-async def count(session: AsyncSession, user_id: str) -> Belongings:
+async def count_owned(session: AsyncSession, user_id: str) -> OwnedCounts:
     """What an account owns."""
     holdings = await ownership.count(session, user_id)
     images = (Attachment.owner_id == user_id, col(Attachment.deleted_at).is_(None))
-    return Belongings(
+    return OwnedCounts(
         holdings.knowledge_bases,
         holdings.documents,
         await service.count(session, user_id),
@@ -147,13 +135,13 @@ async def _count(
     return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
 
 
-async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
-    if fate.transfer_to is None:
+async def _heir(session: AsyncSession, user: User, mode: DeletionMode) -> User | None:
+    if mode.transfer_to is None:
         return None
-    if fate.erase:
+    if mode.erase:
         raise InvalidRequest("erase", "Name either transfer_to or erase, not both")
     try:
-        heir, _ = await user_admin.find_account(session, fate.transfer_to)
+        heir, _ = await user_admin.find_account(session, mode.transfer_to)
     except UserNotFound:
         raise InvalidRequest("transfer_to", "No such account") from None
     if heir.id == user.id or heir.status != UserStatus.ACTIVE:
@@ -161,19 +149,19 @@ async def _heir(session: AsyncSession, user: User, fate: Fate) -> User | None:
     return heir
 
 
-async def finish(database: Database) -> int:
-    """Erase what deleted accounts left behind, a little at a time, and then their rows.
+async def purge(database: Database) -> int:
+    """Erase the rest of deleted accounts in small transactions, and then their rows.
 
-    What is in use waits for the next round, and so does what is left when this one breaks off.
+    What is in use waits for the next round.
 
     Returns:
-        How many rows of accounts went.
+        How many rows of accounts were deleted.
     """
     async with database.reading() as session:
         query = select(User.id).where(User.status == UserStatus.DELETED.value)
-        departed = (await session.exec(query)).all()
+        deleted_ids = (await session.exec(query)).all()
     gone = 0
-    for user_id in departed:
+    for user_id in deleted_ids:
         try:
             gone += await _finish(database, user_id)
         except IntegrityError:
@@ -197,7 +185,7 @@ async def _finish(database: Database, user_id: str) -> bool:
             (ChatSession, ChatSession.owner_id == user_id),
             (AgentRun, AgentRun.owner_id == user_id),
         )
-        if await ownership.are_left(session, user_id):
+        if await ownership.has_rows(session, user_id):
             return False
         for table, condition in in_use:
             if await _count(session, table, condition):
@@ -207,11 +195,11 @@ async def _finish(database: Database, user_id: str) -> bool:
 
 
 async def _erase(work: UnitOfWork, user_id: str) -> None:
-    """Erase what an account owns, but for what :func:`_erase_some` erases; twice is once."""
+    """Erase what an account owns, except for what :func:`_erase_some` erases; idempotent."""
     session = work.session
-    await ownership.erase(work, user_id)
+    await ownership.delete_all(work, user_id)
     await service.erase_owned_by(work, user_id)
-    await forget_subject(work, user_id)
+    await delete_user_shares(work, user_id)
     await memories.delete_all(work, user_id)
     for statement in (
         delete(CalendarEvent).where(col(CalendarEvent.owner_id) == user_id),
@@ -227,19 +215,15 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
 
 
 async def _erase_some(session: AsyncSession, user_id: str, first: int) -> int | None:
-    """Erase some rows of an account's sessions without runs under way.
+    """Erase some rows of an account's idle sessions, children before parents.
 
-    There can be very many, and whoever writes to SQLite keeps all others from it. What hangs on
-    a row goes before it, so that no row takes many along.
+    There can be very many, and a writer to SQLite blocks all others.
 
     Args:
-        session: of a transaction.
-        user_id: the account.
-        first: the kind of rows to begin with: of those before it none was left the last time, and
-            looking for them in every turn would take longer than erasing.
+        first: the table to begin with, since earlier ones were found empty.
 
     Returns:
-        The kind of which there may be more; None when no row is left.
+        The table that may have more rows; None when all are empty.
     """
     idle = (col(ChatSession.owner_id) == user_id, col(ChatSession.active_run_id).is_(None))
     of_idle = select(ChatSession.id).where(*idle)

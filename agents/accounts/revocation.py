@@ -1,4 +1,4 @@
-"""What an account's former holder could go on acting and listening by, once it is somebody else's."""
+"""Revocation of access when an account gets another holder."""
 
 from sqlalchemy import delete, update
 from sqlmodel import col
@@ -9,16 +9,11 @@ from agents.mcp.models import McpConnection
 from agents.tool_policies.models import ChosenPolicy
 
 
-async def close_back_doors(session: AsyncSession, user_id: str) -> None:
-    """End a calendar's feed and free use of tools, and switch MCP connections off.
+async def revoke_access(session: AsyncSession, user_id: str) -> None:
+    """Delete the calendar feed and tool policies, and disable MCP connections.
 
-    The feed's address needs no login; a run sends what it works on to the connections of its
-    account, and calls tools unasked where that was chosen. What the account owns and with whom it is
-    shared stays, in plain sight of its new holder.
-
-    Args:
-        session: a writing session.
-        user_id: whose account it is.
+    The former holder could read the feed without login and receive data of runs through
+    connections. What the account owns and shares stays visible to its new holder.
     """
     await session.exec(delete(CalendarFeed).where(col(CalendarFeed.owner_id) == user_id))
     await session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == user_id))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from agents.agui.message_reducer import MessageFold, is_running
+from agents.agui.message_reducer import MessageReducer, is_running
 from agents.events import WireEvent
 from core.json_access import as_text
 
@@ -22,7 +22,7 @@ _SUPERSEDED = "Begun again: the process that made this call is gone."
 
 
 @dataclass(frozen=True, slots=True)
-class TornEnd:
+class DanglingEvents:
     """What a process that is gone had begun to say and nobody will end.
 
     Attributes:
@@ -34,9 +34,9 @@ class TornEnd:
     closing: list[WireEvent]
 
 
-def torn_end(
+def find_dangling(
     logged: Sequence[WireEvent], known: frozenset[str], *, now: Callable[[], int]
-) -> TornEnd:
+) -> DanglingEvents:
     """What of a log the run, taken up by another process, does not know of.
 
     Args:
@@ -60,10 +60,10 @@ def torn_end(
             event["content"] = _SUPERSEDED
         if name not in known:
             closing.append(event)
-    return TornEnd(frozenset(begun - known), closing)
+    return DanglingEvents(frozenset(begun - known), closing)
 
 
-def activity_ends(
+def end_activities(
     logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]
 ) -> list[WireEvent]:
     """The events after which no activity of a log says any more that its run goes on.
@@ -73,7 +73,7 @@ def activity_ends(
         status: How it ended.
         now: Milliseconds since the epoch.
     """
-    fold = MessageFold()
+    fold = MessageReducer()
     for event in logged:
         fold.observe(event)
     return [

@@ -14,9 +14,9 @@ from pydantic import JsonValue, ValidationError
 from agents.client_time import read_client_time
 from agents.run_request import (
     MOST_SKILLS,
-    Answer,
     ClientTool,
     ContextItem,
+    InterruptAnswer,
     RunOptions,
     RunRequest,
     SkillChoice,
@@ -63,7 +63,7 @@ def read_run_request(
     is_snake = not _SNAKE_KEYS.keys().isdisjoint(body) and "threadId" not in body
     fields = _camel_keys(body)
     _check_length("messages", fields.get("messages"), MOST_MESSAGES)
-    fields = upgrade(fields)
+    fields = upgrade_message_parts(fields)
     for name in ("threadId", "runId"):
         if fields.get(name) in (None, ""):
             fields[name] = new_id()
@@ -73,7 +73,8 @@ def read_run_request(
     resume = agui.resume or []
     _check_length("resume", resume, MOST_IDS)
     answers = tuple(
-        Answer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
+        InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload))
+        for entry in resume
     )
     results = _tool_messages(agui)
     return RunRequest(
@@ -317,7 +318,7 @@ def _is_text(text: str) -> bool:
 _KINDS = ("image", "audio", "video")
 
 
-def upgrade(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """The input without nulls for optional fields and with 0.x binary parts as media parts.
 
     Args:

@@ -42,6 +42,7 @@ from agents.events import (
     Finished,
     Interrupt,
     RunEvent,
+    RunUsage,
     StateDelta,
     StateSnapshot,
     StepFinished,
@@ -56,12 +57,11 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
     WireEvent,
 )
 
 
-class EventMapper:
+class AguiEncoder:
     """Maps the events of one run.
 
     Args:
@@ -268,7 +268,7 @@ def _citations_json(citations: Sequence[Citation]) -> list[JsonValue]:
     return [citation.to_json() for citation in citations]
 
 
-def _token_usage(usage: Usage) -> list[TokenUsage]:
+def _token_usage(usage: RunUsage) -> list[TokenUsage]:
     return [
         TokenUsage(
             provider=usage.provider or None,

@@ -11,7 +11,7 @@ WireMessage = dict[str, JsonValue]
 _KEPT_BY_CLIENTS = frozenset({"reasoning", "activity"})
 
 
-class MessageFold:
+class MessageReducer:
     """Puts a thread together from its user messages and its runs' events, as a client does.
 
     The rules are those of the stock client's reducer, so that a snapshot made of it changes

@@ -25,7 +25,7 @@ def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
         check.see(event)
 
 
-async def checked(
+async def check_stream(
     database: Database, run_key: str, after: int, followed: AsyncGenerator[list[LogEntry]]
 ) -> AsyncGenerator[list[LogEntry]]:
     """The same entries, each checked as one of its thread before it goes on.

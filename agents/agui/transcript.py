@@ -9,7 +9,7 @@ from core.json_access import as_count, as_list, as_object, as_text, parse
 
 
 @dataclass
-class SpokenMessage:
+class AssistantMessage:
     """One assistant message as it grows; one that never ends counts as stopped."""
 
     message_id: str
@@ -51,20 +51,20 @@ class Transcript:
     """Follows the wire events of one run, live or from its log."""
 
     def __init__(self) -> None:
-        self._messages: dict[str, SpokenMessage] = {}
+        self._messages: dict[str, AssistantMessage] = {}
         self._trace: dict[str, _Thought | _Call] = {}
         self._skills: JsonValue = None
 
     @property
-    def messages(self) -> list[SpokenMessage]:
+    def messages(self) -> list[AssistantMessage]:
         """The messages that have text, in order."""
         return [message for message in self._messages.values() if message.content]
 
     @property
-    def asking(self) -> SpokenMessage | None:
+    def asking(self) -> AssistantMessage | None:
         """The message of the newest call of this run, which may have no text of its own."""
         made = [entry.message_id for entry in self._trace.values() if isinstance(entry, _Call)]
-        return SpokenMessage(made[-1], marks={}) if made and made[-1] else None
+        return AssistantMessage(made[-1], marks={}) if made and made[-1] else None
 
     def carry_over(self, earlier: "Transcript", *, is_told: bool) -> None:
         """Take over what an earlier run of the same task did and its messages do not tell.
@@ -93,7 +93,7 @@ class Transcript:
         name = as_text(event.get("messageId"))
         match event["type"]:
             case "TEXT_MESSAGE_START":
-                self._messages[name] = SpokenMessage(name)
+                self._messages[name] = AssistantMessage(name)
             case "TEXT_MESSAGE_CONTENT":
                 self._messages[name].text.append(as_text(event["delta"]))
             case "TEXT_MESSAGE_END":

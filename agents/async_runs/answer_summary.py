@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from agents.async_runs.markdown_blocks import Block, read_blocks
-from agents.llm.extractive.wording import CHINESE, ENGLISH
+from agents.async_runs.markdown_blocks import MarkdownBlock, read_blocks
+from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.tools import read_document, search_knowledge_base
 from kb_service.text.tokenizer import is_cjk_dominant
 
@@ -35,7 +35,7 @@ _TRY_AGAIN = ("Send the question again.", "请重新发送问题。")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FinalAnswer:
     """The answer of a run, as its log or its session has it.
 
     Attributes:
@@ -59,25 +59,25 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AnswerSummary:
     """What is derived from an answer; the same answer gives the same report."""
 
-    answer: Answer
-    blocks: tuple[Block, ...]
+    answer: FinalAnswer
+    blocks: tuple[MarkdownBlock, ...]
     status: AnswerStatus
     result_type: ResultType
     key_points: tuple[str, ...]
     suggested_actions: tuple[str, ...]
 
 
-def report_on(answer: Answer) -> Report:
+def summarize(answer: FinalAnswer) -> AnswerSummary:
     """Derive status, kind, key points and next actions by rules; no model is asked."""
     blocks = tuple(read_blocks(answer.text))
     result_type = _result_type(answer, blocks)
     points, actions = _points_and_actions(blocks, is_asking=result_type == "clarification")
     if answer.failure is not None and not actions:
         actions = [_TRY_AGAIN[answer.is_chinese]]
-    return Report(
+    return AnswerSummary(
         answer=answer,
         blocks=blocks,
         status=_status(answer),
@@ -87,18 +87,18 @@ def report_on(answer: Answer) -> Report:
     )
 
 
-def leads_to_actions(before: Block | None) -> bool:
+def leads_to_actions(before: MarkdownBlock | None) -> bool:
     """Whether a list behind this block says what to do next."""
     return before is not None and bool(_LEADS_TO_ACTIONS.search(before.text))
 
 
-def _status(answer: Answer) -> AnswerStatus:
+def _status(answer: FinalAnswer) -> AnswerStatus:
     if answer.failure is not None:
         return "failed"
     return "success" if answer.marks.isdisjoint(_CUT_MARKS) else "partial_success"
 
 
-def _result_type(answer: Answer, blocks: Sequence[Block]) -> ResultType:
+def _result_type(answer: FinalAnswer, blocks: Sequence[MarkdownBlock]) -> ResultType:
     if answer.failure is not None:
         return "error_report"
     if not blocks:
@@ -108,15 +108,17 @@ def _result_type(answer: Answer, blocks: Sequence[Block]) -> ResultType:
     return "clarification" if is_abstaining or _asks_back(blocks) else "execution_report"
 
 
-def _asks_back(blocks: Sequence[Block]) -> bool:
+def _asks_back(blocks: Sequence[MarkdownBlock]) -> bool:
     said = [block.text for block in blocks if block.kind == "paragraph"]
     return bool(said) and _CITED.sub("", said[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
 
 
-def _points_and_actions(blocks: Sequence[Block], *, is_asking: bool) -> tuple[list[str], list[str]]:
+def _points_and_actions(
+    blocks: Sequence[MarkdownBlock], *, is_asking: bool
+) -> tuple[list[str], list[str]]:
     points: list[str] = []
     actions: list[str] = []
-    before: Block | None = None
+    before: MarkdownBlock | None = None
     for block in blocks:
         if block.kind == "list":
             is_next = is_asking or leads_to_actions(before)

@@ -8,7 +8,7 @@ from typing import Literal
 import orjson
 from pydantic import JsonValue
 
-from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.answer_summary import FinalAnswer, summarize
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.events import WireEvent
 from core.json_access import as_list, as_object, as_text, parse
@@ -18,7 +18,7 @@ _STAGES: Mapping[str, Stage] = {"router": "router", "worker": "worker"}
 
 
 @dataclass(slots=True)
-class ToolCall:
+class CallProgress:
     """A call as it grows."""
 
     name: str
@@ -44,13 +44,13 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _AnswerText:
     message_id: str
     text: str
     metadata: dict[str, JsonValue]
 
 
-class RunTranslator:
+class EventTranslator:
     """Follows the log of one run from its first event.
 
     A logged event becomes none, one or several events. What it becomes depends on the events
@@ -61,14 +61,14 @@ class RunTranslator:
         calls: calls of an earlier run that this one may answer, by their ids.
     """
 
-    def __init__(self, calls: Mapping[str, ToolCall] | None = None) -> None:
-        self._calls: dict[str, ToolCall] = dict(calls or {})
+    def __init__(self, calls: Mapping[str, CallProgress] | None = None) -> None:
+        self._calls: dict[str, CallProgress] = dict(calls or {})
         self._ids: WireEvent = {}
         self._stage: Stage | None = None
         self._opened_by = ""
         self._texts: dict[str, list[str]] = {}
         self._with_calls: set[str] = set()
-        self._cut_off: _Said | None = None
+        self._cut_off: _AnswerText | None = None
         self._has_answered = False
         self._tools: set[str] = set()
         self._handlers: Mapping[str, Callable[[WireEvent], list[WireEvent]]] = {
@@ -118,7 +118,7 @@ class RunTranslator:
 
     def _run_error(self, event: WireEvent) -> list[WireEvent]:
         message = as_text(event.get("message"))
-        said = self._cut_off or _Said(f"{self._ids.get('runId')}:error", "", {})
+        said = self._cut_off or _AnswerText(f"{self._ids.get('runId')}:error", "", {})
         told = [] if self._has_answered else [self._answer(event, said, failure=message)]
         return [*told, self._of(event, message=message, code=event.get("code"))]
 
@@ -137,7 +137,7 @@ class RunTranslator:
         stage, self._stage = self._stage, None
         return [self._of(event, stepName=stage)]
 
-    def _about(self, event: WireEvent, call: ToolCall, **fields: JsonValue) -> WireEvent:
+    def _about(self, event: WireEvent, call: CallProgress, **fields: JsonValue) -> WireEvent:
         return self._of(
             event,
             messageId=call.message_id,
@@ -150,14 +150,14 @@ class RunTranslator:
     def _call_started(self, event: WireEvent) -> list[WireEvent]:
         call_id = as_text(event["toolCallId"])
         message_id = as_text(event.get("parentMessageId")) or call_id
-        call = ToolCall(as_text(event["toolCallName"]), message_id)
+        call = CallProgress(as_text(event["toolCallName"]), message_id)
         self._calls[call_id] = call
         self._with_calls.add(message_id)
         return [self._about(event, call)]
 
-    def _call(self, event: WireEvent) -> ToolCall:
+    def _call(self, event: WireEvent) -> CallProgress:
         call_id = as_text(event["toolCallId"])
-        return self._calls.setdefault(call_id, ToolCall("", call_id))
+        return self._calls.setdefault(call_id, CallProgress("", call_id))
 
     def _call_args(self, event: WireEvent) -> list[WireEvent]:
         call = self._call(event)
@@ -206,7 +206,7 @@ class RunTranslator:
     def _text_ended(self, event: WireEvent) -> list[WireEvent]:
         message_id = as_text(event["messageId"])
         text = "".join(self._texts.pop(message_id, ()))
-        said = _Said(message_id, text, as_object(event.get("metadata")))
+        said = _AnswerText(message_id, text, as_object(event.get("metadata")))
         if message_id in self._with_calls:
             # What was said before a call is no answer yet.
             return []
@@ -224,10 +224,10 @@ class RunTranslator:
             self._cut_off = None
         return []
 
-    def _answer(self, event: WireEvent, said: _Said, failure: str | None = None) -> WireEvent:
+    def _answer(self, event: WireEvent, said: _AnswerText, failure: str | None = None) -> WireEvent:
         metadata = said.metadata
-        report = report_on(
-            Answer(
+        report = summarize(
+            FinalAnswer(
                 text=said.text,
                 citations=tuple(as_object(item) for item in as_list(metadata.get("citations"))),
                 marks=frozenset(metadata),
@@ -252,14 +252,14 @@ class RunTranslator:
         )
 
 
-def calls_of(logged: Iterable[WireEvent]) -> dict[str, ToolCall]:
+def collect_calls(logged: Iterable[WireEvent]) -> dict[str, CallProgress]:
     """The tool calls of a run's log, by their ids."""
-    calls: dict[str, ToolCall] = {}
+    calls: dict[str, CallProgress] = {}
     for event in logged:
         call_id = as_text(event.get("toolCallId"))
         if event["type"] == "TOOL_CALL_START":
             message_id = as_text(event.get("parentMessageId")) or call_id
-            calls[call_id] = ToolCall(as_text(event["toolCallName"]), message_id)
+            calls[call_id] = CallProgress(as_text(event["toolCallName"]), message_id)
         elif event["type"] == "TOOL_CALL_ARGS":
             calls[call_id].add(as_text(event["delta"]))
     return calls

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.answer_summary import FinalAnswer, summarize
 from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.attachments import service as attachments
@@ -100,7 +100,7 @@ async def read_day(
     older = shown.where(col(ChatMessage.created_at) < begin).limit(1)
     has_more = (await session.exec(older)).first() is not None
     failures = await _failures(session, thread.id, rows)
-    images = await attachments.load(session, principal.user_id, set(_image_ids(rows)))
+    images = await attachments.get_many(session, principal.user_id, set(_image_ids(rows)))
     messages = await asyncio.to_thread(_messages, rows, failures, images)
     return HistoryDay(thread.thread_id, day, has_more, messages)
 
@@ -174,14 +174,14 @@ def _ui_schema(row: ChatMessage, failure: str | None) -> dict[str, JsonValue] | 
     # What the whole run called and used stands on its last message, which is the answer.
     if row.role != "assistant" or "tool_calls" not in details:
         return None
-    answer = Answer(
+    answer = FinalAnswer(
         text=row.content,
         citations=tuple(as_object(item) for item in as_list(details.get("citations"))),
         marks=frozenset(details),
         tools=frozenset(_tools(details)),
         failure=failure,
     )
-    return compile_ui_schema(report_on(answer))
+    return compile_ui_schema(summarize(answer))
 
 
 def _tools(details: Mapping[str, JsonValue]) -> set[str]:

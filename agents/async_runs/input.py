@@ -35,7 +35,7 @@ _TAKEN = (
 )  # fmt: skip
 
 
-class Rule(Enum):
+class InputRule(Enum):
     """The validation table, in its order: the message, and the same in Chinese."""
 
     SIZE = "RunAgentInput payload exceeds size limit", "RunAgentInput 超过 256 KB"
@@ -94,19 +94,19 @@ def read_run_input(body: bytes) -> RunInput:
             ``invalid RunAgentInput.<field>``.
     """
     if len(body) > MOST_BYTES:
-        raise Rule.SIZE.broken("body", max_bytes=MOST_BYTES)
+        raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
     fields = _camel_keys(_parsed(body))
     _check_ids(fields)
     messages = _messages(fields.get("messages"))
     asking = [place for place, message in enumerate(messages) if message.get("role") == "user"]
     for place in asking:
         if len(_text(messages[place])) > _LONGEST_TEXT:
-            raise Rule.TEXT.broken(f"messages.{place}.content", max_characters=_LONGEST_TEXT)
+            raise InputRule.TEXT.broken(f"messages.{place}.content", max_characters=_LONGEST_TEXT)
     _check_props(fields.get("forwardedProps"))
     if len(asking) != 1:
-        raise Rule.ONE_USER.broken("messages", user_messages=len(asking))
+        raise InputRule.ONE_USER.broken("messages", user_messages=len(asking))
     if asking != [0]:
-        raise Rule.USER_FIRST.broken("messages.0.role")
+        raise InputRule.USER_FIRST.broken("messages.0.role")
     question, *others = messages
     images = tuple(_images(question))
     return RunInput(_request(fields, question, others, images), images)
@@ -152,11 +152,11 @@ def _camel_keys(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _check_ids(fields: dict[str, JsonValue]) -> None:
     thread_id, run_id = fields.get("threadId"), fields.get("runId")
     if not isinstance(thread_id, str) or not _UUID.fullmatch(thread_id):
-        raise Rule.THREAD_ID.broken("threadId")
+        raise InputRule.THREAD_ID.broken("threadId")
     if not isinstance(run_id, str) or not run_id:
         raise invalid("runId", "must be a text")
     if len(run_id) > _LONGEST_RUN_ID:
-        raise Rule.RUN_ID.broken("runId", max_characters=_LONGEST_RUN_ID)
+        raise InputRule.RUN_ID.broken("runId", max_characters=_LONGEST_RUN_ID)
 
 
 def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
@@ -164,7 +164,7 @@ def _messages(value: JsonValue) -> list[dict[str, JsonValue]]:
         raise invalid("messages", "must be a list")
     messages = as_list(value)
     if len(messages) > _MOST_MESSAGES:
-        raise Rule.MESSAGES.broken("messages", max_messages=_MOST_MESSAGES)
+        raise InputRule.MESSAGES.broken("messages", max_messages=_MOST_MESSAGES)
     if not all(isinstance(message, dict) for message in messages):
         raise invalid("messages", "must be a list of objects")
     return [as_object(message) for message in messages]
@@ -193,15 +193,17 @@ def _text(message: dict[str, JsonValue]) -> str:
 def _check_props(props: JsonValue) -> None:
     field = "forwardedProps.agent_type"
     if not isinstance(props, dict):
-        raise Rule.PROPS.broken("forwardedProps", error="must be an object")
+        raise InputRule.PROPS.broken("forwardedProps", error="must be an object")
     if unknown := sorted(props.keys() - _PROPS):
-        raise Rule.PROPS.broken(f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown")
+        raise InputRule.PROPS.broken(
+            f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown"
+        )
     agent_type = props.get("agent_type")
     if not isinstance(agent_type, str) or not agent_type:
-        raise Rule.PROPS.broken(field, error="must be named")
+        raise InputRule.PROPS.broken(field, error="must be named")
     if agent_type not in STRATEGIES:
         named = agent_type[:_LONGEST_DETAIL]
-        raise Rule.PROPS.broken(field, agent_type=named, known=sorted(STRATEGIES))
+        raise InputRule.PROPS.broken(field, agent_type=named, known=sorted(STRATEGIES))
 
 
 def _images(question: dict[str, JsonValue]) -> list[AttachedImage]:
@@ -212,15 +214,15 @@ def _images(question: dict[str, JsonValue]) -> list[AttachedImage]:
         field = f"messages.0.content.{place}"
         mime_type = as_text(block.get("mimeType", block.get("mime_type"))).lower()
         if not re.fullmatch(r"image/[\w.+-]{1,100}", mime_type, re.ASCII):
-            raise Rule.IMAGE.broken(field)
+            raise InputRule.IMAGE.broken(field)
         if block.get("data") is not None:
-            raise Rule.DATA.broken(field)
+            raise InputRule.DATA.broken(field)
         url = block.get("url")
         if not isinstance(url, str) or not url:
-            raise Rule.URL.broken(field)
+            raise InputRule.URL.broken(field)
         images.append(AttachedImage(mime_type, url, as_text(block.get("filename"))))
     if len(images) > MOST_ATTACHMENTS:
-        raise Rule.ATTACHMENTS.broken("messages.0.content", max_attachments=MOST_ATTACHMENTS)
+        raise InputRule.ATTACHMENTS.broken("messages.0.content", max_attachments=MOST_ATTACHMENTS)
     return images
 
 

@@ -22,7 +22,7 @@ _LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class MarkdownLink:
     """A link of the answer; its address begins with http:// or https://."""
 
     label: str
@@ -30,7 +30,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """One block of an answer.
 
     Attributes:
@@ -48,10 +48,10 @@ class Block:
     is_ordered: bool = False
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    links: tuple[Link, ...] = field(default=(), repr=False)
+    links: tuple[MarkdownLink, ...] = field(default=(), repr=False)
 
 
-def read_blocks(markdown: str) -> list[Block]:
+def read_blocks(markdown: str) -> list[MarkdownBlock]:
     """The blocks of a text in their order, without markup and without empty ones."""
     tokens = _MARKDOWN.parse(markdown[:LONGEST_ANSWER])
     blocks = [_block(part) for part in _parts(tokens)]
@@ -67,11 +67,11 @@ def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             begin = place + 1
 
 
-def _block(tokens: Sequence[Token]) -> Block:
+def _block(tokens: Sequence[Token]) -> MarkdownBlock:
     kind, links = tokens[0].type, tuple(_links(tokens))
     if kind in _LISTS:
         items = [_text(item) for item in _below(tokens, "list_item_open")]
-        return Block(
+        return MarkdownBlock(
             "list",
             items=tuple(item for item in items if item),
             is_ordered=kind == "ordered_list_open",
@@ -82,10 +82,10 @@ def _block(tokens: Sequence[Token]) -> Block:
             tuple(_text(cell) for cell in _below(row, "th_open", "td_open"))
             for row in _below(tokens, "tr_open")
         ]
-        return Block("table", columns=rows[0], rows=tuple(rows[1:]), links=links)
+        return MarkdownBlock("table", columns=rows[0], rows=tuple(rows[1:]), links=links)
     if kind in _CODE:
-        return Block("code", text=tokens[0].content.strip("\n"))
-    return Block(_TEXT_KINDS.get(kind, "paragraph"), text=_text(tokens), links=links)
+        return MarkdownBlock("code", text=tokens[0].content.strip("\n"))
+    return MarkdownBlock(_TEXT_KINDS.get(kind, "paragraph"), text=_text(tokens), links=links)
 
 
 def _below(tokens: Sequence[Token], *kinds: str) -> Iterator[Sequence[Token]]:
@@ -112,7 +112,7 @@ def _inline(tokens: Sequence[Token]) -> str:
     return "".join("\n" if "break" in token.type else token.content for token in tokens).strip()
 
 
-def _links(tokens: Sequence[Token]) -> Iterator[Link]:
+def _links(tokens: Sequence[Token]) -> Iterator[MarkdownLink]:
     for children in (token.children or () for token in tokens):
         opened: int | None = None
         for place, token in enumerate(children):
@@ -121,4 +121,4 @@ def _links(tokens: Sequence[Token]) -> Iterator[Link]:
             elif token.type == "link_close" and opened is not None:
                 url = str(children[opened].attrs.get("href", ""))
                 if url.lower().startswith(_SAFE_SCHEMES):
-                    yield Link(_inline(children[opened:place]) or url, url)
+                    yield MarkdownLink(_inline(children[opened:place]) or url, url)

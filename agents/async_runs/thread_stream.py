@@ -10,7 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.async_runs.event_mapper import RunTranslator, ToolCall, calls_of
+from agents.async_runs.event_mapper import CallProgress, EventTranslator, collect_calls
 from agents.event_log import LogEntry
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatSession, RunStatus
@@ -26,7 +26,7 @@ _FOREIGN = "No run of this thread has this id and as many events"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ThreadPosition:
     """Where a reader begins: behind the event ``after`` of a run, 0 for its beginning."""
 
     run: AgentRun
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ThreadEvent:
     """One event for a reader; ``seq`` is None where a later one of the same place follows."""
 
     run_id: str
@@ -52,9 +52,9 @@ async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
     return thread.id != thread.thread_id and await _neighbour(session, run, older=True) is None
 
 
-async def find_place(
+async def find_position(
     session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
-) -> Place | None:
+) -> ThreadPosition | None:
     """Where a reader of one of the caller's threads begins.
 
     Args:
@@ -77,20 +77,20 @@ async def find_place(
         run = await newest_run(session, thread)
         if run is None:
             raise RunNotFound
-        return Place(run, 0)
+        return ThreadPosition(run, 0)
     run_id, seq = cursor
     run = (await session.exec(runs.where(AgentRun.run_id == run_id))).first()
     if run is None or seq > run.last_seq:
         raise InvalidCursor(cursor=f"{run_id}:{seq}", error=_FOREIGN)
     if run.status == RunStatus.RUNNING or seq < run.last_seq:
-        return Place(run, seq)
+        return ThreadPosition(run, seq)
     following = await _neighbour(session, run, older=False)
-    return None if following is None else Place(following, 0)
+    return None if following is None else ThreadPosition(following, 0)
 
 
 async def follow_thread(
-    database: Database, runs: RunService, place: Place
-) -> AsyncGenerator[list[Frame]]:
+    database: Database, runs: RunService, place: ThreadPosition
+) -> AsyncGenerator[list[ThreadEvent]]:
     """The events behind a place, through later runs of the thread, to the newest one's end.
 
     An empty list comes when there is nothing to tell for a while.
@@ -100,7 +100,7 @@ async def follow_thread(
     while run is not None:
         is_over = False
         async with database.reading() as session:
-            translator = RunTranslator(await _open_calls(session, run))
+            translator = EventTranslator(await _open_calls(session, run))
         async with aclosing(runs.follow(run.id)) as followed:
             async for entries in followed:
                 is_over = bool(entries) and entries[-1].is_terminal
@@ -116,7 +116,7 @@ async def follow_thread(
         after = 0
 
 
-async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, ToolCall]:
+async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallProgress]:
     """The calls that its task left to a person or a frontend: this run has their results."""
     query = (
         select(AgentRun.id)
@@ -131,12 +131,12 @@ async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, ToolCal
         .limit(1)
     )
     before = (await session.exec(query)).first() if run.task_id != run.id else None
-    return {} if before is None else calls_of(await event_log.read_all(session, before))
+    return {} if before is None else collect_calls(await event_log.read_all(session, before))
 
 
 def translate_entries(
-    translator: RunTranslator, run_id: str, entries: Sequence[LogEntry], after: int
-) -> list[Frame]:
+    translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int
+) -> list[ThreadEvent]:
     """What the next entries of a run's log become for a reader.
 
     Args:
@@ -145,12 +145,12 @@ def translate_entries(
         entries: in order.
         after: what is up to this number the reader has.
     """
-    frames: list[Frame] = []
+    frames: list[ThreadEvent] = []
     for entry in entries:
         events = translator.translate(orjson.loads(entry.payload))
         if entry.seq > after:
-            frames += [Frame(run_id, None, event) for event in events[:-1]]
-            frames += [Frame(run_id, entry.seq, event) for event in events[-1:]]
+            frames += [ThreadEvent(run_id, None, event) for event in events[:-1]]
+            frames += [ThreadEvent(run_id, entry.seq, event) for event in events[-1:]]
     return frames
 
 

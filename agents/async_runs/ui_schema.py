@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from agents.async_runs.answer_summary import Report, cut, leads_to_actions
-from agents.async_runs.markdown_blocks import Block, Link
+from agents.async_runs.answer_summary import AnswerSummary, cut, leads_to_actions
+from agents.async_runs.markdown_blocks import MarkdownBlock, MarkdownLink
 from core.json_access import as_count, as_text
 
 NodeStatus = Literal["info", "success", "warning", "error", "pending"]
@@ -116,7 +116,7 @@ _ROLES = {"heading": "subtitle", "paragraph": "body", "quote": "quote", "code": 
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _Labels:
     """What a card says of itself."""
 
     locale: str
@@ -130,7 +130,7 @@ class _Words:
     cut: str
 
 
-_ENGLISH = _Words(
+_ENGLISH = _Labels(
     locale="en-US",
     answer="Answer",
     partial="Incomplete answer",
@@ -141,7 +141,7 @@ _ENGLISH = _Words(
     links="Links",
     cut="The answer goes on; its whole text is in the message.",
 )
-_CHINESE = _Words(
+_CHINESE = _Labels(
     locale="zh-CN",
     answer="回答",
     partial="回答不完整",
@@ -154,7 +154,7 @@ _CHINESE = _Words(
 )
 
 
-def compile_ui_schema(report: Report) -> dict[str, JsonValue]:
+def compile_ui_schema(report: AnswerSummary) -> dict[str, JsonValue]:
     """The card of an answer: title, badge, body, next actions, sources and links.
 
     Every text becomes a plain text of a known node and is cut to the node's bounds, so that
@@ -185,7 +185,7 @@ def compile_ui_schema(report: Report) -> dict[str, JsonValue]:
     return card.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _status(report: Report) -> NodeStatus:
+def _status(report: AnswerSummary) -> NodeStatus:
     if report.status == "failed":
         return "error"
     if report.status == "partial_success":
@@ -193,7 +193,7 @@ def _status(report: Report) -> NodeStatus:
     return "success" if report.result_type == "execution_report" else "info"
 
 
-def _default_title(report: Report, words: _Words) -> str:
+def _default_title(report: AnswerSummary, words: _Labels) -> str:
     if report.status == "failed":
         return words.failure
     if report.status == "partial_success":
@@ -201,8 +201,8 @@ def _default_title(report: Report, words: _Words) -> str:
     return words.question if report.result_type == "clarification" else words.answer
 
 
-def _body(blocks: Sequence[Block], words: _Words, *, is_asking: bool) -> Iterator[UiNode]:
-    before: Block | None = None
+def _body(blocks: Sequence[MarkdownBlock], words: _Labels, *, is_asking: bool) -> Iterator[UiNode]:
+    before: MarkdownBlock | None = None
     for block in blocks[:_MOST_BLOCKS]:
         if block.kind == "list":
             yield _list(block, is_next=is_asking or leads_to_actions(before))
@@ -217,13 +217,13 @@ def _body(blocks: Sequence[Block], words: _Words, *, is_asking: bool) -> Iterato
         yield TextNode(content=words.cut, role="caption")
 
 
-def _list(block: Block, *, is_next: bool) -> ListNode:
+def _list(block: MarkdownBlock, *, is_next: bool) -> ListNode:
     items = [cut(item, _LONGEST_TEXT) for item in block.items[:_MOST_ITEMS]]
     role = "actions" if is_next else "key_points"
     return ListNode(items=items, ordered=block.is_ordered, role=role)
 
 
-def _table(block: Block) -> TableNode:
+def _table(block: MarkdownBlock) -> TableNode:
     def cells(row: Sequence[str]) -> list[str]:
         return [cut(cell, _LONGEST_LABEL) for cell in row[:_MOST_COLUMNS]]
 
@@ -256,7 +256,7 @@ def _sources(citations: Sequence[dict[str, JsonValue]]) -> Iterator[CitationNode
         )
 
 
-def _links(links: dict[Link, None]) -> Iterator[LinkNode]:
+def _links(links: dict[MarkdownLink, None]) -> Iterator[LinkNode]:
     # Half an address leads somewhere else: a long one is left out.
     fitting = [link for link in links if len(link.url) <= _LONGEST_URL]
     for link in fitting[:_MOST_LINKS]:

@@ -1,1 +1,1 @@
-"""Images that a person attaches to a message: taken in, kept, linked to, swept."""
+"""Images attached to messages: upload, storage, links and cleanup."""

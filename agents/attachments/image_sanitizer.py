@@ -1,4 +1,4 @@
-"""Sent bytes become an image that is safe to keep, in a child process that can be killed."""
+"""Re-encoding of uploaded images in a child process."""
 
 import asyncio
 import json
@@ -25,15 +25,8 @@ MIME_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
 @dataclass(frozen=True)
-class Picture:
-    """An image that was drawn anew.
-
-    Args:
-        mime_type: one of ``MIME_TYPES``, by its bytes.
-        width: in pixels.
-        height: in pixels.
-        content: its bytes.
-    """
+class SanitizedImage:
+    """A re-encoded image; ``mime_type`` is one of ``MIME_TYPES``."""
 
     mime_type: str
     width: int
@@ -41,8 +34,8 @@ class Picture:
     content: bytes
 
 
-def sniff(head: bytes) -> str | None:
-    """The media type that the first bytes say; None for what is none of the four."""
+def detect_type(head: bytes) -> str | None:
+    """The media type by the first bytes; None if it is not supported."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -54,47 +47,48 @@ def sniff(head: bytes) -> str | None:
     return None
 
 
-class Pictures:
-    """Draws images anew, a few at once."""
+class ImageSanitizer:
+    """Re-encodes images, a few at a time."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def draw(self, content: bytes, *, for_models: bool = False) -> Picture:
-        """Draw an image anew: upright, first picture only, pixels and nothing else.
+    async def sanitize(self, content: bytes, *, for_models: bool = False) -> SanitizedImage:
+        """Re-encode an image: upright, first frame only, nothing but pixels.
 
         Args:
-            content: what was sent.
-            for_models: as a JPEG of a size that models take.
+            for_models: as a JPEG of a size that models accept.
 
         Raises:
             EmptyFile: no bytes.
             UnsupportedFileType: not PNG, JPEG, WebP or GIF by its first bytes.
             ImageTooLarge: too many pixels; nothing was decoded.
-            CorruptImage: it can't be decoded, or not within its limits of time and memory.
+            CorruptImage: it can't be decoded within the limits of time and memory.
         """
         if not content:
             raise EmptyFile(field="file")
-        found = sniff(content[:16])
-        if found is None:
+        mime_type = detect_type(content[:16])
+        if mime_type is None:
             raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
         async with self._turn:
             reply = await _in_child(content, *((FOR_MODELS,) if for_models else ()))
         line, _, drawn = reply[:_LONGEST_LINE].partition(b"\n")
         drawn = reply[len(line) + 1 :]
-        told = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
-        fault = told.get("fault")
+        reply_fields = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
+        fault = reply_fields.get("fault")
         if fault == "too_many_pixels":
             raise ImageTooLarge(max_pixels=MOST_PIXELS)
-        expected = "image/jpeg" if for_models else found
-        if fault is not None or told["mime_type"] != expected:
+        expected = "image/jpeg" if for_models else mime_type
+        if fault is not None or reply_fields["mime_type"] != expected:
             log.info("attachment.not_drawn", fault=fault)
             raise CorruptImage(field="file")
-        return Picture(expected, cast(int, told["width"]), cast(int, told["height"]), drawn)
+        return SanitizedImage(
+            expected, cast(int, reply_fields["width"]), cast(int, reply_fields["height"]), drawn
+        )
 
 
 async def _in_child(content: bytes, *arguments: str) -> bytes:
-    """What the child says; empty when it had to be ended."""
+    """The child's output; empty if it failed or was killed."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-B", "-m", _MODULE, *arguments),

@@ -1,8 +1,7 @@
-"""The child that draws an image anew (``python -m agents.attachments.drawing``).
+"""Child process that re-encodes an image (``python -m agents.attachments.reencode_main``).
 
-It reads an image on its standard input and writes one line of JSON and the new image's bytes on its
-standard output. Only pixels pass: no EXIF, no comments, no profiles, nothing behind the image.
-It is started by ``pictures`` only.
+Reads an image on standard input; writes one line of JSON and the new image to standard output.
+Only pixels pass: no EXIF, comments, profiles or trailing data.
 """
 
 import io
@@ -33,14 +32,13 @@ _OPTIONS: dict[str, dict[str, int | bool]] = {
 
 
 class TooManyPixels(Exception):
-    """More than is decoded."""
+    """More pixels than are decoded."""
 
 
-def draw_anew(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
-    """The first picture of an image, upright, at most ``LONGEST_SIDE`` wide and high.
+def reencode(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[int, int], bytes]:
+    """The first frame, upright, and at most ``LONGEST_SIDE`` wide and high.
 
     Args:
-        content: the image.
         for_models: at most ``SHOWN_SIDE``, as a JPEG on white, which every protocol takes and
             which can't be large.
 
@@ -49,7 +47,7 @@ def draw_anew(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[i
 
     Raises:
         TooManyPixels: more than ``MOST_PIXELS``; nothing was decoded.
-        OSError: damaged, or no image of the four formats; so do the others of ``_DAMAGE``.
+        OSError: damaged or unsupported, like the other errors of ``_DAMAGE``.
     """
     # The size is checked here, before decoding, and not as Pillow does with a warning.
     Image.MAX_IMAGE_PIXELS = None
@@ -70,7 +68,7 @@ def draw_anew(content: bytes, *, for_models: bool = False) -> tuple[str, tuple[i
 
 
 def _plain(image: Image.Image, kind: str) -> Image.Image:
-    """The pixels alone, in a mode that the format can hold."""
+    """The pixels alone, in a mode that the format supports."""
     transparency = image.info.get("transparency")
     if kind == "GIF" and image.mode in {"P", "L"}:
         plain = image.copy()
@@ -92,9 +90,9 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, object], bytes]:
-    """What the child says of an image, and the new one."""
+    """The JSON line's fields and the new image."""
     try:
-        kind, (width, height), drawn = draw_anew(content, for_models=for_models)
+        kind, (width, height), drawn = reencode(content, for_models=for_models)
     except TooManyPixels:
         return {"fault": "too_many_pixels"}, b""
     except MemoryError:
@@ -105,8 +103,8 @@ def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, objec
 
 
 def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    told, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(told).encode() + b"\n" + drawn)
+    fields, drawn = answer(content, for_models=for_models)
+    to.write(json.dumps(fields).encode() + b"\n" + drawn)
     to.flush()
 
 
@@ -114,7 +112,7 @@ if __name__ == "__main__":
     # All that is imported later would have to be read inside the jail.
     Image.preinit()
     Image.init()
-    sandbox_limits.enter()
+    sandbox_limits.enter_sandbox()
     sandbox_limits.limit_processor_time(SECONDS)
     sandbox_limits.limit_memory(_MEMORY_BYTES)
     _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)

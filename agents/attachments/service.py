@@ -1,4 +1,4 @@
-"""Attached images: taking one in, resolving its link, giving it to a session, sweeping."""
+"""Attached images: upload, links, use in sessions, cleanup."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -11,8 +11,8 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.attachments.image_sanitizer import Picture, Pictures
-from agents.attachments.signed_links import Claim, Link, Links, read_link
+from agents.attachments.image_sanitizer import ImageSanitizer, SanitizedImage
+from agents.attachments.signed_links import LinkClaim, LinkSigner, SignedLink, parse_link
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -40,61 +40,45 @@ _ACTIVE = "active"
 
 @dataclass(frozen=True)
 class AttachmentLimits:
-    """Bounds on what is taken in.
-
-    Args:
-        max_bytes: largest image as it is sent.
-        quota_bytes: most that an owner may keep, documents included; 0 for any number.
-    """
+    """Upload limits; ``quota_bytes`` includes the owner's documents, 0 is unlimited."""
 
     max_bytes: int
     quota_bytes: int = 0
 
 
-class Attachments:
-    """The attached images of all users.
-
-    Args:
-        database: rows.
-        store: bytes.
-        links: makes and checks links.
-        limits: of what is taken in, where a call names no others.
-    """
+class AttachmentService:
+    """The attached images of all users."""
 
     def __init__(
-        self, database: Database, store: ObjectStore, links: Links, *, limits: AttachmentLimits
+        self, database: Database, store: ObjectStore, links: LinkSigner, *, limits: AttachmentLimits
     ) -> None:
         self._database = database
         self._store = store
         self._links = links
         self._limits = limits
-        self._pictures = Pictures()
+        self._sanitizer = ImageSanitizer()
 
     async def add(
         self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None
     ) -> Attachment:
-        """Take an image in; its file is safe when this returns, and nothing is left when it raises.
+        """Store an image; if this raises, nothing is left behind.
 
         Raises:
-            EmptyFile: no bytes.
-            FileTooLarge: more than ``max_bytes``, or far more once it is drawn anew.
-            UnsupportedFileType: no PNG, JPEG, WebP or GIF by its bytes.
-            ImageTooLarge: too many pixels.
-            CorruptImage: it can't be decoded.
-            QuotaExceeded: the owner's quota has no room for it.
-            StorageFull: no room.
+            FileTooLarge: more than ``max_bytes``, or far more once re-encoded.
+            EmptyFile, UnsupportedFileType, ImageTooLarge, CorruptImage: see ``sanitize``.
+            QuotaExceeded, StorageFull: there is no room.
         """
         limits = limits or self._limits
         if len(content) > limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
-        picture = await self._pictures.draw(content)
-        if len(picture.content) > _GROWTH * limits.max_bytes:
+        image = await self._sanitizer.sanitize(content)
+        if len(image.content) > _GROWTH * limits.max_bytes:
             raise FileTooLarge(max_bytes=limits.max_bytes)
         async with unit_of_work(self._database) as work:
-            row = await self._promise(work, principal.user_id, picture, limits.quota_bytes)
+            row = await self._create_row(work, principal.user_id, image, limits.quota_bytes)
         # A row first: a file that is written when the process dies has one that the sweep finds.
         try:
-            await self._store.write(row.storage_key, _one_block(picture.content))
+            await self._store.write(row.storage_key, _one_block(image.content))
             async with unit_of_work(self._database) as work:
                 row.stored_at = utc_now()
                 row = await work.session.merge(row)
@@ -104,8 +88,8 @@ class Attachments:
             raise
         return row
 
-    async def _promise(
-        self, work: UnitOfWork, owner_id: str, picture: Picture, quota: int
+    async def _create_row(
+        self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int
     ) -> Attachment:
         if quota:
             await take_turn(work.session, owner_id)
@@ -113,10 +97,10 @@ class Attachments:
             owner_id=owner_id,
             # Not a plain id: the worker's sweep takes those for documents.
             storage_key=f"{new_id()}-attachment",
-            mime_type=picture.mime_type,
-            size=len(picture.content),
-            width=picture.width,
-            height=picture.height,
+            mime_type=image.mime_type,
+            size=len(image.content),
+            width=image.width,
+            height=image.height,
         )
         work.session.add(row)
         await work.session.flush()
@@ -124,23 +108,22 @@ class Attachments:
             await check_quota(work.session, owner_id, limit_bytes=quota)
         return row
 
-    def link(self, row: Attachment, *, now: datetime | None = None) -> Link:
-        """A link to an image that works from now on for a while, without a login."""
+    def link(self, row: Attachment, *, now: datetime | None = None) -> SignedLink:
+        """A link that works for a while without login."""
         return self._links.make(row.id, row.owner_id, now=now or utc_now())
 
-    async def follow(self, claim: Claim, *, now: datetime | None = None) -> Attachment:
+    async def resolve_claim(self, claim: LinkClaim, *, now: datetime | None = None) -> Attachment:
         """The image of a link.
 
         Raises:
-            InvalidLink: it was not made here, the image is gone, or its owner is switched off;
-                these look the same.
-            LinkExpired: it was made here, and is past its end.
+            InvalidLink: forged, or the image is gone, or its owner disabled; these look the same.
+            LinkExpired: its signature is valid, but its time is over.
         """
         async with self._database.reading() as session:
             row = await _find(session, claim.attachment_id)
         # Also compared where there is no such image: one can't tell by the time it takes.
-        is_ours = self._links.is_ours(claim, "" if row is None else row.owner_id)
-        if row is None or not is_ours:
+        is_valid = self._links.is_valid(claim, "" if row is None else row.owner_id)
+        if row is None or not is_valid:
             raise InvalidLink(reason="forged")
         if (now or utc_now()).timestamp() > claim.expires:
             raise LinkExpired
@@ -154,26 +137,24 @@ class Attachments:
         hosts: Collection[str] = (),
         now: datetime | None = None,
     ) -> Attachment:
-        """The caller's own image that a signed link stands for; nothing is fetched.
+        """The caller's own image behind a signed link; nothing is fetched.
 
         Args:
-            url: as :meth:`link` made it, or the same with scheme and host in front.
-            principal: whose image it must be.
-            hosts: names, with the port if there is one, that the caller reached this server by.
-            now: for tests.
+            url: as ``link`` made it, or the same with scheme and host.
+            hosts: host names, with port if any, by which the caller reached this server.
 
         Raises:
             InvalidLink: its ``reason`` is ``other_host``, ``no_attachment_link``, ``forged`` or
                 ``foreign``.
-            LinkExpired: past its end.
+            LinkExpired: its time is over.
         """
-        row = await self.follow(read_link(url, hosts=hosts), now=now)
+        row = await self.resolve_claim(parse_link(url, hosts=hosts), now=now)
         if row.owner_id != principal.user_id:
             raise InvalidLink(reason="foreign")
         return row
 
     def open(self, row: Attachment) -> AbstractAsyncContextManager[Path]:
-        """A file with the image's bytes, valid inside the context.
+        """A file with the image, valid inside the context.
 
         Raises:
             FileNotFoundError: it is gone.
@@ -181,31 +162,30 @@ class Attachments:
         """
         return self._store.local_copy(row.storage_key)
 
-    async def shown(self, owner_id: str, ids: Sequence[str]) -> list[Picture]:
-        """The owner's images as models are shown them, made anew and kept nowhere.
-
-        One that can't be read, or not within ``SHOWN_SECONDS``, is left out.
-        """
+    async def images_for_model(self, owner_id: str, ids: Sequence[str]) -> list[SanitizedImage]:
+        """The owner's images for a model; unreadable or slow ones are left out."""
         async with self._database.reading() as session:
-            rows = await load(session, owner_id, ids)
-        drawn = await asyncio.gather(*(self._shown(rows[one]) for one in ids if one in rows))
-        return [picture for picture in drawn if picture is not None]
+            rows = await get_many(session, owner_id, ids)
+        drawn = await asyncio.gather(
+            *(
+                self._image_for_model(rows[attachment_id])
+                for attachment_id in ids
+                if attachment_id in rows
+            )
+        )
+        return [image for image in drawn if image is not None]
 
-    async def _shown(self, row: Attachment) -> Picture | None:
+    async def _image_for_model(self, row: Attachment) -> SanitizedImage | None:
         try:
             async with asyncio.timeout(SHOWN_SECONDS), self.open(row) as path:
                 content = await asyncio.to_thread(path.read_bytes)
-                return await self._pictures.draw(content, for_models=True)
+                return await self._sanitizer.sanitize(content, for_models=True)
         except (AgentexError, OSError) as error:
             log.warning("attachment.not_shown", cause=type(error).__name__)
             return None
 
     async def sweep(self, *, now: datetime | None = None) -> int:
-        """Remove the images of deleted sessions, and those that no run used within a day.
-
-        Returns:
-            How many.
-        """
+        """Remove images of deleted sessions, and unused ones after a day; returns their number."""
         before = (now or utc_now()) - timedelta(seconds=UNUSED_SECONDS)
         query = select(Attachment).where(
             or_(
@@ -215,13 +195,13 @@ class Attachments:
         )
         async with self._database.reading() as session:
             rows = (await session.exec(query.limit(_SWEPT_AT_ONCE))).all()
-        await self._remove(await self._give_up(rows))
+        await self._remove(await self._mark_deleted(rows))
         if rows:
             log.info("attachments.swept", count=len(rows))
         return len(rows)
 
-    async def _give_up(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
-        """Mark them deleted, so that no run takes one into use meanwhile; those that were."""
+    async def _mark_deleted(self, rows: Sequence[Attachment]) -> Sequence[Attachment]:
+        """Mark them deleted, unless a run has just used one; returns those marked."""
         if not rows:
             return rows
         ids = [row.id for row in rows]
@@ -235,27 +215,24 @@ class Attachments:
             return (await work.session.exec(marked)).all()
 
     async def _remove(self, rows: Sequence[Attachment]) -> None:
-        """Files first: what is left when this breaks off is found again by its row."""
+        """Delete files first: rows find what an interruption leaves."""
         for row in rows:
             await self._store.delete(row.storage_key)
         async with unit_of_work(self._database) as work:
             for row in rows:
-                if (known := await work.session.get(Attachment, row.id)) is not None:
-                    await work.session.delete(known)
+                if (stored := await work.session.get(Attachment, row.id)) is not None:
+                    await work.session.delete(stored)
 
 
-async def use(session: AsyncSession, rows: Sequence[Attachment], session_key: str) -> None:
-    """Give images to the session whose run uses them, in the caller's transaction.
+async def assign_to_session(
+    session: AsyncSession, rows: Sequence[Attachment], session_key: str
+) -> None:
+    """Assign images to a session, in the caller's transaction; they are deleted with it.
 
-    They go with it. One that another session of the owner's has stays that session's.
-
-    Args:
-        session: a writing session.
-        rows: from :meth:`Attachments.resolve`.
-        session_key: ``ChatSession.id``.
+    An image of another session of the owner stays there.
 
     Raises:
-        InvalidLink: one was swept at this moment.
+        InvalidLink: an image was just removed.
     """
     for row in rows:
         statement = (
@@ -267,8 +244,10 @@ async def use(session: AsyncSession, rows: Sequence[Attachment], session_key: st
             raise InvalidLink(reason="forged")
 
 
-async def load(session: AsyncSession, owner_id: str, ids: Collection[str]) -> dict[str, Attachment]:
-    """The owner's images among these ids, by id: for the links of a history."""
+async def get_many(
+    session: AsyncSession, owner_id: str, ids: Collection[str]
+) -> dict[str, Attachment]:
+    """The owner's images among these ids, by id."""
     query = select(Attachment).where(
         col(Attachment.id).in_(ids),
         col(Attachment.owner_id) == owner_id,

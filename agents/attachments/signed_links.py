@@ -1,4 +1,4 @@
-"""Signed links to attached images: made here, checked here, never followed over the network."""
+"""Signed links to attached images."""
 
 import re
 from collections.abc import Collection
@@ -17,21 +17,19 @@ _LONGEST = 2000
 
 
 @dataclass(frozen=True)
-class Link:
-    """A link: relative to this server, and until when it works."""
+class SignedLink:
+    """A link relative to this server, and its end."""
 
     url: str
     expires_at: datetime
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a link says; true only if its signature is.
+class LinkClaim:
+    """What a link claims, true only if its signature is valid.
 
     Args:
-        attachment_id: which image.
-        expires: second since 1970 after which it works no more.
-        signature: as :class:`Links` makes it.
+        expires: seconds since 1970.
     """
 
     attachment_id: str
@@ -39,29 +37,28 @@ class Claim:
     signature: str
 
 
-class Links:
-    """Makes links and tells whether one is ours; a link is bound to image, owner and expiry.
+class LinkSigner:
+    """Makes and checks links, which are bound to image, owner and expiry.
 
     Args:
-        signer: with the installation's key.
-        seconds: how long a link works.
+        seconds: validity of a link.
     """
 
     def __init__(self, signer: UrlSigner, *, seconds: int) -> None:
         self._signer = signer
         self._seconds = seconds
 
-    def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> Link:
+    def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
         """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
         signature = self._sign(attachment_id, owner_id, expires)
-        return Link(
+        return SignedLink(
             f"{PREFIX}{attachment_id}/content?expires={expires}&signature={signature}",
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
         )
 
-    def is_ours(self, claim: Claim, owner_id: str) -> bool:
-        """Whether a link of this image, owner and expiry was made here."""
+    def is_valid(self, claim: LinkClaim, owner_id: str) -> bool:
+        """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
 
@@ -69,12 +66,11 @@ class Links:
         return self._signer.sign("GET", attachment_id, owner_id, str(expires))
 
 
-def read_link(url: str, *, hosts: Collection[str] = ()) -> Claim:
-    """Take a link apart: a path of this server, or an http(s) address at one of its own hosts.
+def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:
+    """Parse a link: a path of this server, or an http(s) URL at one of its hosts.
 
     Args:
-        url: from a caller.
-        hosts: names, with the port if there is one, that the caller reached this server by.
+        hosts: host names, with port if any, by which the caller reached this server.
 
     Raises:
         InvalidLink: its ``reason`` is ``other_host``, or ``no_attachment_link``.
@@ -97,7 +93,7 @@ def read_link(url: str, *, hosts: Collection[str] = ()) -> Claim:
         or not _SIGNATURE.fullmatch(signature[0])
     ):
         raise InvalidLink(reason="no_attachment_link")
-    return Claim(path[1], int(expires[0]), signature[0])
+    return LinkClaim(path[1], int(expires[0]), signature[0])
 
 
 def _is_at(parts: SplitResult, hosts: Collection[str]) -> bool:

@@ -1,1 +1,1 @@
-"""The calendar of a person: events, what runs did to them, and the feed that others subscribe to."""
+"""Calendars of people: events, run tools, and feeds for calendar programs."""

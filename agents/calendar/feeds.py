@@ -1,4 +1,4 @@
-"""Feeds: a secret address per person, by which calendar programs subscribe."""
+"""Calendar feeds: a secret address per person for calendar programs."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent, CalendarFeed
-from agents.calendar.service import Range, list_events
+from agents.calendar.service import TimeRange, list_events
 from core.auth.api_keys import hash_api_key
 from core.auth.models import User
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import CalendarFeedNotFound
@@ -24,10 +24,10 @@ _ACTIVE = "active"
 
 
 async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
-    """Make a feed's token, or a new one: the old one works no more.
+    """Create or replace a feed's token.
 
     Returns:
-        The row, and the token, which can't be had again.
+        The row and the token, which is not stored.
     """
     token = secrets.token_urlsafe(32)
     row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(
@@ -40,11 +40,7 @@ async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
 
 
 async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
-    """The person's feed.
-
-    Raises:
-        CalendarFeedNotFound: there is none.
-    """
+    """A person's feed."""
     row = await session.get(CalendarFeed, owner_id)
     if row is None:
         raise CalendarFeedNotFound
@@ -52,20 +48,12 @@ async def get(session: AsyncSession, owner_id: str) -> CalendarFeed:
 
 
 async def revoke(work: UnitOfWork, owner_id: str) -> None:
-    """Delete the person's feed; its address works no more.
-
-    Raises:
-        CalendarFeedNotFound: there is none.
-    """
+    """Delete a person's feed and so its address."""
     await work.session.delete(await get(work.session, owner_id))
 
 
 async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
-    """The events of the feed that has this token.
-
-    Raises:
-        CalendarFeedNotFound: no feed has it, or its owner's account is switched off.
-    """
+    """The events of the feed with this token."""
     query = (
         select(CalendarFeed)
         .join(User, col(User.id) == col(CalendarFeed.owner_id))
@@ -74,11 +62,11 @@ async def read(session: AsyncSession, token: str) -> Sequence[CalendarEvent]:
     feed = (await session.exec(query)).first()
     if feed is None:
         raise CalendarFeedNotFound
-    since = Range(start=utc_now() - timedelta(days=PAST_DAYS))
-    page = Page(1, MOST_EVENTS, "start", descending=False)
+    since = TimeRange(start=utc_now() - timedelta(days=PAST_DAYS))
+    page = PageRequest(1, MOST_EVENTS, "start", descending=False)
     return (await list_events(session, feed.owner_id, since, page)).items
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
-    """The events as iCalendar (RFC 5545); what writes it is loaded with the first feed."""
+    """The events as iCalendar (RFC 5545); the library is loaded with the first feed."""
     return import_module("agents.calendar.ics").to_ics(rows)

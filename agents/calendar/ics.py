@@ -5,13 +5,13 @@ from datetime import date
 
 from icalendar import Calendar, Component, Event
 
-from agents.calendar.local_time import day_of
+from agents.calendar.local_time import local_day
 from agents.calendar.models import CalendarEvent
-from agents.calendar.time_span import zone_of
+from agents.calendar.time_span import event_zone
 
 
 def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
-    """The file of these events: times in UTC, all-day events as days."""
+    """An iCalendar file: times in UTC, all-day events as dates."""
     calendar = Calendar()
     _set(calendar, "prodid", "-//Agentex//Calendar//EN")
     _set(calendar, "version", "2.0")
@@ -24,7 +24,7 @@ def to_ics(rows: Sequence[CalendarEvent]) -> bytes:
 
 
 def _component(row: CalendarEvent) -> Event:
-    event, zone = Event(), zone_of(row)
+    event, zone = Event(), event_zone(row)
     # Calendar programs know a newer version of an event by uid and sequence.
     _set(event, "uid", f"{row.id}@agentex")
     _set(event, "dtstamp", row.updated_at)
@@ -33,8 +33,8 @@ def _component(row: CalendarEvent) -> Event:
     _set(event, "sequence", row.sequence)
     _set(event, "summary", _text(row.title))
     if row.all_day:
-        _set(event, "dtstart", day_of(row.starts_at, zone))
-        _set(event, "dtend", day_of(row.ends_at, zone))
+        _set(event, "dtstart", local_day(row.starts_at, zone))
+        _set(event, "dtend", local_day(row.ends_at, zone))
         _set(event, "transp", "TRANSPARENT")
     else:
         _set(event, "dtstart", row.starts_at)
@@ -51,6 +51,6 @@ def _set(component: Component, name: str, value: str | int | date) -> None:
 
 
 def _text(text: str) -> str:
-    """What the format can carry: no control characters but line breaks and tabs."""
+    """The text without control characters except line breaks and tabs."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c for c in lines if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160))

@@ -1,4 +1,4 @@
-"""Times as people say them, to UTC and back: what clocks skip is refused, what they repeat is told."""
+"""Local times to UTC and back: skipped times are refused, repeated ones noted."""
 
 import re
 from dataclasses import dataclass
@@ -13,29 +13,24 @@ _FORMS = "Use a local time such as 2026-03-17T09:00"
 
 
 class BadTime(ValueError):
-    """A time that can't be used; the text tells a person or a model what to do instead."""
+    """A time that can't be used; the text tells a person or a model what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment in UTC.
-
-    Attributes:
-        note: What was decided where the time was ambiguous; else empty.
-    """
+class UtcMoment:
+    """A UTC time; ``note`` says how an ambiguous local time was read."""
 
     utc: datetime
     note: str = ""
 
 
-def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> Moment:
-    """Read a local time of a zone, or one with an offset.
+def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
+    """Read a local time of a zone, or a time with an offset.
 
     Args:
-        text: ``2026-03-17T09:00``, with seconds or not, with ``Z`` or an offset or not.
-        zone: where it is meant.
-        instants: whether an offset that the zone does not have then is taken as it is; otherwise
-            it is a fault, as models put ``Z`` behind local times.
+        text: ``2026-03-17T09:00``, optionally with seconds, and ``Z`` or an offset.
+        instants: accept offsets that the zone does not have then. Models put ``Z`` behind local
+            times, so theirs are refused.
 
     Raises:
         BadTime: what is wrong and what to do.
@@ -49,58 +44,54 @@ def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> Moment:
         raise BadTime(
             f"{zone.key} does not have the offset {offset} then: give the local time without one"
         )
-    return Moment(moment.astimezone(UTC))
+    return UtcMoment(moment.astimezone(UTC))
 
 
 def read_date(text: str) -> date:
-    """Read a day, such as ``2026-03-17``; a midnight behind it is passed over.
+    """Read a day, such as ``2026-03-17``; a midnight behind it is ignored.
 
     Raises:
-        BadTime: it is none.
+        BadTime: it is no day.
     """
     day = re.sub(r"[Tt ]00:00(:00(\.0+)?)?([Zz]|[+-]\d\d:\d\d)?\Z", "", text.strip())
     if not _DATE.fullmatch(day):
         raise BadTime("An all-day event has days, not times: use a date such as 2026-03-17")
     try:
-        found = date.fromisoformat(day)
+        parsed = date.fromisoformat(day)
     except ValueError as error:
         raise BadTime(f"There is no day {day}") from error
-    if found.year not in _YEARS:
+    if parsed.year not in _YEARS:
         raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
-    return found
+    return parsed
 
 
-def to_utc(local: datetime, zone: ZoneInfo) -> Moment:
-    """The moment at which clocks in a zone show this; the earlier one where two do.
-
-    Args:
-        local: without a zone.
-        zone: where.
+def to_utc(local: datetime, zone: ZoneInfo) -> UtcMoment:
+    """The UTC time of a local time in a zone; the earlier one if it comes twice.
 
     Raises:
         BadTime: clocks there skip it.
     """
     _check_year(local)
     first = local.replace(tzinfo=zone, fold=0).astimezone(UTC)
-    shown = first.astimezone(zone)
-    if shown.replace(tzinfo=None) != local:
+    on_clock = first.astimezone(zone)
+    if on_clock.replace(tzinfo=None) != local:
         raise BadTime(
-            f"{_told(local)} does not exist in {zone.key}: clocks go forward then. "
-            f"Use {_told(shown)} or another time"
+            f"{_format_local(local)} does not exist in {zone.key}: clocks go forward then. "
+            f"Use {_format_local(on_clock)} or another time"
         )
     second = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
     if second == first:
-        return Moment(first)
-    return Moment(
+        return UtcMoment(first)
+    return UtcMoment(
         first,
-        f"{_told(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
-        f"(UTC{_offset(shown)}) was taken. For the later one write "
-        f"{_told(local)}{_offset(second.astimezone(zone))}",
+        f"{_format_local(local)} comes twice in {zone.key}, as clocks go back then: the earlier one "
+        f"(UTC{_offset(on_clock)}) was taken. For the later one write "
+        f"{_format_local(local)}{_offset(second.astimezone(zone))}",
     )
 
 
 def day_start(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment of a day in a zone, in UTC; not midnight where clocks skip that.
+    """The first moment of a day in a zone, in UTC; not midnight if clocks skip that.
 
     Raises:
         BadTime: the zone has no such day.
@@ -112,13 +103,13 @@ def day_start(day: date, zone: ZoneInfo) -> datetime:
     return first
 
 
-def day_of(moment: datetime, zone: ZoneInfo) -> date:
-    """The day that it is in a zone at a moment."""
+def local_day(moment: datetime, zone: ZoneInfo) -> date:
+    """The day in a zone at a moment."""
     return moment.astimezone(zone).date()
 
 
 def read_bound(text: str, zone: ZoneInfo) -> datetime:
-    """One end of a range, in UTC: a day's beginning, or a time; a skipped one is moved on.
+    """A bound of a range in UTC: the start of a day, or a time, moved on if clocks skip it.
 
     Raises:
         BadTime: it is neither.
@@ -155,7 +146,7 @@ def _check_year(moment: datetime) -> None:
         raise BadTime(f"Use a year from {_YEARS.start} to {_YEARS.stop - 1}")
 
 
-def _told(moment: datetime) -> str:
+def _format_local(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(timespec="minutes")
 
 

@@ -11,11 +11,11 @@ from core.time_zones import LONGEST_NAME
 
 
 class CalendarEvent(Table, table=True):
-    """An event of a person's.
+    """An event of a person.
 
-    ``time_zone`` is the zone in which it was said. An all-day event goes from the beginning of its
-    first day there to that of the day after its last. ``source_run_id`` is the run that made it,
-    ``sequence`` counts its changes, from 0.
+    ``time_zone`` is the zone in which its times were given. An all-day event ends at the start of
+    the day after its last one there. ``source_run_id`` is the run that created it; ``sequence``
+    counts changes, from 0.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -45,9 +45,9 @@ class CalendarEvent(Table, table=True):
 
 
 class CalendarCall(Table, table=True):
-    """A tool call that was carried out: made again, it changes nothing and gets the same result.
+    """An executed tool call, so that a repetition changes nothing and gets the same result.
 
-    ``call_key`` is the hash of the call's id and arguments, as endpoints use an id more than once.
+    ``call_key`` hashes the call's id and arguments, since endpoints reuse ids.
     """
 
     run_id: str = Field(
@@ -60,7 +60,7 @@ class CalendarCall(Table, table=True):
 
 
 class CalendarFeed(Table, table=True):
-    """The address by which a person's calendar is subscribed to; only its token's hash is kept."""
+    """A person's calendar feed; only the hash of its token is stored."""
 
     owner_id: str = Field(
         primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH

@@ -1,4 +1,4 @@
-"""A person's calendar as the tools of one run reach it: each call is carried out once."""
+"""Calendar of a run's owner, with idempotent commands."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,105 +8,94 @@ from sqlalchemy.exc import IntegrityError
 
 from agents.calendar import service as calendar_events
 from agents.calendar.models import CalendarCall
-from agents.calendar.service import Details, EventListing, Range
-from agents.calendar.time_span import SaidTimes, Span
+from agents.calendar.service import EventDetails, EventListing, TimeRange
+from agents.calendar.time_span import TimeInput, TimeSpan
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 
-Action = Literal["create", "update", "delete"]
+CommandAction = Literal["create", "update", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a call asks for.
+class CalendarCommand:
+    """A change to the calendar; ``event_id`` is of the event to update or delete."""
 
-    Attributes:
-        event_id: Of the event to change or delete.
-    """
-
-    action: Action
+    action: CommandAction
     event_id: str
-    details: Details
-    said: SaidTimes
+    details: EventDetails
+    said: TimeInput
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What a call did.
+class CommandResult:
+    """Outcome of a command.
 
     Attributes:
-        sequence: Of the event, after it.
-        span: The times it set; None when it set none, or was carried out before.
-        is_repeated: Whether the same call was carried out before.
+        sequence: the event's, after the command.
+        span: the times it set, if any.
+        is_repeated: the same call was executed before.
     """
 
     event_id: str
     sequence: int
-    span: Span | None = None
+    span: TimeSpan | None = None
     is_repeated: bool = False
 
 
-class CalendarBook:
-    """The calendar of a run's owner.
-
-    Args:
-        database: where it is.
-        owner_id: whose.
-        run_key: ``AgentRun.id``.
-    """
+class RunCalendar:
+    """The calendar of a run's owner."""
 
     def __init__(self, database: Database, owner_id: str, run_key: str) -> None:
         self._database = database
         self._owner_id = owner_id
         self._run_key = run_key
 
-    async def write(self, order: Order, *, call_id: str, arguments: str) -> Done:
-        """Carry out a call; the same one again changes nothing and gets the same answer.
+    async def execute(
+        self, command: CalendarCommand, *, call_id: str, arguments: str
+    ) -> CommandResult:
+        """Execute a command; a repeated call changes nothing and gets the same result.
 
         Args:
-            order: what it asks for.
-            call_id: of the call.
-            arguments: as JSON text, always spelt the same.
+            arguments: as canonical JSON text.
 
         Raises:
-            CalendarEventNotFound: the owner has no event of this id.
-            InvalidRequest: a time or title that can't be used; nothing was changed.
+            InvalidRequest: a time or title can't be used; nothing was changed.
         """
         key = hashlib.sha256(f"{call_id}\n{arguments}".encode()).hexdigest()
         try:
-            return await self._once(order, key)
+            return await self._execute_once(command, key)
         except IntegrityError:
             # The same call was carried out at this moment, by whom this run was taken up.
-            return await self._once(order, key)
+            return await self._execute_once(command, key)
 
-    async def _once(self, order: Order, key: str) -> Done:
+    async def _execute_once(self, command: CalendarCommand, key: str) -> CommandResult:
         async with unit_of_work(self._database) as work:
-            known = await work.session.get(CalendarCall, (self._run_key, key))
-            if known is not None:
-                return Done(known.event_id, known.sequence, is_repeated=True)
-            done = await self._carry_out(work, order)
+            earlier = await work.session.get(CalendarCall, (self._run_key, key))
+            if earlier is not None:
+                return CommandResult(earlier.event_id, earlier.sequence, is_repeated=True)
+            done = await self._carry_out(work, command)
             call = CalendarCall(
                 run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence
             )
             work.session.add(call)
         return done
 
-    async def _carry_out(self, work: UnitOfWork, order: Order) -> Done:
-        if order.action == "create":
+    async def _carry_out(self, work: UnitOfWork, command: CalendarCommand) -> CommandResult:
+        if command.action == "create":
             row, span = await calendar_events.create(
-                work, self._owner_id, order.details, order.said, run_key=self._run_key
+                work, self._owner_id, command.details, command.said, run_key=self._run_key
             )
-            return Done(row.id, row.sequence, span)
-        row = await calendar_events.get(work.session, self._owner_id, order.event_id)
-        if order.action == "delete":
+            return CommandResult(row.id, row.sequence, span)
+        row = await calendar_events.get(work.session, self._owner_id, command.event_id)
+        if command.action == "delete":
             await calendar_events.delete(work, row)
-            return Done(row.id, row.sequence)
-        span = await calendar_events.change(work, row, order.details, order.said)
-        return Done(row.id, row.sequence, span)
+            return CommandResult(row.id, row.sequence)
+        span = await calendar_events.update(work, row, command.details, command.said)
+        return CommandResult(row.id, row.sequence, span)
 
-    async def read(self, between: Range, *, limit: int) -> EventListing:
-        """The first events of a range, by their start."""
-        page = Page(1, limit, "start", descending=False)
+    async def list_events(self, between: TimeRange, *, limit: int) -> EventListing:
+        """The first events of a range by start."""
+        page = PageRequest(1, limit, "start", descending=False)
         async with self._database.reading() as session:
             return await calendar_events.list_events(session, self._owner_id, between, page)

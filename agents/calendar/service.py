@@ -1,4 +1,4 @@
-"""The events of a person: made, read, changed, deleted, in the caller's transaction."""
+"""Calendar events: create, read, update and delete in the caller's transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar.models import CalendarEvent
-from agents.calendar.time_span import SaidTimes, Span, changed_span, span_of
-from core.db.pagination import Page, paged
+from agents.calendar.time_span import TimeInput, TimeSpan, changed_span, new_span
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import CalendarEventNotFound
@@ -23,8 +23,8 @@ SORT_FIELDS = ("start", "created_at", "updated_at", "title")
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
-    """What an event is, beside its times; None where nothing was said."""
+class EventDetails:
+    """An event's fields besides its times; None leaves a field as it is."""
 
     title: str | None = None
     location: str | None = None
@@ -32,8 +32,8 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """Events that take place between two moments, in part at least; None is open."""
+class TimeRange:
+    """Events that overlap this range; None is open."""
 
     start: datetime | None = None
     end: datetime | None = None
@@ -41,7 +41,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class EventListing:
-    """Some events, and how many there are in all."""
+    """One page of events, and how many there are in all."""
 
     items: Sequence[CalendarEvent]
     total: int
@@ -50,24 +50,20 @@ class EventListing:
 async def create(
     work: UnitOfWork,
     owner_id: str,
-    details: Details,
-    said: SaidTimes,
+    details: EventDetails,
+    times: TimeInput,
     *,
     run_key: str | None = None,
-) -> tuple[CalendarEvent, Span]:
-    """Make an event.
+) -> tuple[CalendarEvent, TimeSpan]:
+    """Create an event.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        details: with a title.
-        said: its times.
-        run_key: ``AgentRun.id`` of the run that makes it.
+        run_key: ``AgentRun.id`` of the run that creates it.
 
     Raises:
-        InvalidRequest: no title, or times that can't be used.
+        InvalidRequest: there is no title, or times can't be used.
     """
-    span = span_of(said)
+    span = new_span(times)
     row = CalendarEvent(
         owner_id=owner_id,
         title=_title(details.title or ""),
@@ -85,11 +81,7 @@ async def create(
 
 
 async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEvent:
-    """Load one of a person's events.
-
-    Raises:
-        CalendarEventNotFound: the person has none of this id.
-    """
+    """One of a person's events."""
     query = select(CalendarEvent).where(
         CalendarEvent.id == event_id, CalendarEvent.owner_id == owner_id
     )
@@ -100,7 +92,7 @@ async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEv
 
 
 async def list_events(
-    session: AsyncSession, owner_id: str, between: Range, page: Page
+    session: AsyncSession, owner_id: str, between: TimeRange, page: PageRequest
 ) -> EventListing:
     """One page of a person's events."""
     conditions = [col(CalendarEvent.owner_id) == owner_id]
@@ -108,7 +100,7 @@ async def list_events(
         conditions.append(col(CalendarEvent.ends_at) > between.start)
     if between.end is not None:
         conditions.append(col(CalendarEvent.starts_at) < between.end)
-    query = paged(
+    query = paginate(
         select(CalendarEvent).where(*conditions),
         page,
         columns={
@@ -123,19 +115,19 @@ async def list_events(
     return EventListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def change(
-    work: UnitOfWork, row: CalendarEvent, details: Details, said: SaidTimes
-) -> Span | None:
-    """Change an event; its sequence grows when that makes a difference.
+async def update(
+    work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput
+) -> TimeSpan | None:
+    """Change an event; its sequence grows if anything differs.
 
     Returns:
-        The new times; None when they stay.
+        The new times; None if they stay.
 
     Raises:
-        InvalidRequest: an empty title, or times that can't be used.
+        InvalidRequest: the title is empty, or times can't be used.
     """
     before = row.model_dump()
-    span = changed_span(row, said)
+    span = changed_span(row, times)
     if span is not None:
         row.starts_at, row.ends_at = span.starts_at, span.ends_at
         row.time_zone, row.all_day = span.zone.key, span.all_day

@@ -1,10 +1,10 @@
-"""From when to when an event goes: read from texts, checked, and changed."""
+"""Time spans of events: parsing, checks and changes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from agents.calendar.local_time import BadTime, day_of, day_start, read_date, read_moment
+from agents.calendar.local_time import BadTime, day_start, local_day, read_date, read_moment
 from agents.calendar.models import CalendarEvent
 from core.errors.requests import InvalidRequest
 from core.time_zones import UTC_NAME, find_zone
@@ -14,14 +14,10 @@ _USUAL = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """From when to when.
+class TimeSpan:
+    """Start and end in UTC, and the zone in which they were given.
 
-    Attributes:
-        starts_at: UTC.
-        ends_at: UTC, after ``starts_at``.
-        zone: in which it was said.
-        notes: What was decided where a time was ambiguous.
+    ``notes`` say how ambiguous times were read.
     """
 
     starts_at: datetime
@@ -32,14 +28,13 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class SaidTimes:
-    """Times as they were said; None where nothing was.
+class TimeInput:
+    """Times as text; None leaves a time as it is.
 
     Attributes:
-        start: Local time, or the first day.
-        end: Local time, or the day after the last one.
-        zone: Where they are meant.
-        instants: Whether offsets that the zone does not have are taken as they are.
+        start: local time, or the first day.
+        end: local time, or the day after the last one.
+        instants: accept offsets that the zone does not have then.
     """
 
     zone: ZoneInfo
@@ -49,87 +44,88 @@ class SaidTimes:
     instants: bool = False
 
 
-def span_of(said: SaidTimes) -> Span:
+def new_span(times: TimeInput) -> TimeSpan:
     """The span of a new event; without an end it takes an hour, or a day.
 
     Raises:
-        InvalidRequest: a time that can't be used, with what to do; or no positive, sane length.
+        InvalidRequest: a time or the length can't be used; the text says what to do.
     """
-    if not said.start:
+    if not times.start:
         raise InvalidRequest("start", "Say when it starts")
-    if said.all_day:
-        start = _read_day(said, "start", said.start)
-        last = day_of(start, said.zone) + timedelta(days=1)
-        end = _read_day(said, "end", said.end or last.isoformat())
-        return _checked(Span(start, end, said.zone, all_day=True))
-    begins, note = _read_time(said, "start", said.start)
-    if not said.end:
-        return _checked(Span(begins, begins + _USUAL, said.zone, all_day=False, notes=note))
-    ends, note_on_end = _read_time(said, "end", said.end)
+    if times.all_day:
+        start = _read_day(times, "start", times.start)
+        last = local_day(start, times.zone) + timedelta(days=1)
+        end = _read_day(times, "end", times.end or last.isoformat())
+        return _checked(TimeSpan(start, end, times.zone, all_day=True))
+    begins, note = _read_time(times, "start", times.start)
+    if not times.end:
+        return _checked(TimeSpan(begins, begins + _USUAL, times.zone, all_day=False, notes=note))
+    ends, note_on_end = _read_time(times, "end", times.end)
     notes = tuple(dict.fromkeys((*note, *note_on_end)))
-    return _checked(Span(begins, ends, said.zone, all_day=False, notes=notes))
+    return _checked(TimeSpan(begins, ends, times.zone, all_day=False, notes=notes))
 
 
-def changed_span(row: CalendarEvent, said: SaidTimes) -> Span | None:
-    """The new span of an event; None when nothing was said of its times.
+def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
+    """The new span of an event; None if no times are given.
 
-    A new start moves the event and keeps its length. The zone counts for what is said with it: a
-    zone alone changes nothing.
+    A new start moves the event and keeps its length. A zone alone changes nothing.
 
     Raises:
-        InvalidRequest: as for a new event; or it becomes all-day, or timed, without a start.
+        InvalidRequest: as for a new event, or ``all_day`` changes without a start.
     """
-    all_day = row.all_day if said.all_day is None else said.all_day
-    if all_day != row.all_day and not said.start:
+    all_day = row.all_day if times.all_day is None else times.all_day
+    if all_day != row.all_day and not times.start:
         raise InvalidRequest("start", "Say the new start, too, when all_day changes")
-    if not said.start and not said.end:
+    if not times.start and not times.end:
         return None
-    if said.start:
-        moved = span_of(SaidTimes(said.zone, said.start, said.end, all_day, said.instants))
-        if said.end or all_day != row.all_day:
+    if times.start:
+        moved = new_span(TimeInput(times.zone, times.start, times.end, all_day, times.instants))
+        if times.end or all_day != row.all_day:
             return moved
         return _checked(_of_the_same_length(row, moved))
-    zone = zone_of(row)
-    meant = SaidTimes(zone if all_day else said.zone, end=said.end, instants=said.instants)
+    zone = event_zone(row)
+    end_input = TimeInput(zone if all_day else times.zone, end=times.end, instants=times.instants)
     if all_day:
         return _checked(
-            Span(row.starts_at, _read_day(meant, "end", said.end or ""), zone, all_day=True)
+            TimeSpan(
+                row.starts_at, _read_day(end_input, "end", times.end or ""), zone, all_day=True
+            )
         )
-    end, notes = _read_time(meant, "end", said.end or "")
-    return _checked(Span(row.starts_at, end, zone, all_day=False, notes=notes))
+    end, notes = _read_time(end_input, "end", times.end or "")
+    return _checked(TimeSpan(row.starts_at, end, zone, all_day=False, notes=notes))
 
 
-def zone_of(row: CalendarEvent) -> ZoneInfo:
-    """The zone in which an event was said; UTC if the time zone database lost it."""
+def event_zone(row: CalendarEvent) -> ZoneInfo:
+    """The zone of an event's times; UTC if the time zone database lost it."""
     return find_zone(row.time_zone) or ZoneInfo(UTC_NAME)
 
 
-def _of_the_same_length(row: CalendarEvent, moved: Span) -> Span:
+def _of_the_same_length(row: CalendarEvent, moved: TimeSpan) -> TimeSpan:
     if not row.all_day:
         end = moved.starts_at + (row.ends_at - row.starts_at)
     else:
-        zone = zone_of(row)
-        days = day_of(row.ends_at, zone) - day_of(row.starts_at, zone)
-        end = day_start(day_of(moved.starts_at, moved.zone) + days, moved.zone)
-    return Span(moved.starts_at, end, moved.zone, moved.all_day, moved.notes)
+        zone = event_zone(row)
+        days = local_day(row.ends_at, zone) - local_day(row.starts_at, zone)
+        end = day_start(local_day(moved.starts_at, moved.zone) + days, moved.zone)
+    return TimeSpan(moved.starts_at, end, moved.zone, moved.all_day, moved.notes)
 
 
-def _read_time(said: SaidTimes, field: str, text: str) -> tuple[datetime, tuple[str, ...]]:
+def _read_time(times: TimeInput, field: str, text: str) -> tuple[datetime, tuple[str, ...]]:
     try:
-        moment = read_moment(text, said.zone, instants=said.instants)
+        moment = read_moment(text, times.zone, instants=times.instants)
     except BadTime as error:
         raise InvalidRequest(field, str(error)) from error
     return moment.utc, (moment.note,) if moment.note else ()
 
 
-def _read_day(said: SaidTimes, field: str, text: str) -> datetime:
+def _read_day(times: TimeInput, field: str, text: str) -> datetime:
     try:
-        return day_start(read_date(text), said.zone)
+        return day_start(read_date(text), times.zone)
     except BadTime as error:
         raise InvalidRequest(field, str(error)) from error
 
 
-def _checked(span: Span) -> Span:
+def _checked(span: TimeSpan) -> TimeSpan:
     if span.ends_at <= span.starts_at:
         more = ": the end of an all-day event is the day after its last one" if span.all_day else ""
         raise InvalidRequest("end", f"It must end after it starts{more}")

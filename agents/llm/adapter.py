@@ -1,4 +1,4 @@
-"""What all adapters of endpoints share: how tools are offered, and one turn over the transport."""
+"""Base class of the adapters: tool modes and one turn over the transport."""
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Sequence
@@ -8,36 +8,26 @@ from typing import Self
 
 import httpx
 
-from agents.llm.base import (
-    Message,
-    ModelEvent,
-    ModelImage,
-    ToolSpec,
-    ToolsRefused,
-)
-from agents.llm.config import Endpoint
-from agents.llm.errors import ModelFault, details_of, tell_fields
-from agents.llm.payloads import PayloadReader
+from agents.llm.base import ModelEvent, ModelImage, ModelMessage, ToolSpec, ToolsRefused
+from agents.llm.config import ModelEndpoint
+from agents.llm.errors import ModelFault, fault_details, name_registry_fields
 from agents.llm.text_tools import with_text_tools
-from agents.llm.transport import Call, stream_turn
+from agents.llm.transport import ModelRequest, PayloadReader, stream_turn
 from core.errors.server import ModelFailed
 from core.logging import get_logger
 
 _log = get_logger(__name__)
 
 
-class StreamedModel(ABC):
-    """A ``ChatModel`` behind an endpoint; a protocol adds how to ask and how to read.
+class HttpChatModel(ABC):
+    """A ``ChatModel`` behind an HTTP endpoint; subclasses add the wire protocol.
 
-    Args:
-        endpoint: Where the model is.
-        client: The caller's, so that connections are shared; it follows no redirects, so that the
-            key goes nowhere else.
+    The client is shared and must follow no redirects: the key must not go elsewhere.
     """
 
     is_extractive = False
 
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+    def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         self.name = endpoint.model
         self.provider = endpoint.provider
         self.sees_images = endpoint.traits.vision
@@ -46,8 +36,8 @@ class StreamedModel(ABC):
         self._client = client
         self._refuses_tools = False
 
-    def hasty(self, seconds: float) -> Self:
-        """The same for one call: asked once, and for so long at most."""
+    def with_deadline(self, seconds: float) -> Self:
+        """A copy that makes a single attempt within this time."""
         endpoint = replace(
             self.endpoint,
             attempts=1,
@@ -58,12 +48,12 @@ class StreamedModel(ABC):
         return type(self)(endpoint, self._client)
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; deltas of one network read are joined.
 
-        An endpoint that refuses tools is told of them in the prompt from then on, if its traits
-        leave the choice open.
+        If the traits allow it, an endpoint that refuses tools gets them described in the prompt
+        from then on.
 
         Raises:
             ToolsRefused: The endpoint takes no tools.
@@ -75,19 +65,19 @@ class StreamedModel(ABC):
                     yield event
         except ModelFailed as failure:
             if self.endpoint.is_registered:
-                tell_fields(failure)
-            # The name of the fault is ours: nothing of the endpoint's words is in it.
+                name_registry_fields(failure)
+            # Only our own name of the fault is logged, never the endpoint's text.
             fault, status = failure.details.get("fault"), failure.details.get("status")
             names = {"provider": self.provider, "model": self.name}
             _log.warning("model.failed", fault=fault, status=status, **names)
             raise
 
     async def _with_tools(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec]
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
     ) -> AsyncGenerator[ModelEvent, None]:
         mode = self.endpoint.traits.tools
         if mode == "none" and tools:
-            raise ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED))
+            raise ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED))
         if mode != "text" and not self._refuses_tools:
             try:
                 async with aclosing(self._turn(messages, tools)) as events:
@@ -105,29 +95,29 @@ class StreamedModel(ABC):
                 yield event
 
     def _turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         call = self._call(messages, tools)
         return stream_turn(self._client, self.endpoint, call, self._reader())
 
     def _address(self, path: str) -> str:
-        # The whole address of the path is a common slip.
+        # Users often configure the full path.
         return self.endpoint.base_url.strip().rstrip("/").removesuffix(path) + path
 
     @abstractmethod
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
-        """What is sent for a turn."""
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
+        """The request for one turn."""
 
     @abstractmethod
     def _reader(self) -> PayloadReader:
         """A reader for one turn."""
 
 
-def images_of(messages: Sequence[Message]) -> tuple[ModelImage, ...]:
-    """All pictures of a conversation."""
+def all_images(messages: Sequence[ModelMessage]) -> tuple[ModelImage, ...]:
+    """All images of a conversation."""
     return tuple(image for message in messages for image in message.images)
 
 
-def uses_tools(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bool:
-    """Whether a request speaks of tools: calls of the history do too, and may be refused."""
+def uses_tools(messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> bool:
+    """Whether a request mentions tools, be it in earlier calls only: these may be refused too."""
     return bool(tools) or any(m.role == "tool" or m.tool_calls for m in messages)

@@ -5,25 +5,24 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.transport import Call
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_object, as_text, parse
 
 _VERSION = "2023-06-01"
-# The protocol demands a limit where others have a default.
+# The protocol requires a limit.
 _MAX_TOKENS = 8192
 _ANY_OBJECT: dict[str, JsonValue] = {"type": "object"}
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -47,10 +46,10 @@ _STATUS = {
 }
 
 
-class Anthropic(StreamedModel):
-    """The adapter."""
+class AnthropicModel(HttpChatModel):
+    """Client of the Messages API."""
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         headers = {"anthropic-version": _VERSION}
         if endpoint.key:
@@ -68,21 +67,21 @@ class Anthropic(StreamedModel):
         body |= endpoint.traits.extra_body
         is_thinking = as_object(body.get("thinking")).get("type") == "enabled"
         if is_thinking and any(m.tool_calls and not m.reasoning_blocks for m in messages):
-            # Calls that were made without thinking are refused beside it.
+            # Calls made without thinking are refused when it is enabled.
             del body["thinking"]
         if endpoint.traits.temperature is not None and not is_thinking:
-            # Its scale ends at 1; beside thinking it takes none.
+            # Its scale ends at 1; with thinking, none is accepted.
             body.setdefault("temperature", min(1.0, endpoint.traits.temperature))
         url = self._address("/messages")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return EventReader()
+        return AnthropicReader()
 
 
 def _tools(
-    messages: Sequence[Message], tools: Sequence[ToolSpec], *, parallel: bool | None
+    messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, parallel: bool | None
 ) -> dict[str, JsonValue]:
     if tools:
         choice: dict[str, JsonValue] = {"type": "auto"}
@@ -92,9 +91,9 @@ def _tools(
     called = dict.fromkeys(call.name for message in messages for call in message.tool_calls)
     if not called:
         return {}
-    # Calls of the history are refused where their tools are not defined.
-    known: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
-    return {"tools": known, "tool_choice": {"type": "none"}}
+    # Calls in the history are refused if their tools are not defined.
+    definitions: list[JsonValue] = [{"name": name, "input_schema": _ANY_OBJECT} for name in called]
+    return {"tools": definitions, "tool_choice": {"type": "none"}}
 
 
 def _tool(tool: ToolSpec) -> JsonValue:
@@ -102,23 +101,23 @@ def _tool(tool: ToolSpec) -> JsonValue:
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
-def _turns(messages: Sequence[Message]) -> list[JsonValue]:
-    """The messages as turns that alternate, as the protocol wants; results are the user's."""
+def _turns(messages: Sequence[ModelMessage]) -> list[JsonValue]:
+    """The messages as alternating turns; tool results belong to the user's."""
     turns: list[JsonValue] = []
     for role, group in groupby(messages, key=_role):
         blocks = [block for message in group for block in _blocks(message)]
-        # Results must stand directly behind their calls.
+        # Results must directly follow their calls.
         blocks.sort(key=lambda block: block["type"] != "tool_result" and role == "user")
         if blocks:
             turns.append({"role": role, "content": list[JsonValue](blocks)})
     return turns
 
 
-def _role(message: Message) -> str:
+def _role(message: ModelMessage) -> str:
     return "assistant" if message.role == "assistant" else "user"
 
 
-def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
+def _blocks(message: ModelMessage) -> Iterable[dict[str, JsonValue]]:
     if message.role == "tool":
         result = {"type": "tool_result", "tool_use_id": message.tool_call_id}
         yield {**result, "content": message.content}
@@ -127,26 +126,26 @@ def _blocks(message: Message) -> Iterable[dict[str, JsonValue]]:
         source: dict[str, JsonValue] = {"type": "base64", "media_type": image.mime_type}
         source["data"] = image.base64
         yield {"type": "image", "source": source}
-    # They vouch for the calls behind them, and go back with those alone.
+    # Signed reasoning goes back only together with the calls it precedes.
     yield from message.reasoning_blocks if message.tool_calls else ()
     # An empty text block is refused.
     if message.content.strip():
         yield {"type": "text", "text": message.content}
     for call in message.tool_calls:
-        given = {"type": "tool_use", "id": call.id, "name": call.name}
-        yield {**given, "input": arguments_object(call.arguments)}
+        block = {"type": "tool_use", "id": call.id, "name": call.name}
+        yield {**block, "input": parse_arguments(call.arguments)}
 
 
-def arguments_object(arguments: str) -> dict[str, JsonValue]:
-    """The arguments of an earlier call; what was no object then can't be sent as one now."""
+def parse_arguments(arguments: str) -> dict[str, JsonValue]:
+    """The arguments of an earlier call; empty if they were no JSON object."""
     try:
         return as_object(parse(arguments or "{}"))
     except ValueError:
         return {}
 
 
-class EventReader(PayloadReader):
-    """Reads the events of one message."""
+class AnthropicReader(PayloadReader):
+    """Reader of one message's events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +172,7 @@ class EventReader(PayloadReader):
             case "error":
                 raise _reported(as_object(chunk.get("error")))
             case "message":
-                # What answered does not stream, so half of the protocol is missing.
+                # A whole message: the endpoint does not stream.
                 raise model_failed(ModelFault.ERROR_IN_STREAM)
             case _:
                 pass
@@ -206,14 +205,14 @@ class EventReader(PayloadReader):
         return []
 
     def _count(self, usage: dict[str, JsonValue]) -> None:
-        """Counts are totals so far, and an event names only those that it knows."""
+        """Update the totals; an event names only some of them."""
         self._counts |= {name: value for name, value in usage.items() if value is not None}
         count = self._counts.get
         cached = as_count(count("cache_read_input_tokens"))
         written = as_count(count("cache_creation_input_tokens"))
         if self._counts:
             details = as_object(count("output_tokens_details"))
-            self.usage = ModelUsage(
+            self.usage = TokenUsage(
                 prompt_tokens=as_count(count("input_tokens")) + cached + written,
                 completion_tokens=as_count(count("output_tokens")),
                 reasoning_tokens=as_count(details.get("thinking_tokens")),
@@ -223,4 +222,4 @@ class EventReader(PayloadReader):
 
 def _reported(error: dict[str, JsonValue]) -> Exception:
     kind = as_text(error.get("type"))
-    return reported(_STATUS.get(kind, 500), f"{kind} {as_text(error.get('message'))}")
+    return stream_error(_STATUS.get(kind, 500), f"{kind} {as_text(error.get('message'))}")

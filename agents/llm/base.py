@@ -1,4 +1,4 @@
-"""The model port: what a strategy says to a language model and what streams back."""
+"""Language model port: messages, tools, stream events and the ``ChatModel`` protocol."""
 
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
@@ -9,19 +9,18 @@ from pydantic import JsonValue
 
 from core.errors.server import ModelFailed
 
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
+
 
 class ToolsRefused(ModelFailed):
     """The endpoint can't do tool calling for this model."""
-
-
-FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A complete call; ``arguments`` is the raw JSON text of the model, not yet validated.
 
-    ``signature`` is what its provider gave with it and wants back with it (Gemini).
+    ``signature`` came from the provider and must be sent back with the call (Gemini).
     """
 
     id: str
@@ -32,27 +31,25 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelImage:
-    """A picture that a model is shown; ``mime_type`` is PNG, JPEG or WebP's."""
+    """An image for a model; ``mime_type`` is PNG, JPEG or WebP's."""
 
     mime_type: str
     content: bytes = field(repr=False)
 
     @property
     def base64(self) -> str:
-        """The bytes as protocols want them inside JSON."""
+        """The bytes for JSON."""
         return b64encode(self.content).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ModelMessage:
     """One message of the conversation as the model sees it.
 
     Attributes:
-        tool_calls: Calls of an assistant message.
-        tool_call_id: The call that a tool message answers.
-        reasoning: Reasoning of an assistant message, sent back only to models that want it.
-        reasoning_blocks: The same as its provider wants it back, signed (Anthropic, OpenRouter).
-        images: Pictures of a user message, only for models that see.
+        reasoning: Sent back only to models that require it.
+        reasoning_blocks: The same in the provider's signed form (Anthropic, OpenRouter).
+        images: Only for models with vision.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -89,7 +86,7 @@ class ModelThought:
 
 @dataclass(frozen=True, slots=True)
 class ModelToolCall:
-    """A call opens (``opens``) or its arguments go on; the id is the same from first to last."""
+    """Start of a call (``opens``) or more of its arguments; all deltas of a call share its id."""
 
     call_id: str
     name: str
@@ -100,14 +97,14 @@ class ModelToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelReasoningBlock:
-    """A piece of reasoning as its provider wants it back with the calls of the turn."""
+    """Reasoning in the form that its provider requires back with the calls of the turn."""
 
     block: dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """Tokens of this model call; ``is_estimated`` where the provider did not count them."""
+class TokenUsage:
+    """Tokens of one model call; ``is_estimated`` if the provider reported none."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -118,24 +115,21 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class ModelEnd:
-    """The turn is complete; ``length`` means that it was cut and its calls may not run."""
+    """End of a turn; after ``length`` it was cut, and its calls must not run."""
 
     finish_reason: FinishReason
 
 
-ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | ModelUsage | ModelEnd
+ModelEvent = ModelText | ModelThought | ModelReasoningBlock | ModelToolCall | TokenUsage | ModelEnd
 
 
 class ChatModel(Protocol):
-    """A language model, or the offline one that only quotes.
+    """A language model, or the offline model.
 
     Attributes:
-        name: Model name for usage records.
-        provider: Provider name for usage records.
-        is_extractive: Only retrieves and quotes: prompts that ask it to judge or to rewrite
-            make no sense.
-        sees_images: May be shown pictures.
-        context_window: Tokens that it reads at once.
+        name: As usage records have it.
+        is_extractive: Retrieves and quotes only; it can't judge or rewrite.
+        context_window: In tokens.
     """
 
     name: str
@@ -145,13 +139,12 @@ class ChatModel(Protocol):
     context_window: int
 
     def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         """Stream one turn; ``ModelEnd`` comes last.
 
         Raises:
             ToolsRefused: Nothing streamed yet; the same messages may be sent without tools.
-            core.errors.ModelFailed: The endpoint refused, timed out or broke off. Details hold a
-                ``reason`` that is safe to show.
+            ModelFailed: Its details hold a ``reason`` that is safe to show.
         """
         ...

@@ -1,4 +1,4 @@
-"""Where a model is, what its endpoint can do, and how patient to be with it."""
+"""Model endpoint configuration: address, traits and timeouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,18 @@ ToolMode = Literal["auto", "native", "text", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an endpoint can do and how it wants to be asked.
+    """Capabilities of an endpoint and its dialect of the protocol.
 
     Attributes:
         tools: ``native`` offers tools in the request; ``text`` describes them in the prompt;
-            ``auto`` is native until the endpoint refuses, then text; ``none`` offers none, so
-            that a strategy works without.
+            ``auto`` is native until the endpoint refuses, then text; ``none`` offers none.
         parallel_tools: Sent as ``parallel_tool_calls``; None leaves it to the endpoint.
         stream_usage: Ask for token counts with ``stream_options``, until the endpoint refuses.
         reasoning_field: Where reasoning is in a delta; the other common name is read too.
         echo_reasoning: Send reasoning back with assistant turns that called tools (DeepSeek).
-        vision: The model may be shown pictures.
         think_tags: An answer may begin with ``<think>...</think>``, which is reasoning.
-        max_tokens: Longest answer; None sends no limit.
-        max_tokens_field: Name of that parameter.
-        temperature: How freely tokens are drawn; None leaves it to the endpoint.
+        max_tokens: None sends no limit.
+        temperature: None leaves it to the endpoint.
         system_role: Role of the system message; ``user`` puts it in front of the first question.
         context_window: Tokens the model reads at once.
         extra_body: More fields of each request, such as ``reasoning_effort``.
@@ -47,15 +44,14 @@ class Traits:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a model is and how to talk to it.
+class ModelEndpoint:
+    """Address, credentials and timeouts of a model.
 
     Attributes:
         base_url: Up to and without ``/chat/completions``, e.g. ``https://api.openai.com/v1``.
         api_key: None or empty sends no key.
-        provider: Name for usage records.
-        read_timeout_seconds: Longest silence before and within the stream.
-        call_seconds: Longest model call in all, retries and pauses included.
+        read_timeout_seconds: Longest silence of the stream.
+        call_seconds: Bound of a whole call, retries and pauses included.
         attempts: Requests in all, before the first byte.
         backoff_seconds: First pause, doubled each time, unless the answer says ``Retry-After``.
         longest_wait_seconds: A longer ``Retry-After`` ends the retries.
@@ -77,5 +73,5 @@ class Endpoint:
 
     @property
     def key(self) -> str:
-        """The key without the white space that files and shells leave around it."""
+        """The key, stripped of white space from files and shells."""
         return self.api_key.get_secret_value().strip() if self.api_key is not None else ""

@@ -1,9 +1,42 @@
-"""Why a model call failed: the fact and the next step, never the endpoint's own text."""
+"""Failures of model calls, in our own words: the fact and the next step."""
 
 import re
 from enum import Enum
 
 from core.errors.server import ModelFailed
+
+_FIELDS = {
+    "AGENTEX_LLM_BASE_URL": ("the model's base_url", "模型的 base_url"),
+    "AGENTEX_LLM_API_KEY": ("the model's api_key", "模型的 api_key"),
+    "AGENTEX_LLM_MODEL": ("its model_id", "其 model_id"),
+    "AGENTEX_LLM_OPTIONS": ("the model's options", "模型的 options"),
+}
+_UNKNOWN_MODEL = re.compile(
+    r"model_?not_?found|not_found_error|invalid_model|unknown model"
+    r"|models?\b.{0,200}?(not exist|not found|is not a valid|not supported|not available)"
+    r"|no such model|模型不存在",
+    re.DOTALL,
+)
+_CONTEXT = re.compile(
+    r"context_length|maximum context|context (window|length|size)|prompt is too long"
+    r"|input is too long|exceeds? the (available|maximum) (context|number of tokens)"
+)
+_NO_CREDIT = re.compile(
+    r"insufficient_quota|insufficient balance|billing_(hard|not_active|error)|credit balance|arrearage|欠费|余额不足"
+)
+_BAD_KEY = re.compile(r"api[_ -]?key[_ ](is )?(not valid|invalid|expired)|invalid[_ ]api[_ -]?key")
+_BUSY = frozenset({408, 409, 425, 429, 529})
+_SERVER_ERRORS = 500
+_STREAM_OPTIONS = re.compile(r"stream_options|include_usage")
+_TOOLS = re.compile(r"\btools?\b|tool[ _](use|choice|call)|function[ _-]call")
+_REFUSING = re.compile(
+    r"not (currently )?(support|allow|enable|permit|available)|unsupported|no endpoints found"
+    r"|unrecogni[sz]ed|unknown (field|parameter|argument|name)|extra (inputs|fields)"
+    r"|extra_forbidden|requires? --|does ?n.t (support|accept)|does not accept"
+)
+# Faults of one call or of its schema; a model that names them does take tools.
+_ABOUT_A_CALL = re.compile(r"tool_call_id|tool_calls?['\"`]? must|invalid schema|tools\[\d")
+_IMAGES = re.compile(r"\bimages?\b|image_url|vision|multi-?modal|inline_?data")
 
 
 class ModelFault(Enum):
@@ -130,11 +163,11 @@ class ModelFault(Enum):
 
 def model_failed(fault: ModelFault, status: int | None = None) -> ModelFailed:
     """The error for a fault; its details hold ``fault``, ``reason``, ``reason_zh``, ``status``."""
-    return ModelFailed(**details_of(fault, status))
+    return ModelFailed(**fault_details(fault, status))
 
 
-def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object]:
-    """What an error says about a fault, safe to show."""
+def fault_details(fault: ModelFault, status: int | None = None) -> dict[str, object]:
+    """Error details of a fault, safe to show."""
     details: dict[str, object] = {
         "fault": fault.name.lower(),
         "reason": fault.en.format(status=status),
@@ -143,53 +176,24 @@ def details_of(fault: ModelFault, status: int | None = None) -> dict[str, object
     return details if status is None else {**details, "status": status}
 
 
-_FIELDS = {
-    "AGENTEX_LLM_BASE_URL": ("the model's base_url", "模型的 base_url"),
-    "AGENTEX_LLM_API_KEY": ("the model's api_key", "模型的 api_key"),
-    "AGENTEX_LLM_MODEL": ("its model_id", "其 model_id"),
-    "AGENTEX_LLM_OPTIONS": ("the model's options", "模型的 options"),
-}
-
-
-def tell_fields(failure: ModelFailed) -> None:
-    """Let a failure of a registered model name the fields of the registry, not the settings."""
-    for place, key in enumerate(("reason", "reason_zh")):
-        told = str(failure.details[key])
+def name_registry_fields(failure: ModelFailed) -> None:
+    """Replace names of settings by the registry's fields, for a failure of a registered model."""
+    for index, key in enumerate(("reason", "reason_zh")):
+        text = str(failure.details[key])
         for setting, names in _FIELDS.items():
-            told = told.replace(setting, names[place])
-        failure.details[key] = told
+            text = text.replace(setting, names[index])
+        failure.details[key] = text
 
 
 class StreamOptionsRefused(ModelFailed):
     """The endpoint does not know ``stream_options``; nothing streamed yet."""
 
 
-_UNKNOWN_MODEL = re.compile(
-    r"model_?not_?found|not_found_error|invalid_model|unknown model"
-    r"|models?\b.{0,200}?(not exist|not found|is not a valid|not supported|not available)"
-    r"|no such model|模型不存在",
-    re.DOTALL,
-)
-_CONTEXT = re.compile(
-    r"context_length|maximum context|context (window|length|size)|prompt is too long"
-    r"|input is too long|exceeds? the (available|maximum) (context|number of tokens)"
-)
-_NO_CREDIT = re.compile(
-    r"insufficient_quota|insufficient balance|billing_(hard|not_active|error)|credit balance|arrearage|欠费|余额不足"
-)
-_BAD_KEY = re.compile(r"api[_ -]?key[_ ](is )?(not valid|invalid|expired)|invalid[_ ]api[_ -]?key")
 _FIXED = {401: ModelFault.KEY_REFUSED, 403: ModelFault.KEY_REFUSED, 402: ModelFault.NO_CREDIT}
-_BUSY = frozenset({408, 409, 425, 429, 529})
-_SERVER_ERRORS = 500
 
 
-def fault_of(status: int, text: str) -> ModelFault:
-    """Which fault an error answer means.
-
-    Args:
-        status: of HTTP, or the code of an error within a stream.
-        text: the endpoint's words; they are only searched, never kept.
-    """
+def classify_error(status: int, text: str) -> ModelFault:
+    """The fault behind an error response, or an error code inside a stream."""
     words = text.lower()
     if _NO_CREDIT.search(words) and status in {400, 402, 403, 429}:
         return ModelFault.NO_CREDIT
@@ -204,40 +208,24 @@ def fault_of(status: int, text: str) -> ModelFault:
         (_CONTEXT, ModelFault.CONTEXT_TOO_LONG),
         (_UNKNOWN_MODEL, ModelFault.UNKNOWN_MODEL),
     )
-    found = (fault for pattern, fault in patterns if pattern.search(words))
-    not_known = ModelFault.UNKNOWN_PATH if status == 404 else ModelFault.REFUSED
-    return next(found, not_known)
-
-
-_STREAM_OPTIONS = re.compile(r"stream_options|include_usage")
+    faults = (fault for pattern, fault in patterns if pattern.search(words))
+    fallback = ModelFault.UNKNOWN_PATH if status == 404 else ModelFault.REFUSED
+    return next(faults, fallback)
 
 
 def refuses_stream_options(text: str) -> bool:
-    """Whether an error answer names the field that asks for token counts."""
+    """Whether an error response names the field that requests token counts."""
     return bool(_STREAM_OPTIONS.search(text.lower()))
 
 
-_TOOLS = re.compile(r"\btools?\b|tool[ _](use|choice|call)|function[ _-]call")
-_REFUSING = re.compile(
-    r"not (currently )?(support|allow|enable|permit|available)|unsupported|no endpoints found"
-    r"|unrecogni[sz]ed|unknown (field|parameter|argument|name)|extra (inputs|fields)"
-    r"|extra_forbidden|requires? --|does ?n.t (support|accept)|does not accept"
-)
-# Faults of one call or of its schema; a model that names them does take tools.
-_ABOUT_A_CALL = re.compile(r"tool_call_id|tool_calls?['\"`]? must|invalid schema|tools\[\d")
-
-
-_IMAGES = re.compile(r"\bimages?\b|image_url|vision|multi-?modal|inline_?data")
-
-
 def refuses_images(text: str) -> bool:
-    """Whether an error answer says that pictures are not taken at all."""
+    """Whether an error response says that the endpoint takes no images."""
     words = text.lower()
     return bool(_IMAGES.search(words) and _REFUSING.search(words))
 
 
 def refuses_tools(text: str) -> bool:
-    """Whether an error answer says that tools are not taken at all."""
+    """Whether an error response says that the endpoint takes no tools."""
     words = text.lower()
     return bool(
         _TOOLS.search(words) and _REFUSING.search(words) and not _ABOUT_A_CALL.search(words)

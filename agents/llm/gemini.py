@@ -8,23 +8,22 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
-from agents.llm.anthropic import arguments_object
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
+from agents.llm.anthropic import parse_arguments
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
 from agents.llm.config import Traits
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.transport import Call
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.json_access import as_count, as_list, as_object, as_text
 
 _FINISH_REASONS: dict[str, FinishReason] = {
@@ -41,14 +40,14 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "MODEL_ARMOR": "content_filter",
     "ESCALATION": "content_filter",
 }
-# Documented for calls that the model did not make itself, or not in this run.
+# Documented value for calls without a signature of their own.
 _NO_SIGNATURE = "skip_thought_signature_validator"
 
 
-class Gemini(StreamedModel):
-    """The adapter."""
+class GeminiModel(HttpChatModel):
+    """Client of the Gemini API."""
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
         body: dict[str, JsonValue] = {
@@ -64,28 +63,28 @@ class Gemini(StreamedModel):
         body |= endpoint.traits.extra_body
         name = quote(endpoint.model.removeprefix("models/"), safe="")
         url = self._address(f"/models/{name}:streamGenerateContent?alt=sse")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return ResponseReader()
+        return GeminiReader()
 
 
 def _tool(tool: ToolSpec) -> JsonValue:
     declared: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
-    # The older field takes only a part of JSON Schema.
+    # The older field supports only part of JSON Schema.
     return {**declared, "parametersJsonSchema": tool.parameters} if tool.parameters else declared
 
 
 def _generation(traits: Traits) -> dict[str, JsonValue]:
-    given: dict[str, JsonValue] = {
+    settings: dict[str, JsonValue] = {
         "maxOutputTokens": traits.max_tokens,
         "temperature": traits.temperature,
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
-def _contents(messages: Sequence[Message]) -> list[JsonValue]:
+def _contents(messages: Sequence[ModelMessage]) -> list[JsonValue]:
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     contents: list[JsonValue] = []
     for kind, group in groupby(messages, key=lambda message: message.role):
@@ -96,7 +95,7 @@ def _contents(messages: Sequence[Message]) -> list[JsonValue]:
     return contents
 
 
-def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
+def _parts(message: ModelMessage, names: dict[str, str]) -> Iterable[JsonValue]:
     if message.role == "tool":
         name = names.get(message.tool_call_id, "")
         yield {"functionResponse": {"name": name, "response": {"output": message.content}}}
@@ -110,20 +109,20 @@ def _parts(message: Message, names: dict[str, str]) -> Iterable[JsonValue]:
 
 
 def _call_part(call: ToolCall, *, is_first: bool) -> JsonValue:
-    arguments = arguments_object(call.arguments)
+    arguments = parse_arguments(call.arguments)
     part: dict[str, JsonValue] = {"functionCall": {"name": call.name, "args": arguments}}
-    # Of calls made at once only the first has one.
+    # Of parallel calls, only the first has a signature.
     signature = call.signature or (_NO_SIGNATURE if is_first else "")
     return {**part, "thoughtSignature": signature} if signature else part
 
 
-class ResponseReader(PayloadReader):
-    """Reads the responses of one turn; there is no mark of the end but the finish reason."""
+class GeminiReader(PayloadReader):
+    """Reader of one turn's responses; only the finish reason marks the end."""
 
     def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
         if chunk.get("error"):
             error = as_object(chunk.get("error"))
-            raise reported(as_count(error.get("code")) or 500, json.dumps(error))
+            raise stream_error(as_count(error.get("code")) or 500, json.dumps(error))
         self._count(as_object(chunk.get("usageMetadata")))
         if as_object(chunk.get("promptFeedback")).get("blockReason"):
             self.finish_reason = "content_filter"
@@ -149,7 +148,7 @@ class ResponseReader(PayloadReader):
         if not reason or reason == "FINISH_REASON_UNSPECIFIED":
             return
         if reason not in _FINISH_REASONS:
-            # Whatever it is, the answer is not whole.
+            # An unknown reason: the answer may be incomplete.
             raise model_failed(ModelFault.ERROR_IN_STREAM)
         self.finish_reason = _FINISH_REASONS[reason]
 
@@ -157,9 +156,9 @@ class ResponseReader(PayloadReader):
         if not usage:
             return
         thoughts = as_count(usage.get("thoughtsTokenCount"))
-        asked = as_count(usage.get("promptTokenCount"))
-        self.usage = ModelUsage(
-            prompt_tokens=asked + as_count(usage.get("toolUsePromptTokenCount")),
+        prompt_tokens = as_count(usage.get("promptTokenCount"))
+        self.usage = TokenUsage(
+            prompt_tokens=prompt_tokens + as_count(usage.get("toolUsePromptTokenCount")),
             completion_tokens=as_count(usage.get("candidatesTokenCount")) + thoughts,
             reasoning_tokens=thoughts,
             cached_prompt_tokens=as_count(usage.get("cachedContentTokenCount")),

@@ -1,4 +1,4 @@
-"""The chat-completions wire format: messages out, stream chunks in."""
+"""Client of OpenAI-compatible chat-completions endpoints."""
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -9,26 +9,27 @@ from typing import TypeGuard
 import httpx
 from pydantic import JsonValue
 
-from agents.llm.adapter import StreamedModel, images_of, uses_tools
+from agents.llm.adapter import HttpChatModel, all_images, uses_tools
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
-    ModelUsage,
+    TokenUsage,
     ToolSpec,
 )
-from agents.llm.config import Endpoint, Traits
+from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.errors import ModelFault, StreamOptionsRefused, model_failed
-from agents.llm.payloads import PayloadReader, reported
-from agents.llm.think_tags import ThinkTags
-from agents.llm.tool_call_accumulator import ToolCallAssembly
-from agents.llm.transport import Call
+from agents.llm.think_tags import ThinkTagParser
+from agents.llm.tool_call_accumulator import ToolCallAccumulator
+from agents.llm.transport import ModelRequest, PayloadReader, stream_error
 from core.errors.server import ModelFailed
 from core.json_access import as_count, as_list, as_object, as_text
 from core.logging import get_logger
+
+_log = get_logger(__name__)
 
 _FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -42,16 +43,20 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "sensitive": "content_filter",
     "safety": "content_filter",
 }
-# The endpoint gave up half-way and says so where others just hang up.
+# The endpoint gave up half-way.
 _BROKEN_OFF = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
-# Of an error in the stream that has no code: its words decide.
+# For stream errors without a code: their text decides.
 _STATUS = 400
+
+
+# Fields that come in pieces; all others, such as encrypted data, come at once.
+_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def request_body(
     model: str,
-    messages: Sequence[Message],
+    messages: Sequence[ModelMessage],
     tools: Sequence[ToolSpec],
     traits: Traits,
 ) -> dict[str, JsonValue]:
@@ -86,7 +91,7 @@ def _tool(tool: ToolSpec) -> dict[str, JsonValue]:
     }
 
 
-def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Message]:
+def _with_system(messages: Sequence[ModelMessage], traits: Traits) -> Sequence[ModelMessage]:
     """The messages, the system's joined to the first question where its role is not known."""
     system = [message.content for message in messages if message.role == "system"]
     if traits.system_role != "user" or not system:
@@ -94,14 +99,14 @@ def _with_system(messages: Sequence[Message], traits: Traits) -> Sequence[Messag
     rest = [message for message in messages if message.role != "system"]
     first = next((n for n, message in enumerate(rest) if message.role == "user"), None)
     if first is None:
-        return [Message("user", "\n\n".join(system)), *rest]
+        return [ModelMessage("user", "\n\n".join(system)), *rest]
     content = "\n\n".join([*system, rest[first].content])
     return [*rest[:first], replace(rest[first], content=content), *rest[first + 1 :]]
 
 
-def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
+def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
     role = traits.system_role if message.role == "system" else message.role
-    fields: dict[str, JsonValue] = {"role": role, "content": _said(message)}
+    fields: dict[str, JsonValue] = {"role": role, "content": _content_parts(message)}
     if message.role == "tool":
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
@@ -114,15 +119,15 @@ def _message(message: Message, traits: Traits) -> dict[str, JsonValue]:
             for call in message.tool_calls
         ]
         if traits.echo_reasoning:
-            # Wanted on each of them; calls that the model did not make have none.
+            # Required on each message with calls, empty where the model did not make them.
             fields[traits.reasoning_field] = message.reasoning
         if message.reasoning_blocks:
             fields["reasoning_details"] = list[JsonValue](message.reasoning_blocks)
     return fields
 
 
-def _said(message: Message) -> JsonValue:
-    """The content: parts where there are pictures, which several endpoints take only if so."""
+def _content_parts(message: ModelMessage) -> JsonValue:
+    """Plain text, or parts if there are images."""
     if not message.images:
         return message.content
     parts: list[JsonValue] = [{"type": "text", "text": message.content}]
@@ -132,18 +137,18 @@ def _said(message: Message) -> JsonValue:
     return parts
 
 
-class ChunkReader(PayloadReader):
-    """Reads the chunks of one streamed completion, or one that came whole."""
+class OpenAIReader(PayloadReader):
+    """Reader of one completion, streamed or whole."""
 
     def __init__(self, traits: Traits) -> None:
         super().__init__()
-        self._calls = ToolCallAssembly()
-        self._details = ReasoningDetails()
-        self._tags = ThinkTags() if traits.think_tags else None
+        self._calls = ToolCallAccumulator()
+        self._details = ReasoningAccumulator()
+        self._tags = ThinkTagParser() if traits.think_tags else None
         self._reasoning_fields = (traits.reasoning_field, "reasoning_content", "reasoning")
 
     def close(self) -> list[ModelEvent]:
-        """What was held back until it was certain that no more comes."""
+        """Events held back until the end of the stream."""
         events: list[ModelEvent] = list(self._tags.close()) if self._tags else []
         return events + list(self._calls.close()) + list(self._details.close())
 
@@ -188,23 +193,23 @@ class ChunkReader(PayloadReader):
             return
         prompt_details = as_object(usage.get("prompt_tokens_details"))
         completion_details = as_object(usage.get("completion_tokens_details"))
-        counted = ModelUsage(
+        counted = TokenUsage(
             prompt_tokens=as_count(usage.get("prompt_tokens")),
             completion_tokens=as_count(usage.get("completion_tokens")),
             reasoning_tokens=as_count(completion_details.get("reasoning_tokens")),
             cached_prompt_tokens=as_count(prompt_details.get("cached_tokens")),
         )
-        # Counts are totals: the newest stands, but zeros in between say nothing.
+        # Counts are totals: the latest counts, except for zeros in between.
         if counted.prompt_tokens or counted.completion_tokens:
             self.usage = counted
 
 
 def _reported(chunk: dict[str, JsonValue]) -> ModelFailed:
-    """The failure that an error object in the stream stands for."""
+    """The failure for an error object inside the stream."""
     error = as_object(chunk.get("error")) or chunk
     code = error.get("code")
     status = code if isinstance(code, int) else int(code) if _is_number(code) else _STATUS
-    return reported(status, json.dumps(error))
+    return stream_error(status, json.dumps(error))
 
 
 def _is_number(code: JsonValue) -> TypeGuard[str]:
@@ -217,54 +222,42 @@ def _content(content: JsonValue) -> str:
     return as_text(content)
 
 
-# What is given in pieces; whatever else a block has, such as encrypted data, comes at once.
-_TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
-
-
-class ReasoningDetails:
-    """Joins the ``reasoning_details`` of a stream's chunks to the blocks that they are pieces of.
-
-    Signatures are over whole blocks: one that comes back in pieces is refused.
-    """
+class ReasoningAccumulator:
+    """Joins streamed ``reasoning_details`` into whole blocks, which the signatures cover."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, JsonValue]] = []
 
     def add(self, detail: JsonValue) -> None:
-        """Take up one entry of a chunk."""
+        """Add one entry of a chunk."""
         piece = as_object(detail)
         if not piece:
             return
         last = self._blocks[-1] if self._blocks else {}
         field = _TEXTS.get(as_text(piece.get("type")))
-        if field is None or any(last.get(one) != piece.get(one) for one in ("type", "index")):
+        if field is None or any(last.get(name) != piece.get(name) for name in ("type", "index")):
             self._blocks.append(dict(piece))
             return
-        told = {name: value for name, value in piece.items() if value is not None}
-        last |= {**told, field: as_text(last.get(field)) + as_text(piece.get(field))}
+        values = {name: value for name, value in piece.items() if value is not None}
+        last |= {**values, field: as_text(last.get(field)) + as_text(piece.get(field))}
 
     def close(self) -> list[ModelReasoningBlock]:
-        """The blocks, in their order."""
+        """The blocks in order."""
         blocks, self._blocks = self._blocks, []
         return [ModelReasoningBlock(block) for block in blocks]
 
 
-__all__ = ["Endpoint", "OpenAICompatible"]
+class OpenAIModel(HttpChatModel):
+    """The client; after a refusal, ``stream_options`` are no longer sent."""
 
-_log = get_logger(__name__)
-
-
-class OpenAICompatible(StreamedModel):
-    """The adapter; an endpoint that does not know ``stream_options`` is not sent them again."""
-
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+    def __init__(self, endpoint: ModelEndpoint, client: httpx.AsyncClient) -> None:
         super().__init__(endpoint, client)
         self._traits = endpoint.traits
 
     async def _turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        # Another turn may find it out while this one is on its way.
+        # A concurrent turn may change the traits.
         was_asked = self._traits.stream_usage
         try:
             async with aclosing(super()._turn(messages, tools)) as events:
@@ -281,14 +274,14 @@ class OpenAICompatible(StreamedModel):
             async for event in events:
                 yield event
 
-    def _call(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Call:
+    def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         # An empty key would make the illegal header "Bearer ".
         headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         body = request_body(endpoint.model, messages, tools, self._traits)
         url = self._address("/chat/completions")
-        offers_tools, images = uses_tools(messages, tools), images_of(messages)
-        return Call(url, headers, body, offers_tools=offers_tools, images=images)
+        offers_tools, images = uses_tools(messages, tools), all_images(messages)
+        return ModelRequest(url, headers, body, offers_tools=offers_tools, images=images)
 
     def _reader(self) -> PayloadReader:
-        return ChunkReader(self._traits)
+        return OpenAIReader(self._traits)

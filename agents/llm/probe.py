@@ -1,26 +1,25 @@
-"""Asks a model for its first word, once, to see whether it answers."""
+"""Connection test of a language model."""
 
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import perf_counter
 
-from agents.llm.adapter import StreamedModel
-from agents.llm.base import ChatModel, Message
+from agents.llm.adapter import HttpChatModel
+from agents.llm.base import ChatModel, ModelMessage
 from core.errors.server import ModelFailed
 
 _SECONDS = 30.0
-_QUESTION = (Message("user", "Say hello."),)
+_QUESTION = (ModelMessage("user", "Say hello."),)
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """What came of the question.
+class ModelProbe:
+    """Result of a connection test.
 
     Attributes:
         milliseconds: Until the first word, or until it failed.
         fault: Stable name of what is wrong; empty if the model answered.
         reason: The fact and the next step, in English.
-        reason_zh: The same in Chinese.
     """
 
     milliseconds: int
@@ -29,14 +28,16 @@ class Probe:
     reason_zh: str = ""
 
 
-async def probe(model: ChatModel) -> Probe:
+async def probe_model(model: ChatModel) -> ModelProbe:
     """Ask a model for its first word, once, for at most half a minute."""
-    asked = model.hasty(_SECONDS) if isinstance(model, StreamedModel) else model
-    told: dict[str, str] = {}
+    bounded = model.with_deadline(_SECONDS) if isinstance(model, HttpChatModel) else model
+    failure_fields: dict[str, str] = {}
     began = perf_counter()
     try:
-        async with aclosing(asked.events(_QUESTION)) as events:
+        async with aclosing(bounded.events(_QUESTION)) as events:
             await anext(events)
     except ModelFailed as failure:
-        told = {name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")}
-    return Probe(round((perf_counter() - began) * 1000), **told)
+        failure_fields = {
+            name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")
+        }
+    return ModelProbe(round((perf_counter() - began) * 1000), **failure_fields)

@@ -1,4 +1,4 @@
-"""The registry of model providers: one entry each, and no other place to change for a new one."""
+"""Registry of model providers: a new provider needs one entry here, nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,71 +6,69 @@ from typing import Literal
 
 from agents.llm.config import Traits
 
-Protocol = Literal["openai", "anthropic", "gemini"]
+WireProtocol = Literal["openai", "anthropic", "gemini"]
+
+
+# Local servers: no key, any model.
+_LOCAL = Traits(think_tags=True, context_window=32_768)
+CUSTOM_NAME = "openai-compatible"
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
-    """What is known of a provider before anyone set anything; every value can be overridden.
+class ModelProvider:
+    """Defaults of a provider, all of which can be overridden.
 
     Attributes:
-        base_url: Where its models are.
-        key_variable: Variable that its key is usually kept in; None where it needs no key.
-        protocol: What it speaks.
+        key_variable: Usual environment variable of its key; None if it needs no key.
     """
 
     base_url: str
     key_variable: str | None = None
     traits: Traits = field(default_factory=Traits)
-    protocol: Protocol = "openai"
+    protocol: WireProtocol = "openai"
 
 
-# Whatever serves a model on one's own machine: no key, and which model it is nobody knows.
-_LOCAL = Traits(think_tags=True, context_window=32_768)
-
-# Vision is preset where all current models of a provider see; elsewhere it is a matter of the model,
-# which the operator names.
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider(
+# Vision is preset if all current models of a provider support it.
+PROVIDERS: Mapping[str, ModelProvider] = {
+    "openai": ModelProvider(
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
         Traits(max_tokens_field="max_completion_tokens", vision=True),
     ),
-    "deepseek": Provider(
+    "deepseek": ModelProvider(
         "https://api.deepseek.com",
         "DEEPSEEK_API_KEY",
         Traits(echo_reasoning=True),
     ),
-    "qwen": Provider(
+    "qwen": ModelProvider(
         "https://dashscope.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
         # Off unless asked for.
         Traits(parallel_tools=True, context_window=131_072),
     ),
-    "moonshot": Provider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY"),
-    "zhipu": Provider("https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY"),
-    "openrouter": Provider(
+    "moonshot": ModelProvider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY"),
+    "zhipu": ModelProvider("https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY"),
+    "openrouter": ModelProvider(
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         Traits(reasoning_field="reasoning"),
     ),
-    "anthropic": Provider(
+    "anthropic": ModelProvider(
         "https://api.anthropic.com/v1",
         "ANTHROPIC_API_KEY",
         Traits(context_window=200_000, vision=True),
         protocol="anthropic",
     ),
-    "gemini": Provider(
+    "gemini": ModelProvider(
         "https://generativelanguage.googleapis.com/v1beta",
         "GEMINI_API_KEY",
         Traits(context_window=1_000_000, vision=True),
         protocol="gemini",
     ),
-    "vllm": Provider("http://127.0.0.1:8000/v1", traits=_LOCAL),
-    "ollama": Provider("http://127.0.0.1:11434/v1", traits=_LOCAL),
-    "lmstudio": Provider("http://127.0.0.1:1234/v1", traits=_LOCAL),
+    "vllm": ModelProvider("http://127.0.0.1:8000/v1", traits=_LOCAL),
+    "ollama": ModelProvider("http://127.0.0.1:11434/v1", traits=_LOCAL),
+    "lmstudio": ModelProvider("http://127.0.0.1:1234/v1", traits=_LOCAL),
 }
 
-CUSTOM_NAME = "openai-compatible"
-CUSTOM = Provider("", traits=Traits(think_tags=True))
+CUSTOM = ModelProvider("", traits=Traits(think_tags=True))
 """Any other OpenAI-compatible endpoint, named by its address alone."""

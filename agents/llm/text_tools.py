@@ -1,4 +1,4 @@
-"""The text tool protocol, for models without tool calling: calls are written into the answer.
+"""Text tool protocol for models without tool calling, which write calls into their answers.
 
 A call is ``<tool name="NAME">{"argument": "value"}</tool>``, nothing else: one JSON object between
 the tags. Results go back as ``<result tool="NAME">...</result>``.
@@ -13,16 +13,16 @@ from uuid import uuid4
 
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
     ToolCall,
     ToolSpec,
 )
 from agents.llm.errors import ModelFault, model_failed
-from agents.llm.think_tags import held_back
+from agents.llm.think_tags import partial_mark_length
 from core.json_access import parse
 
 OPEN, CLOSE = '<tool name="', "</tool>"
@@ -39,18 +39,17 @@ Tools:"""
 _REPAIR = """Your tool call could not be read and nothing was run: {fault}. Write all calls again, \
 each exactly as <tool name="NAME">{{"argument": "value"}}</tool>, or answer without a tool."""
 
-Turn = Callable[[Sequence[Message]], AsyncGenerator[ModelEvent, None]]
+StreamTurn = Callable[[Sequence[ModelMessage]], AsyncGenerator[ModelEvent, None]]
 
 
 async def with_text_tools(
-    turn: Turn, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    turn: StreamTurn, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
 ) -> AsyncGenerator[ModelEvent, None]:
-    """One turn of a model that is told of the tools in words; its calls come as events.
+    """One turn of a model that has the tools described in its prompt.
 
-    Text that is no call is given on as it comes; calls are given on together at the end, and text
-    after the first one is left out, because the model wrote it before it had a result. A call
-    that can't be read is shown to the model once. Where no tools are offered but the history has
-    calls, calls are left out; without either, all is text.
+    Text streams through; calls follow together at the end, and text behind the first call is
+    dropped, as the model wrote it without a result. The model gets one chance to repair a call
+    that can't be read. If no tools are offered but the history has calls, new calls are dropped.
 
     Args:
         turn: Streams one turn without tools.
@@ -58,15 +57,15 @@ async def with_text_tools(
     Raises:
         ModelFailed: As ``turn``, or the model wrote an unreadable call twice.
     """
-    asked = as_text_conversation(messages, tools)
+    conversation = as_text_conversation(messages, tools)
     if not tools and not any(message.tool_calls for message in messages):
-        async with aclosing(turn(asked)) as events:
+        async with aclosing(turn(conversation)) as events:
             async for event in events:
                 yield event
         return
     for _ in range(2):
-        reader = CallReader()
-        async with aclosing(_read(turn(asked), reader)) as events:
+        reader = TextCallParser()
+        async with aclosing(_read(turn(conversation), reader)) as events:
             async for event in events:
                 yield event
         if not reader.fault:
@@ -74,15 +73,15 @@ async def with_text_tools(
                 yield ModelToolCall(call.id, call.name, call.arguments, opens=True)
             yield ModelEnd(reader.finish_reason)
             return
-        repair = Message("user", _REPAIR.format(fault=reader.fault))
-        asked = [*asked, Message("assistant", reader.said), repair]
+        repair = ModelMessage("user", _REPAIR.format(fault=reader.fault))
+        conversation = [*conversation, ModelMessage("assistant", reader.said), repair]
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
 async def _read(
-    turn: AsyncGenerator[ModelEvent, None], reader: "CallReader"
+    turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser"
 ) -> AsyncGenerator[ModelEvent, None]:
-    """The events of a turn without its calls and its end, which the reader keeps."""
+    """The events of a turn without its calls and its end, which the parser keeps."""
     async with aclosing(turn) as events:
         async for event in events:
             match event:
@@ -99,18 +98,20 @@ async def _read(
                 yield ModelText(text)
 
 
-def as_text_conversation(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Message]:
+def as_text_conversation(
+    messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
+) -> list[ModelMessage]:
     """The conversation in roles that every model knows: no tool calls, no role ``tool``.
 
-    Neighbours of one role become one message: many chat templates want them to alternate.
+    Neighbours of one role are merged: many chat templates require alternation.
     """
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     converted = [_as_text(message, names) for message in messages]
     if tools:
-        how = Message("system", "\n".join([_HOW_TO_CALL, *map(_described, tools)]))
+        how = ModelMessage("system", "\n".join([_HOW_TO_CALL, *map(_described, tools)]))
         has_system = bool(converted) and converted[0].role == "system"
         converted.insert(1 if has_system else 0, how)
-    joined: list[Message] = []
+    joined: list[ModelMessage] = []
     for message in converted:
         if joined and joined[-1].role == message.role:
             content = f"{joined[-1].content}\n\n{message.content}"
@@ -126,21 +127,21 @@ def _described(tool: ToolSpec) -> str:
     return f"- {tool.name}: {tool.description}\n  schema: {schema}"
 
 
-def _as_text(message: Message, names: dict[str, str]) -> Message:
+def _as_text(message: ModelMessage, names: dict[str, str]) -> ModelMessage:
     if message.role == "tool":
-        # What a tool found must not be able to end its own frame.
+        # A tool's text must not be able to close its own frame.
         content = message.content.replace("</result", "<\\/result")
         name = names.get(message.tool_call_id, "")
-        return Message("user", f'<result tool="{name}">\n{content}\n</result>')
+        return ModelMessage("user", f'<result tool="{name}">\n{content}\n</result>')
     calls = [f'{OPEN}{call.name}">{call.arguments or "{}"}{CLOSE}' for call in message.tool_calls]
     if not calls:
         return message
-    return Message("assistant", "\n".join(filter(None, [message.content, *calls])))
+    return ModelMessage("assistant", "\n".join(filter(None, [message.content, *calls])))
 
 
 @dataclass(slots=True)
 class _Arguments:
-    """The text of a call up to its closing tag, which counts only outside of JSON strings."""
+    """The text of a call up to its closing tag outside of JSON strings."""
 
     pieces: list[str] = field(default_factory=list[str])
     is_closed: bool = False
@@ -152,7 +153,7 @@ class _Arguments:
         return "".join(self.pieces)
 
     def feed(self, text: str) -> str:
-        """Read on, each character once; returns what is left, or may be the tag's beginning."""
+        """Consume text; returns what is left, or what may be the start of the tag."""
         place = 0
         while place < len(text):
             if not self._in_string and text[place] == "<":
@@ -175,12 +176,10 @@ class _Arguments:
             self._in_string = not self._in_string
 
 
-class CallReader:
-    """Tells calls from text while both stream; holds back only what may be the opening of a call.
+class TextCallParser:
+    """Incremental parser of text and calls; holds back only a possible start of a call.
 
-    Attributes:
-        calls: The calls so far.
-        fault: Why a call can't be read, in words for the model; empty if all can.
+    ``fault`` tells the model why a call can't be read, or is empty.
     """
 
     def __init__(self) -> None:
@@ -201,7 +200,7 @@ class CallReader:
         return "".join(self._raw)
 
     def feed(self, piece: str) -> str:
-        """The text that is certain to be no call after this piece."""
+        """The text that is certain not to be part of a call."""
         self._raw.append(piece)
         if self.fault:
             return ""
@@ -220,16 +219,14 @@ class CallReader:
     def close(self, finish_reason: FinishReason) -> str:
         """The text that was held back.
 
-        Args:
-            finish_reason: After ``length`` an open call is kept as it is, so that it is refused
-                like any call whose arguments were cut.
+        After ``length`` an open call is kept, to be refused like any call with cut arguments.
         """
         self._ended = finish_reason
         if self.fault:
             return ""
         if not self._in_call:
-            held, self._held = self._held, ""
-            return self._shown(held)
+            rest, self._held = self._held, ""
+            return self._answer_text(rest)
         if finish_reason != "length":
             self.fault = "the closing tag </tool> is missing"
         elif self._name:
@@ -239,30 +236,30 @@ class CallReader:
 
     @property
     def finish_reason(self) -> FinishReason:
-        """How the turn ended; a limit that cut only text after the last call is none."""
+        """How the turn ended; a limit that cut only text behind the last call is ignored."""
         return "tool_calls" if self.calls and not self._is_cut else self._ended
 
     def _read_text(self) -> str:
-        before, found, rest = self._held.partition(OPEN)
-        if found:
+        before, opening, rest = self._held.partition(OPEN)
+        if opening:
             self._in_call, self._name, self._held = True, "", rest
-            return self._shown(before.rstrip())
-        kept = held_back(before, OPEN)
-        # White space too: in front of a call it is no text.
-        certain = before[: len(before) - kept].rstrip()
+            return self._answer_text(before.rstrip())
+        withheld = partial_mark_length(before, OPEN)
+        # White space in front of a call is dropped, too.
+        certain = before[: len(before) - withheld].rstrip()
         self._held = before[len(certain) :]
-        return self._shown(certain)
+        return self._answer_text(certain)
 
-    def _shown(self, text: str) -> str:
+    def _answer_text(self, text: str) -> str:
         if self.calls:
             return ""
-        # White space in front of a call is no answer.
+        # Leading white space is no answer.
         text = text if self._has_text else text.lstrip()
         self._has_text = self._has_text or bool(text)
         return text
 
     def _read_call(self) -> bool:
-        """Read on in a call; False when more of it must come, or it can't be read."""
+        """Read on in a call; False if it is incomplete or can't be read."""
         if not self._name and not self._read_head():
             return False
         self._held = self._arguments.feed(self._held)
@@ -279,11 +276,11 @@ class CallReader:
         head, closed, rest = self._held.partition(">")
         if not closed and len(head) <= _LONGEST_HEAD:
             return False
-        named = _HEAD.fullmatch(head) if closed else None
-        if named is None:
+        match = _HEAD.fullmatch(head) if closed else None
+        if match is None:
             self.fault = "the opening tag has no readable name"
             return False
-        self._name, self._held, self._arguments = named[1], rest, _Arguments()
+        self._name, self._held, self._arguments = match[1], rest, _Arguments()
         return True
 
     def _add(self, arguments: str) -> None:

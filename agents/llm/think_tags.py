@@ -1,4 +1,4 @@
-"""Reasoning that a model writes into its answer: ``<think>...</think>`` at the very start."""
+"""Parser of reasoning in an answer: ``<think>...</think>`` at its start."""
 
 from typing import Literal
 
@@ -7,15 +7,15 @@ from agents.llm.base import ModelText, ModelThought
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
-class ThinkTags:
-    """Tells reasoning from answer while both stream; holds back only what may be a tag."""
+class ThinkTagParser:
+    """Incremental parser of reasoning and answer; holds back only a possible tag."""
 
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "after", "answer"] = "start"
         self._held = ""
 
     def feed(self, text: str) -> list[ModelText | ModelThought]:
-        """What is certain after this piece of text."""
+        """The events that are certain after this piece of text."""
         if self._state == "answer":
             return [ModelText(text)]
         self._held += text
@@ -33,11 +33,11 @@ class ThinkTags:
         return events
 
     def close(self) -> list[ModelText | ModelThought]:
-        """What was held back, now that no more comes."""
-        held, self._held = self._held, ""
-        if not held:
+        """The events held back, at the end of the stream."""
+        rest, self._held = self._held, ""
+        if not rest:
             return []
-        return [ModelThought(held) if self._state == "thinking" else ModelText(held)]
+        return [ModelThought(rest) if self._state == "thinking" else ModelText(rest)]
 
     def _start(self) -> None:
         begun = self._held.lstrip()
@@ -52,12 +52,15 @@ class ThinkTags:
         if closed:
             self._held, self._state = rest, "after"
         else:
-            kept = held_back(thought, _CLOSE)
-            thought, self._held = thought[: len(thought) - kept], thought[len(thought) - kept :]
+            withheld = partial_mark_length(thought, _CLOSE)
+            thought, self._held = (
+                thought[: len(thought) - withheld],
+                thought[len(thought) - withheld :],
+            )
         return [ModelThought(thought)] if thought else []
 
 
-def held_back(text: str, mark: str) -> int:
-    """How many characters at the end of a text may be the beginning of a mark."""
+def partial_mark_length(text: str, mark: str) -> int:
+    """Length of the longest end of a text that may be the start of a mark."""
     longest = min(len(text), len(mark) - 1)
     return next((n for n in range(longest, 0, -1) if text.endswith(mark[:n])), 0)

@@ -1,4 +1,4 @@
-"""Putting streamed tool calls together from what OpenAI-compatible endpoints really send."""
+"""Accumulator of tool call deltas, tolerant of what OpenAI-compatible endpoints really send."""
 
 import json
 import re
@@ -16,24 +16,24 @@ _MARKS = re.compile(r'["\\{}\[\]]')
 
 
 class _Nesting:
-    """Follows a JSON text as it grows: parsing all of it at every piece takes quadratic time."""
+    """Incremental JSON nesting: parsing the whole text at every piece takes quadratic time."""
 
     def __init__(self) -> None:
         self._depth = 0
         self._in_string = False
         self._length = 0
-        # The place that a backslash takes its meaning from.
+        # Position of the character that a backslash escapes.
         self._escaped = -1
 
     @property
     def is_open(self) -> bool:
-        """Whether the text can't be a whole value yet."""
+        """Whether the text is still incomplete."""
         return self._in_string or self._depth > 0
 
     def feed(self, text: str) -> None:
-        """Take in what comes next."""
-        for found in _MARKS.finditer(text):
-            mark, place = found.group(), self._length + found.start()
+        """Add the next piece."""
+        for match in _MARKS.finditer(text):
+            mark, place = match.group(), self._length + match.start()
             if place == self._escaped:
                 continue
             if self._in_string:
@@ -51,10 +51,9 @@ class _OpenCall:
     """One call so far.
 
     Attributes:
-        nesting: Of the arguments.
-        held: Arguments that are not passed on yet: those before the name, and an empty object,
-            which some gateways send in front of the real arguments.
-        is_announced: Whether its opening was passed on; that needs its name.
+        held: Arguments not passed on yet: those before the name, and an empty object, which
+            some gateways send before the real arguments.
+        is_announced: Whether its opening, which needs a name, was passed on.
     """
 
     call_id: str
@@ -80,15 +79,15 @@ class _OpenCall:
         return True
 
     def is_over(self) -> bool:
-        """Whether no more arguments can come; an empty object may stand before real ones."""
+        """Whether the arguments are complete; an empty object may precede real ones."""
         return self.arguments != _NO_ARGUMENTS and self.is_finished()
 
     def repeats(self, arguments: str) -> bool:
-        """Whether these are the whole arguments once more, as some endpoints end a call."""
+        """Whether these are the whole arguments again, as some endpoints end a call."""
         return arguments.startswith("{") and arguments == self.arguments and self.is_finished()
 
     def add(self, arguments: str) -> ModelToolCall | None:
-        """Pass on what can be: nothing before the name is known."""
+        """Add arguments; nothing is passed on before the name is known."""
         if arguments and not self.repeats(arguments):
             if self.held == _NO_ARGUMENTS:
                 self.held, self.nesting = "", _Nesting()
@@ -100,7 +99,7 @@ class _OpenCall:
         return self._pass_on("" if is_held else self.held)
 
     def close(self) -> ModelToolCall | None:
-        """What is still held back."""
+        """The rest that was held back."""
         self.name = self.name or _UNNAMED
         return self._pass_on(self.held)
 
@@ -114,7 +113,7 @@ class _OpenCall:
         return ModelToolCall(self.call_id, self.name, arguments, opens)
 
 
-class ToolCallAssembly:
+class ToolCallAccumulator:
     """Assigns each delta to its call, by index and id.
 
     A new id with a name, or any new call after a finished one, opens a call even at an index that
@@ -145,7 +144,7 @@ class ToolCallAssembly:
         return call.add(arguments)
 
     def close(self) -> list[ModelToolCall]:
-        """What was held back until it was certain that no more comes."""
+        """Deltas held back until the end of the stream."""
         closed = (call.close() for call in self._calls.values())
         return [event for event in closed if event is not None]
 

@@ -1,13 +1,14 @@
-"""One streamed model call over HTTP: retries, deadlines and the end that every turn must have."""
+"""One streamed model call over HTTP: retries, deadlines, and reading the stream to its end."""
 
 import asyncio
 import json
 import math
 import random
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -22,24 +23,26 @@ from agents.llm.base import (
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolsRefused,
 )
-from agents.llm.config import Endpoint
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import (
     ModelFault,
     StreamOptionsRefused,
-    details_of,
-    fault_of,
+    classify_error,
+    fault_details,
     model_failed,
     refuses_images,
     refuses_stream_options,
     refuses_tools,
 )
-from agents.llm.payloads import PayloadReader
 from core.errors.requests import UrlNotAllowed
 from core.errors.server import ModelFailed
+from core.json_access import as_object, parse
 from core.sse import EventTooLarge, SseDecoder
+
+_VAGUE = (ModelFault.SERVER_ERROR, ModelFault.REFUSED, ModelFault.UNKNOWN_PATH)
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -59,9 +62,95 @@ _BYTES_PER_TOKEN = 4
 _JITTER = random.SystemRandom()
 
 
+class PayloadReader(ABC):
+    """Reader of one turn's stream; subclasses interpret one JSON object of their protocol.
+
+    ``failure`` says why reading stopped before the end.
+    """
+
+    def __init__(self) -> None:
+        self.finish_reason: FinishReason | None = None
+        self.is_done = False
+        self.usage: TokenUsage | None = None
+        self.has_calls = False
+        self.failure: ModelFailed | None = None
+
+    def read_all(self, payloads: Iterable[str]) -> list[ModelEvent]:
+        """The events of ``data`` payloads up to the end, or to the first bad payload (``failure``)."""
+        events: list[ModelEvent] = []
+        for payload in payloads:
+            try:
+                events += self._read(payload)
+            except ModelFailed as failure:
+                self.failure = failure
+            if self.is_done or self.failure is not None:
+                break
+        return merge_deltas(events)
+
+    def close(self) -> list[ModelEvent]:
+        """Events held back until the end of the stream."""
+        return []
+
+    def _read(self, payload: str) -> Iterable[ModelEvent]:
+        try:
+            chunk = as_object(parse(payload))
+        except ValueError as error:
+            raise model_failed(ModelFault.NOT_JSON) from error
+        return self._read_object(chunk)
+
+    @abstractmethod
+    def _read_object(self, chunk: dict[str, JsonValue]) -> Iterable[ModelEvent]:
+        """The events of one object."""
+
+
+def stream_error(status: int, text: str) -> ModelFailed:
+    """The failure for an error object inside the stream."""
+    fault = classify_error(status, text)
+    return model_failed(ModelFault.ERROR_IN_STREAM if fault in _VAGUE else fault, status)
+
+
+def merge_deltas(events: Iterable[ModelEvent]) -> list[ModelEvent]:
+    """Merge neighbouring deltas, so that one network read gives few events."""
+    joined: list[ModelEvent] = []
+    more: list[str] = []
+    for event in events:
+        piece = _continues(joined[-1], event) if joined else None
+        if piece is None:
+            _extend(joined, more)
+            joined.append(event)
+        else:
+            more.append(piece)
+    _extend(joined, more)
+    return joined
+
+
+def _continues(last: ModelEvent, event: ModelEvent) -> str | None:
+    """The text that an event adds to the previous event, if it continues it."""
+    match last, event:
+        case (ModelText(), ModelText(delta)) | (ModelThought(), ModelThought(delta)):
+            return delta
+        case ModelToolCall(), ModelToolCall(opens=False) if last.call_id == event.call_id:
+            return event.arguments_delta
+        case _:
+            return None
+
+
+def _extend(joined: list[ModelEvent], more: list[str]) -> None:
+    if not more:
+        return
+    match joined[-1]:
+        case ModelText(delta) | ModelThought(delta):
+            joined[-1] = replace(joined[-1], delta="".join((delta, *more)))
+        case ModelToolCall(arguments_delta=delta):
+            joined[-1] = replace(joined[-1], arguments_delta="".join((delta, *more)))
+        case _:
+            pass
+    more.clear()
+
+
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What is sent for one turn."""
+class ModelRequest:
+    """The HTTP request of one turn."""
 
     url: str
     headers: Mapping[str, str]
@@ -71,17 +160,17 @@ class Call:
 
 
 async def stream_turn(
-    client: httpx.AsyncClient, endpoint: Endpoint, call: Call, reader: PayloadReader
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest, reader: PayloadReader
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Stream one turn; ``ModelUsage`` and ``ModelEnd`` come last.
+    """Stream one turn; ``TokenUsage`` and ``ModelEnd`` come last.
 
-    Retries are one layer and end with the first byte of an answer: a stream that breaks is
-    surfaced, never repeated, because its text was already shown.
+    Retries happen here only and end with the first byte of an answer: a broken stream is never
+    repeated, because its text was already shown.
 
     Raises:
         ToolsRefused: The endpoint refused because of the tools.
         StreamOptionsRefused: It refused because of ``stream_options``.
-        ModelFailed: It refused, timed out, sent an error, broke off or filtered the answer.
+        ModelFailed: Every other failure of the endpoint.
     """
     request = _request(client, endpoint, call)
     written = 0
@@ -95,8 +184,10 @@ async def stream_turn(
     if failure is not None:
         raise failure
     if reader.usage is None:
-        # The request's size stands for its tokens where an endpoint counts none.
-        yield ModelUsage(_asked(request, call), _tokens(written), is_estimated=True)
+        # Without counts of the endpoint, tokens are estimated from the request's size.
+        yield TokenUsage(
+            _estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True
+        )
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
@@ -104,8 +195,8 @@ async def stream_turn(
 
 async def _events(
     client: httpx.AsyncClient,
-    endpoint: Endpoint,
-    sent: tuple[httpx.Request, Call],
+    endpoint: ModelEndpoint,
+    sent: tuple[httpx.Request, ModelRequest],
     reader: PayloadReader,
 ) -> AsyncGenerator[ModelEvent, None]:
     deadline = asyncio.get_running_loop().time() + endpoint.call_seconds
@@ -148,24 +239,24 @@ def _size(event: ModelEvent) -> int:
             return 0
 
 
-def _asked(request: httpx.Request, call: Call) -> int:
-    """Tokens of a request: those of its text, and what a picture of our size costs about."""
+def _estimate_prompt_tokens(request: httpx.Request, call: ModelRequest) -> int:
+    """Estimated tokens of a request: its text, and a flat cost for each image."""
     drawn = sum(len(image.base64) for image in call.images)
     return _tokens(len(request.content) - drawn) + _IMAGE_TOKENS * len(call.images)
 
 
 def _tokens(size: int) -> int:
-    """An estimate from bytes of UTF-8: about right for English, and for Chinese too."""
+    """An estimate from UTF-8 bytes, about right for both English and Chinese."""
     return math.ceil(size / _BYTES_PER_TOKEN)
 
 
 @asynccontextmanager
 async def _open(
     client: httpx.AsyncClient,
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     request: httpx.Request,
     deadline: float,
-    call: Call,
+    call: ModelRequest,
 ) -> AsyncGenerator[httpx.Response, None]:
     try:
         async with asyncio.timeout_at(deadline):
@@ -178,7 +269,9 @@ async def _open(
         await response.aclose()
 
 
-def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx.Request:
+def _request(
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest
+) -> httpx.Request:
     if not (endpoint.key.isascii() and endpoint.key.isprintable()):
         raise model_failed(ModelFault.BAD_KEY)
     timeout = httpx.Timeout(endpoint.read_timeout_seconds, connect=endpoint.connect_timeout_seconds)
@@ -187,7 +280,7 @@ def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx
         "Content-Type": "application/json",
         **call.headers,
     }
-    # Half a surrogate pair, which JSON may bring in, has no UTF-8 form.
+    # JSON may bring in lone surrogates, which have no UTF-8 form.
     content = json.dumps(call.body, ensure_ascii=False).encode("utf-8", "replace")
     try:
         return client.build_request(
@@ -198,7 +291,7 @@ def _request(client: httpx.AsyncClient, endpoint: Endpoint, call: Call) -> httpx
 
 
 async def _send(
-    client: httpx.AsyncClient, endpoint: Endpoint, request: httpx.Request, call: Call
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, request: httpx.Request, call: ModelRequest
 ) -> httpx.Response:
     attempt = 1
     while True:
@@ -207,7 +300,7 @@ async def _send(
             return answer
         wait = answer.wait_seconds
         if wait is None:
-            # Spread over the upper half, so that clients cut off together don't return together.
+            # Jitter: clients cut off together must not return together.
             wait = endpoint.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
         is_last = attempt >= endpoint.attempts or wait > endpoint.longest_wait_seconds
         if is_last or not answer.is_transient:
@@ -224,7 +317,7 @@ class _Refusal:
 
 
 async def _try(
-    client: httpx.AsyncClient, request: httpx.Request, call: Call
+    client: httpx.AsyncClient, request: httpx.Request, call: ModelRequest
 ) -> httpx.Response | _Refusal:
     try:
         response = await client.send(request, stream=True)
@@ -246,21 +339,21 @@ async def _try(
         await response.aclose()
 
 
-async def _refusal(response: httpx.Response, call: Call) -> _Refusal:
+async def _refusal(response: httpx.Response, call: ModelRequest) -> _Refusal:
     status = response.status_code
     if status == _OK:
         return _Refusal(model_failed(ModelFault.NOT_A_MODEL), is_transient=False)
     text = await _text(response)
     asks_usage = "stream_options" in call.body and status in _FIELD_REFUSALS
     if asks_usage and refuses_stream_options(text):
-        without = StreamOptionsRefused(**details_of(ModelFault.REFUSED, status))
+        without = StreamOptionsRefused(**fault_details(ModelFault.REFUSED, status))
         return _Refusal(without, is_transient=False)
     if call.offers_tools and status in _TOOL_REFUSALS and refuses_tools(text):
-        refused = ToolsRefused(**details_of(ModelFault.TOOLS_REFUSED, status))
+        refused = ToolsRefused(**fault_details(ModelFault.TOOLS_REFUSED, status))
         return _Refusal(refused, is_transient=False)
     if call.images and status in _TOOL_REFUSALS and refuses_images(text):
         return _Refusal(model_failed(ModelFault.IMAGES_REFUSED, status), is_transient=False)
-    fault = fault_of(status, text)
+    fault = classify_error(status, text)
     return _Refusal(
         model_failed(fault, status),
         is_transient=status in _RETRIED and fault is not ModelFault.NO_CREDIT,
@@ -296,7 +389,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 async def _payloads(
     response: httpx.Response, reader: PayloadReader, deadline: float
 ) -> AsyncGenerator[list[str], None]:
-    """The ``data`` payloads of each network read; a body that is no stream is one payload."""
+    """The ``data`` payloads of each network read; a non-streamed body is one payload."""
     decoder = SseDecoder()
     is_whole = "application/json" in response.headers.get("Content-Type", "")
     body = b""
@@ -312,14 +405,14 @@ async def _payloads(
     except EventTooLarge as error:
         raise model_failed(ModelFault.EVENT_TOO_LARGE) from error
     except httpx.HTTPError as error:
-        # After the finish reason only usage is left to lose.
+        # After the finish reason, only usage can be lost.
         if reader.finish_reason is None:
             raise model_failed(_transport_fault(error)) from error
     yield [body.decode("utf-8", "replace")] if is_whole else [e.data for e in decoder.close()]
 
 
 async def _next(chunks: AsyncIterator[bytes], deadline: float) -> bytes | None:
-    """The next read; an endpoint that only keeps the line alive meets the deadline here."""
+    """The next read, or a failure at the deadline, which keep-alive bytes don't extend."""
     try:
         async with asyncio.timeout_at(deadline):
             return await anext(chunks, None)

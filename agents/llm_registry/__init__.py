@@ -1,1 +1,1 @@
-"""Language models that administrators register: who may use them, opened for runs, and their cost."""
+"""Registry of language models: registration, access, clients and usage."""

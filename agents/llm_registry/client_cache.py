@@ -1,4 +1,4 @@
-"""Adapters of registered models: one for each, kept for as long as its row stays as it is."""
+"""Cached clients of registered models."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import httpx
 from pydantic import SecretStr
 
-from agents.llm import open_model, with_options
-from agents.llm.base import ChatModel, Message, ModelEvent, ToolSpec
-from agents.llm.config import Endpoint
+from agents.llm.base import ChatModel, ModelEvent, ModelMessage, ToolSpec
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault, model_failed
+from agents.llm.factory import create_model, with_options
 from agents.llm.providers import CUSTOM, PROVIDERS
 from agents.llm_registry.models import RegisteredModel
 from core.security.vault import Vault
@@ -19,15 +19,15 @@ PURPOSE = "model-keys"
 _MOST_KEPT = 200
 
 
-def base_url_of(provider: str, base_url: str) -> str:
-    """The address itself, or that of the provider's preset; empty where there is neither."""
+def resolve_base_url(provider: str, base_url: str) -> str:
+    """The address itself, or that of the provider's preset; empty if there is neither."""
     return base_url or PROVIDERS.get(provider, CUSTOM).base_url
 
 
-def endpoint_of(row: RegisteredModel) -> Endpoint:
-    """Where a model is, and how it is asked, without its key."""
-    endpoint = Endpoint(
-        base_url_of(row.provider, row.base_url),
+def build_endpoint(row: RegisteredModel) -> ModelEndpoint:
+    """The endpoint of a registered model, without its key."""
+    endpoint = ModelEndpoint(
+        resolve_base_url(row.provider, row.base_url),
         row.model_id,
         provider=row.provider,
         traits=PROVIDERS.get(row.provider, CUSTOM).traits,
@@ -37,15 +37,10 @@ def endpoint_of(row: RegisteredModel) -> Endpoint:
     return with_options(endpoint, LlmOptions.model_validate({**row.options, **own}))
 
 
-class Adapters:
-    """Opens registered models.
+class ModelClientCache:
+    """One client for each registered model, until its row changes.
 
-    What an adapter has learnt of its endpoint (that it takes no tools) stays with it, and all of
-    them share the connections of one client.
-
-    Args:
-        keys: unseals the models' keys.
-        client: the caller's, guarded.
+    A client remembers what it learned of its endpoint; all share one HTTP client.
     """
 
     def __init__(self, keys: Vault, client: httpx.AsyncClient) -> None:
@@ -54,38 +49,30 @@ class Adapters:
         self._kept: dict[str, tuple[int, ChatModel]] = {}
 
     def seal(self, api_key: str) -> str:
-        """A key as it is stored."""
+        """Encrypt a key for storage."""
         return self._keys.encrypt(api_key)
 
-    def _endpoint(self, row: RegisteredModel) -> Endpoint:
-        """The same with its key; an operator's key in the environment is never read for it.
-
-        Raises:
-            SecretKeyMismatchError: its key was sealed with another secret key.
-        """
+    def _endpoint(self, row: RegisteredModel) -> ModelEndpoint:
+        """The endpoint with its key; a key in the environment is never used for it."""
         sealed = row.sealed_api_key
         key = SecretStr(self._keys.decrypt(sealed)) if sealed else None
-        return replace(endpoint_of(row), api_key=key)
+        return replace(build_endpoint(row), api_key=key)
 
     def open(self, row: RegisteredModel) -> ChatModel:
-        """The adapter of a model as it is registered now.
-
-        Raises:
-            SecretKeyMismatchError: as said.
-        """
-        revision, kept = self._kept.pop(row.id, (0, None))
-        if kept is None or revision != row.revision:
-            kept = open_model(self._endpoint(row), self._client)
+        """The client of a registered model."""
+        revision, client = self._kept.pop(row.id, (0, None))
+        if client is None or revision != row.revision:
+            client = create_model(self._endpoint(row), self._client)
         # At the end: the one that was asked for longest ago goes first.
-        self._kept[row.id] = row.revision, kept
+        self._kept[row.id] = row.revision, client
         if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        return kept
+        return client
 
 
 @dataclass
-class TakenAway:
-    """Stands for a model that is there no more for who began a run with it: each call fails."""
+class UnavailableModel:
+    """Stand-in for a run's model that is no longer available: each call fails."""
 
     name: str
     provider: str = ""
@@ -94,9 +81,9 @@ class TakenAway:
     context_window: int = 0
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        """Fail before anything is said.
+        """Fail at once.
 
         Raises:
             ModelFailed: always.

@@ -1,4 +1,4 @@
-"""Tables of registered models, and of the tokens that people spent on models."""
+"""Tables of registered models and of token usage."""
 
 from datetime import date, datetime
 
@@ -14,12 +14,12 @@ LONGEST_MODEL_ID = 200
 
 
 class RegisteredModel(Table, table=True):
-    """A language model that an administrator registered (seed 002, section 6).
+    """A registered language model (docs/reference/agentex-api.md, section 6).
 
-    ``base_url`` is empty where the provider's preset says it. ``model_id`` is the name at the
-    endpoint. ``options`` are those of ``core.llm_settings``. Prices are per million tokens, in
-    the operator's own currency. ``role_access`` and ``user_access`` hold ids; where both are
-    null everybody may use the model. ``revision`` grows with each change.
+    An empty ``base_url`` means the provider's preset. ``model_id`` is the name at the endpoint.
+    Prices are per million tokens, in the operator's own currency. ``role_access`` and
+    ``user_access`` hold ids; if both are null everybody may use the model. ``revision`` grows
+    with each change.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -53,9 +53,9 @@ class RegisteredModel(Table, table=True):
 
 
 class ModelUsage(Table, table=True):
-    """What one person spent on one model on one day (UTC); it outlives their sessions.
+    """Tokens of one person on one model and day (UTC); kept when their sessions are deleted.
 
-    ``model`` is the name at the endpoint. ``cost`` is null where no price was known.
+    ``model`` is the name at the endpoint. ``cost`` is null without a price.
     """
 
     day: date = Field(primary_key=True)

@@ -1,4 +1,4 @@
-"""Which models somebody may use, and which one answers a run of theirs."""
+"""Which models a person may use, and which model answers a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm.base import ChatModel
-from agents.llm.extractive.model import Extractive
-from agents.llm_registry.client_cache import Adapters, TakenAway
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm_registry.client_cache import ModelClientCache, UnavailableModel
 from agents.llm_registry.models import LONGEST_MODEL_ID, RegisteredModel
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal, may_use_model
 from core.auth.users import get_user
@@ -26,11 +26,9 @@ _OWN = ("", CONFIGURED_ID, EXTRACTIVE_ID)
 
 @dataclass(frozen=True)
 class ModelRef:
-    """A model as a run's row names it.
+    """A run's model: its listed id, and its name at the endpoint.
 
-    Args:
-        id: by which it was listed; empty for a run of the time when there was one model only.
-        name: at its endpoint.
+    The id is empty for runs from before the registry.
     """
 
     id: str
@@ -38,116 +36,89 @@ class ModelRef:
 
 
 @dataclass(frozen=True)
-class ChosenModel:
-    """A model that answers, with the id by which it is listed."""
+class SelectedModel:
+    """A model client with its listed id."""
 
     id: str
     model: ChatModel
 
     @property
     def ref(self) -> ModelRef:
-        """As a run's row names it."""
+        """The reference that a run stores."""
         return ModelRef(self.id, self.model.name[:LONGEST_MODEL_ID])
 
 
 @dataclass(frozen=True)
-class Usable:
-    """What somebody may use.
+class UsableModels:
+    """The models that a person may use; the default answers if none is named."""
 
-    Args:
-        built_in: the installation's own models.
-        registered: those of the registry, by name.
-        default_id: of the one that answers where none is named.
-    """
-
-    built_in: Sequence[ChosenModel]
+    built_in: Sequence[SelectedModel]
     registered: Sequence[RegisteredModel]
     default_id: str
 
 
-class Models:
-    """The models of an installation: its own, and those of its registry.
+class ModelSelector:
+    """The models of an installation: its own, and those of its registry."""
 
-    Args:
-        configured: the settings' model, or the offline one.
-        adapters: open the registered ones.
-    """
-
-    def __init__(self, configured: ChatModel, adapters: Adapters) -> None:
-        self.adapters = adapters
-        offline = ChosenModel(EXTRACTIVE_ID, Extractive())
+    def __init__(self, configured: ChatModel, clients: ModelClientCache) -> None:
+        self.clients = clients
+        offline = SelectedModel(EXTRACTIVE_ID, ExtractiveModel())
         is_offline = configured.is_extractive
-        self._own = ChosenModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
+        self._own = SelectedModel(EXTRACTIVE_ID if is_offline else CONFIGURED_ID, configured)
         self.built_in = (self._own,) if is_offline else (self._own, offline)
 
-    def find_built_in(self, asked: str) -> ChosenModel | None:
-        """The installation's own model of an id or a name at its endpoint, if there is one."""
-        return next((one for one in self.built_in if asked in (one.id, one.model.name)), None)
+    def find_built_in(self, name: str) -> SelectedModel | None:
+        """The built-in model of this id or name at its endpoint."""
+        return next(
+            (model for model in self.built_in if name in (model.id, model.model.name)), None
+        )
 
-    async def choose(
-        self, session: AsyncSession, principal: Principal, asked: str | None
-    ) -> ChosenModel:
-        """The model that somebody names, else their default.
-
-        Args:
-            session: a reading session.
-            principal: who asks.
-            asked: an id, the name of the settings' model, ``default``, or nothing.
-
-        Raises:
-            ModelNotFound: there is none, it is switched off, or it is not for the caller: the
-                three look the same.
-        """
-        if not asked or asked == DEFAULT_MODEL_ID:
+    async def select(
+        self, session: AsyncSession, principal: Principal, name: str | None
+    ) -> SelectedModel:
+        """The model of this id or built-in name; the default model for none or ``default``."""
+        if not name or name == DEFAULT_MODEL_ID:
             return await self._default(session, principal)
-        if (own := self.find_built_in(asked)) is not None:
+        if (own := self.find_built_in(name)) is not None:
             if not may_use_built_in(principal, own.id):
                 raise ModelNotFound
             return own
-        return self._opened(await find_usable(session, principal, asked))
+        return self._opened(await find_usable(session, principal, name))
 
-    async def again(self, session: AsyncSession, owner_id: str, before: ModelRef) -> ChosenModel:
-        """The model of a run that began before, if its owner may still use it.
-
-        Args:
-            session: a reading session.
-            owner_id: whose run it is.
-            before: the model that answered then.
-
-        Returns:
-            One whose calls fail where it is there no more: another one was not asked for.
+    async def reopen(self, session: AsyncSession, owner_id: str, before: ModelRef) -> SelectedModel:
+        """The model of an earlier run, if its owner may still use it, else one whose calls fail.
 
         Raises:
-            AccountDisabled, InvalidToken: the owner is switched off or gone.
+            AccountDisabled, InvalidToken: the owner is disabled or gone.
         """
         is_own = before.id in _OWN
         # What the settings say now, if they say something else by now.
         own = self.find_built_in(before.id) or self._own
-        owner = await principal_of_user(session, owner_id)
+        owner = await principal_for_user(session, owner_id)
         try:
-            return await self.choose(session, owner, own.id if is_own else before.id)
+            return await self.select(session, owner, own.id if is_own else before.id)
         except ModelNotFound:
-            return ChosenModel(before.id, TakenAway(before.name))
+            return SelectedModel(before.id, UnavailableModel(before.name))
 
-    async def usable(self, session: AsyncSession, principal: Principal) -> Usable:
-        """All that the caller may use."""
+    async def list_usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
+        """All models that the caller may use."""
         query = (
             select(RegisteredModel)
             .where(col(RegisteredModel.enabled).is_(True))
             .order_by(RegisteredModel.name)
         )
-        rows = (await session.exec(query)).all()
-        found = [row for row in rows if await may_use(session, principal, row)]
-        own = [one for one in self.built_in if may_use_built_in(principal, one.id)]
-        default = next((row.id for row in found if row.is_default), own[0].id)
-        if own[0] is not self._own and found and default == own[0].id:
-            default = found[0].id
-        return Usable(own, found, default)
+        enabled = (await session.exec(query)).all()
+        rows = [row for row in enabled if await may_use(session, principal, row)]
+        own = [model for model in self.built_in if may_use_built_in(principal, model.id)]
+        default = next((row.id for row in rows if row.is_default), own[0].id)
+        if own[0] is not self._own and rows and default == own[0].id:
+            default = rows[0].id
+        return UsableModels(own, rows, default)
 
-    async def _default(self, session: AsyncSession, principal: Principal) -> ChosenModel:
+    async def _default(self, session: AsyncSession, principal: Principal) -> SelectedModel:
         if not may_use_built_in(principal, self._own.id):
-            usable = await self.usable(session, principal)
-            return await self.choose(session, principal, usable.default_id)
+            usable = await self.list_usable(session, principal)
+            return await self.select(session, principal, usable.default_id)
         query = select(RegisteredModel).where(
             col(RegisteredModel.is_default).is_(True), col(RegisteredModel.enabled).is_(True)
         )
@@ -156,18 +127,14 @@ class Models:
             return self._own
         return self._opened(row)
 
-    def _opened(self, row: RegisteredModel) -> ChosenModel:
-        return ChosenModel(row.id, self.adapters.open(row))
+    def _opened(self, row: RegisteredModel) -> SelectedModel:
+        return SelectedModel(row.id, self.clients.open(row))
 
 
 async def find_usable(
     session: AsyncSession, principal: Principal, model_id: str
 ) -> RegisteredModel:
-    """A registered model that the caller may use.
-
-    Raises:
-        ModelNotFound: there is none of this id, or not for the caller.
-    """
+    """A registered model that the caller may use."""
     row = await session.get(RegisteredModel, model_id) if is_id(model_id) else None
     if row is None or not row.enabled or not await may_use(session, principal, row):
         raise ModelNotFound
@@ -175,13 +142,13 @@ async def find_usable(
 
 
 async def may_use(session: AsyncSession, principal: Principal, row: RegisteredModel) -> bool:
-    """The gate: what the account's own list says, else the model's own lists."""
+    """Whether the account's own list allows the model, else the model's lists."""
     is_open = principal.model_access is not None or await _is_open(session, principal, row)
     return may_use_model(principal, row.id, is_open=is_open)
 
 
 def may_use_built_in(principal: Principal, model_id: str) -> bool:
-    """The same for the installation's own models; the offline one, which only quotes, is for all."""
+    """Whether an account may use a built-in model; the offline model is for everybody."""
     return model_id == EXTRACTIVE_ID or may_use_model(principal, model_id, is_open=True)
 
 

@@ -1,17 +1,17 @@
-"""The registry of models: administrators list, add, change and remove them (seed 002, section 6)."""
+"""Model registry for administrators (docs/reference/agentex-api.md, section 6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from pydantic import JsonValue
-from sqlalchemy import update
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.llm.providers import CUSTOM_NAME, PROVIDERS
-from agents.llm_registry.client_cache import Adapters, base_url_of
+from agents.llm_registry.client_cache import ModelClientCache, resolve_base_url
 from agents.llm_registry.models import RegisteredModel
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Role, User
 from core.auth.permissions import ADMIN_ROLE
 from core.db.database import Database
@@ -20,14 +20,14 @@ from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import ModelNotFound
 from core.errors.conflicts import ModelNameTaken
 from core.errors.requests import InvalidRequest, UrlNotAllowed
-from core.outbound.guard import OutgoingGuard, read_url
+from core.outbound.guard import OutboundGuard, read_url
 
 KNOWN_PROVIDERS = (*PROVIDERS, CUSTOM_NAME)
 
 
 @dataclass(frozen=True)
 class ModelDraft:
-    """A model as it is to be registered; the names are those of ``RegisteredModel``."""
+    """Fields of a model to register, named as in ``RegisteredModel``."""
 
     name: str
     model_id: str
@@ -47,90 +47,75 @@ class ModelDraft:
 _FIELDS = tuple(field.name for field in fields(ModelDraft))
 
 
-def draft_of(row: RegisteredModel) -> ModelDraft:
-    """A model as it is, to be changed."""
+def to_draft(row: RegisteredModel) -> ModelDraft:
+    """The current fields of a registered model."""
     return ModelDraft(**{name: getattr(row, name) for name in _FIELDS})
 
 
 class ModelRegistry:
-    """Writes the registry.
+    """Creates, changes and deletes registered models."""
 
-    Args:
-        database: where it is.
-        adapters: seal keys.
-        guard: says which addresses may be called.
-    """
-
-    def __init__(self, database: Database, adapters: Adapters, guard: OutgoingGuard) -> None:
+    def __init__(self, database: Database, clients: ModelClientCache, guard: OutboundGuard) -> None:
         self._database = database
-        self._adapters = adapters
+        self._clients = clients
         self._guard = guard
 
     async def create(self, draft: ModelDraft, api_key: str) -> RegisteredModel:
-        """Register a model; its key, which may be empty, is sealed.
+        """Register a model and seal its key, which may be empty.
 
         Raises:
-            InvalidRequest: a field can't be used.
-            UrlNotAllowed: nor can the address.
-            ModelNameTaken: another model has the name.
+            InvalidRequest, UrlNotAllowed: a field can't be used.
         """
         await self._check(draft)
         async with unit_of_work(self._database) as work:
-            await _take_turn(work.session)
+            await _lock_registry(work.session)
             row = RegisteredModel(name=draft.name, provider=draft.provider, model_id=draft.model_id)
             await self._write(work, row, draft, api_key)
-            _note(work, AuditAction.MODEL_REGISTERED, row)
+            _audit(work, AuditAction.MODEL_REGISTERED, row)
         return row
 
-    async def change(
+    async def update(
         self, model_id: str, changes: dict[str, object], api_key: str | None
     ) -> RegisteredModel:
-        """Change a model; the next run on it acts on the change.
+        """Change a model; the next run on it uses the change.
 
         Args:
-            model_id: ``RegisteredModel.id``.
-            changes: the new values by the names of ``ModelDraft``.
-            api_key: the new one; empty for none any more, None to keep what there is.
+            changes: new values by the names of ``ModelDraft``.
+            api_key: empty removes the key, None keeps it.
 
         Raises:
-            ModelNotFound: there is none.
             InvalidRequest: a field can't be used, or the key would go to another address.
-            UrlNotAllowed, ModelNameTaken: as when it is created.
         """
         async with self._database.reading() as session:
-            before = draft_of(await get(session, model_id))
+            before = to_draft(await get(session, model_id))
         # Which addresses a name has is asked for outside of the transaction: it may take long.
         await self._check(_changed(before, changes))
         async with unit_of_work(self._database) as work:
-            await _take_turn(work.session)
+            await _lock_registry(work.session)
             row = await get(work.session, model_id, for_update=True)
-            draft = _changed(draft_of(row), changes)
-            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(draft_of(row)):
+            draft = _changed(to_draft(row), changes)
+            if api_key is None and row.sealed_api_key and _origin(draft) != _origin(to_draft(row)):
                 raise InvalidRequest(
                     "api_key", "The address is another one: give the key for it, or null for none"
                 )
             await self._write(work, row, draft, api_key)
-            given = {*changes, *(() if api_key is None else ("api_key",))}
+            changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
-            names: list[JsonValue] = [*sorted(given)]
-            _note(work, AuditAction.MODEL_CHANGED, row, fields=names)
+            names: list[JsonValue] = [*sorted(changed_fields)]
+            _audit(work, AuditAction.MODEL_CHANGED, row, fields=names)
         return row
 
-    async def remove(self, model_id: str) -> None:
-        """Remove a model; who asks for the default is answered by the installation's own then.
-
-        Raises:
-            ModelNotFound: there is none.
-        """
+    async def delete(self, model_id: str) -> None:
+        """Delete a model."""
         async with unit_of_work(self._database) as work:
             row = await get(work.session, model_id, for_update=True)
-            _note(work, AuditAction.MODEL_REMOVED, row)
+            _audit(work, AuditAction.MODEL_REMOVED, row)
             await work.session.delete(row)
 
     async def _check(self, draft: ModelDraft) -> None:
         if draft.provider not in KNOWN_PROVIDERS:
             raise InvalidRequest("provider", f"Use one of {', '.join(KNOWN_PROVIDERS)}")
-        base_url = base_url_of(draft.provider, draft.base_url)
+        base_url = resolve_base_url(draft.provider, draft.base_url)
         if not base_url:
             raise InvalidRequest("base_url", f"The provider {draft.provider} has none of its own")
         if draft.is_default and not draft.enabled:
@@ -149,7 +134,7 @@ class ModelRegistry:
         await _require_free_name(work.session, draft.name, row.id)
         await _check_access(work.session, draft, row)
         if draft.is_default:
-            others = update(RegisteredModel).where(
+            others = update_rows(RegisteredModel).where(
                 col(RegisteredModel.is_default).is_(True), col(RegisteredModel.id) != row.id
             )
             # Its revision stays: nothing that an adapter is made of changes.
@@ -158,7 +143,7 @@ class ModelRegistry:
             setattr(row, name, getattr(draft, name))
         row.options = draft.options or {}
         if api_key is not None:
-            row.sealed_api_key = self._adapters.seal(api_key) if api_key else None
+            row.sealed_api_key = self._clients.seal(api_key) if api_key else None
         row.revision += 1
         row.updated_at = utc_now()
         work.session.add(row)
@@ -171,11 +156,7 @@ async def list_all(session: AsyncSession) -> Sequence[RegisteredModel]:
 
 
 async def get(session: AsyncSession, model_id: str, *, for_update: bool = False) -> RegisteredModel:
-    """One registered model, whoever may use it.
-
-    Raises:
-        ModelNotFound: there is none.
-    """
+    """A registered model, whoever may use it."""
     row = None
     if is_id(model_id):
         row = await session.get(RegisteredModel, model_id, with_for_update=for_update or None)
@@ -184,7 +165,7 @@ async def get(session: AsyncSession, model_id: str, *, for_update: bool = False)
     return row
 
 
-async def _take_turn(session: AsyncSession) -> None:
+async def _lock_registry(session: AsyncSession) -> None:
     """Let administrators write the registry one after the other.
 
     Two at once would each find a name free, and no other default than theirs.
@@ -193,10 +174,10 @@ async def _take_turn(session: AsyncSession) -> None:
     await session.exec(turn)
 
 
-def _note(
+def _audit(
     work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
 ) -> None:
-    note(work.session, action, Target("model", row.id, row.name), details=details)
+    audit(work.session, action, AuditTarget("model", row.id, row.name), details=details)
 
 
 def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
@@ -208,7 +189,7 @@ def _changed(draft: ModelDraft, changes: dict[str, object]) -> ModelDraft:
 
 
 def _origin(draft: ModelDraft) -> tuple[str, str, int]:
-    base_url = base_url_of(draft.provider, draft.base_url)
+    base_url = resolve_base_url(draft.provider, draft.base_url)
     target = read_url(base_url)
     return base_url.partition(":")[0], target.host, target.port
 
@@ -217,17 +198,17 @@ async def _check_access(session: AsyncSession, draft: ModelDraft, row: Registere
     # Those that stood there before may be gone by now.
     roles = set(draft.role_access or ()) - set(row.role_access or ())
     users = set(draft.user_access or ()) - set(row.user_access or ())
-    found = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
-    if roles - found:
+    existing = set((await session.exec(select(Role.id).where(col(Role.id).in_(roles)))).all())
+    if roles - existing:
         raise InvalidRequest("role_access", "There is no such role")
-    found = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
-    if users - found:
+    existing = set((await session.exec(select(User.id).where(col(User.id).in_(users)))).all())
+    if users - existing:
         raise InvalidRequest("user_access", "There is no such user")
 
 
 async def _require_free_name(session: AsyncSession, name: str, own_id: str) -> None:
-    taken = select(RegisteredModel.id).where(
+    same_name = select(RegisteredModel.id).where(
         RegisteredModel.name == name, RegisteredModel.id != own_id
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(same_name)).first() is not None:
         raise ModelNameTaken(field="name")

@@ -1,4 +1,4 @@
-"""What people spend on models: counted by day where runs end, and read as a table."""
+"""Token usage and cost, counted by person, model and day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.models import ModelUsage, RegisteredModel
 from agents.models import AgentRun
 from core.auth.models import User
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 
 SORT_FIELDS = ("day", "runs", "prompt_tokens", "completion_tokens", "cost")
@@ -22,21 +22,20 @@ _PRICED_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Tokens that were spent, and on how many runs."""
+class SpentTokens:
+    """Spent tokens, and on how many runs."""
 
     prompt_tokens: int
     completion_tokens: int
     runs: int = 0
 
 
-class Spender(Protocol):
-    """Who spends, on which model: a run, or a trial.
+class UsageSource(Protocol):
+    """What spends tokens: a run or a trial.
 
     Attributes:
-        owner_id: the account.
-        model_id: in the registry, or of the installation's own; empty for none.
-        model: its name at the endpoint.
+        model_id: empty if usage is not counted.
+        model: the name at its endpoint.
     """
 
     owner_id: str
@@ -45,8 +44,8 @@ class Spender(Protocol):
 
 
 @dataclass
-class Trial:
-    """A spender that is no run: somebody who tries something out on a model."""
+class TrialUsage:
+    """A usage source without a run."""
 
     owner_id: str
     model_id: str
@@ -55,13 +54,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class UsageFilter:
-    """Which usage is wanted.
-
-    Args:
-        since: the first day.
-        until: the last day.
-        user_id: whose; None for everybody's.
-    """
+    """Days, both inclusive, and the person; None for everybody."""
 
     since: date
     until: date
@@ -70,13 +63,7 @@ class UsageFilter:
 
 @dataclass(frozen=True)
 class UsageRow:
-    """One day of one person and one model.
-
-    Args:
-        usage: what was spent.
-        username: None for an account that is gone.
-        name: the model's in the registry; None for one that is not or no more in it.
-    """
+    """Usage of one day, person and model; names are None if the account or model is gone."""
 
     usage: ModelUsage
     username: str | None
@@ -85,7 +72,7 @@ class UsageRow:
 
 @dataclass(frozen=True)
 class UsageTotals:
-    """Sums; ``cost`` is None where no price was known."""
+    """Sums; ``cost`` is None without prices."""
 
     runs: int
     prompt_tokens: int
@@ -95,18 +82,18 @@ class UsageTotals:
 
 @dataclass(frozen=True)
 class UsageListing:
-    """One page of usage, how many rows there are in all, and the sums over all of them."""
+    """One page of usage, the number of all rows, and sums over them."""
 
     rows: Sequence[UsageRow]
     total: int
     totals: UsageTotals
 
 
-async def count_run(session: AsyncSession, run: AgentRun) -> None:
-    """Count a run that has ended, in the transaction that ends it.
+async def record_run(session: AsyncSession, run: AgentRun) -> None:
+    """Count an ended run in the transaction that ends it.
 
-    A run that goes on with a task has the tokens of the whole task on its row: what the runs
-    before it are counted for already is taken off.
+    The row of a continued task has the tokens of the whole task: those of earlier runs are
+    subtracted.
     """
     before = (0, 0)
     if run.task_id != run.id:
@@ -118,14 +105,14 @@ async def count_run(session: AsyncSession, run: AgentRun) -> None:
         )
         prompt, completion = (await session.exec(earlier)).one()
         before = (prompt or 0, completion or 0)
-    spent = Spent(
+    spent = SpentTokens(
         max(0, run.prompt_tokens - before[0]), max(0, run.completion_tokens - before[1]), runs=1
     )
-    await count(session, run, spent)
+    await record(session, run, spent)
 
 
-async def count(session: AsyncSession, spender: Spender, spent: Spent) -> None:
-    """Add what was spent on a model to a person's day, at the price of this moment."""
+async def record(session: AsyncSession, spender: UsageSource, spent: SpentTokens) -> None:
+    """Add tokens to a person's day, at the current price."""
     if not spender.model_id:
         return
     cost = _cost(await session.get(RegisteredModel, spender.model_id), spent)
@@ -150,22 +137,24 @@ async def count(session: AsyncSession, spender: Spender, spent: Spent) -> None:
     await session.exec(row.on_conflict_do_update(index_elements=keys, set_=added))
 
 
-def _cost(row: RegisteredModel | None, spent: Spent) -> float | None:
+def _cost(row: RegisteredModel | None, spent: SpentTokens) -> float | None:
     if row is None or (row.input_price is None and row.output_price is None):
         return None
-    asked = spent.prompt_tokens * (row.input_price or 0.0)
-    return (asked + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
+    input_cost = spent.prompt_tokens * (row.input_price or 0.0)
+    return (input_cost + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
 
 
-async def list_usage(session: AsyncSession, wanted: UsageFilter, page: Page) -> UsageListing:
-    """One page of usage with the sums over all of it."""
+async def list_usage(
+    session: AsyncSession, usage_filter: UsageFilter, page: PageRequest
+) -> UsageListing:
+    """One page of usage with sums over all rows."""
     conditions: list[ColumnElement[bool]] = [
-        col(ModelUsage.day) >= wanted.since,
-        col(ModelUsage.day) <= wanted.until,
+        col(ModelUsage.day) >= usage_filter.since,
+        col(ModelUsage.day) <= usage_filter.until,
     ]
-    if wanted.user_id is not None:
-        conditions.append(col(ModelUsage.user_id) == wanted.user_id)
-    query = paged(
+    if usage_filter.user_id is not None:
+        conditions.append(col(ModelUsage.user_id) == usage_filter.user_id)
+    query = paginate(
         select(ModelUsage).where(*conditions),
         page,
         columns={name: col(getattr(ModelUsage, name)) for name in SORT_FIELDS},

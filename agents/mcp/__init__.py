@@ -1,1 +1,1 @@
-"""MCP: connections to servers of the Model Context Protocol, and the tools that they offer."""
+"""MCP client: people's connections to MCP servers, and their tools in runs."""

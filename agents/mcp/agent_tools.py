@@ -1,4 +1,4 @@
-"""The tools of MCP servers as a run offers them."""
+"""Tools of MCP servers for runs."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +7,11 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import connections
-from agents.mcp.connections import Known
+from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.errors import McpRefusal
 from agents.mcp.service import McpService
 from agents.mcp.tools import PREFIX, McpTool, callable_name
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
@@ -23,13 +23,12 @@ MOST_TOOLS = 100
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool of an MCP server.
+    """A tool of an MCP server, bound to its connection.
 
     Attributes:
-        name: under which models call it.
-        parameters: JSON Schema of the arguments, as the server gave it.
-        policy: where nobody says otherwise.
-        invoke: calls it with checked arguments and gives its result as text.
+        name: as models call it.
+        parameters: the server's JSON Schema of the arguments.
+        invoke: calls it with validated arguments and returns its result as text.
     """
 
     name: str
@@ -42,26 +41,32 @@ class RemoteTool:
 
 
 def default_policy(tool: McpTool) -> ToolPolicy:
-    """What applies where nobody says otherwise: a person is asked.
+    """Ask, except for tools that their server declares read-only.
 
-    Not for what its server declares to change nothing: that is the word of a server which the
-    owner of the connection chose. Operator and owner may be stricter.
+    The owner chose to trust the server; operator and owner may set stricter policies.
     """
     return "auto" if tool.is_read_only else "ask"
 
 
-def named(present: Iterable[Known]) -> dict[str, tuple[Known, McpTool]]:
-    """All tools of connections by the name under which models call them."""
-    found: dict[str, tuple[Known, McpTool]] = {}
-    for one in present:
-        for tool in one.tools:
-            found.setdefault(callable_name(one.row.name, tool.name), (one, tool))
-    return found
+def tools_by_name(
+    connections_with_tools: Iterable[ConnectionWithTools],
+) -> dict[str, tuple[ConnectionWithTools, McpTool]]:
+    """All tools of these connections by the name under which models call them."""
+    tools: dict[str, tuple[ConnectionWithTools, McpTool]] = {}
+    for connection in connections_with_tools:
+        for tool in connection.tools:
+            tools.setdefault(callable_name(connection.row.name, tool.name), (connection, tool))
+    return tools
 
 
-def policies_with(server: ServerPolicies, present: Iterable[Known]) -> ServerPolicies:
-    """The server's policies with those of the tools of a person's connections."""
-    defaults = {name: default_policy(tool) for name, (_, tool) in named(present).items()}
+def add_tool_policies(
+    server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]
+) -> ServerPolicies:
+    """The server's policies extended by default policies of a person's MCP tools."""
+    defaults = {
+        name: default_policy(tool)
+        for name, (_, tool) in tools_by_name(connections_with_tools).items()
+    }
     family = server.bounds.get(FAMILY)
     bounds = {} if family is None else dict.fromkeys(defaults, family)
     return replace(
@@ -71,28 +76,30 @@ def policies_with(server: ServerPolicies, present: Iterable[Known]) -> ServerPol
     )
 
 
-async def with_own_tools(
+async def load_tool_policies(
     session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
-    """The server's policies with those of the tools of all of a person's connections."""
-    return policies_with(server, await connections.known(session, service.parsed, owner_id))
+    """The server's policies extended for all connections of a person."""
+    return add_tool_policies(
+        server, await connections.list_with_tools(session, service.tool_lists, owner_id)
+    )
 
 
-def may_use_any(lacking: Collection[str]) -> bool:
-    """Whether a run that lacks these permissions may use connections at all."""
+def may_use_connections(lacking: Collection[str]) -> bool:
+    """Whether a run that lacks these permissions may use connections."""
     return Permission.MCP_VIEW not in lacking
 
 
-def is_bound_name(name: str) -> bool:
-    """Whether an operator may bound this name though no tool of the server has it."""
+def is_policy_name(name: str) -> bool:
+    """Whether an operator may set a policy for this name without knowing the tool."""
     return name == FAMILY or name.startswith(PREFIX)
 
 
-def offered(
-    service: McpService, database: Database, present: Sequence[Known]
+def tools_for_run(
+    service: McpService, database: Database, connections_with_tools: Sequence[ConnectionWithTools]
 ) -> tuple[RemoteTool, ...]:
-    """The tools of enabled connections, as many as models take, those of older ones first."""
-    enabled = [one for one in present if one.row.enabled]
+    """The tools of enabled connections, oldest connection first, up to ``MOST_TOOLS``."""
+    enabled = [connection for connection in connections_with_tools if connection.row.enabled]
     reach = _Reach(service, database)
     return tuple(
         RemoteTool(
@@ -102,9 +109,9 @@ def offered(
             default_policy(tool),
             tool.is_idempotent,
             service.call_seconds,
-            reach.to(one, tool),
+            reach.to(connection, tool),
         )
-        for name, (one, tool) in list(named(enabled).items())[:MOST_TOOLS]
+        for name, (connection, tool) in list(tools_by_name(enabled).items())[:MOST_TOOLS]
     )
 
 
@@ -113,13 +120,15 @@ class _Reach:
     service: McpService
     database: Database
 
-    def to(self, one: Known, tool: McpTool) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
-        owner_id, connection_id = one.row.owner_id, one.row.id
+    def to(
+        self, connection: ConnectionWithTools, tool: McpTool
+    ) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
+        owner_id, connection_id = connection.row.owner_id, connection.row.id
 
         async def invoke(arguments: dict[str, JsonValue]) -> str:
             # Read again at each call: what its owner may do may be less than when the run began.
             async with self.database.reading() as session:
-                owner = await principal_of_user(session, owner_id)
+                owner = await principal_for_user(session, owner_id)
                 connections.require_use(owner, connection_id)
                 row = await connections.get(session, owner_id, connection_id)
             try:

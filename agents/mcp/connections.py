@@ -1,39 +1,119 @@
-"""People's MCP connections in the database; the owner is part of every query."""
+"""MCP connections in the database and their cached tool lists; every query names the owner."""
 
+import json
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import JsonValue
+from sqlalchemy import Text, cast, func
 from sqlalchemy import delete as delete_rows
-from sqlalchemy import func, update
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp import tool_cache
 from agents.mcp import tools as mcp_tools
+from agents.mcp.config import McpLimits
 from agents.mcp.errors import McpFault
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
-from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
 from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
 from kb_service.documents.quota import take_turn
 
+_PARSED_CHARACTERS = 2**24
+# As text, so that nothing is made of it before it is known to be needed.
+_STORED = cast(col(McpToolList.tools), Text)
+_Key = tuple[str, datetime]
+
 SORT_FIELDS = ("created_at", "updated_at", "name")
 MOST_CONNECTIONS = 100
 
 
+class ToolListCache:
+    """LRU cache of parsed tool lists, bounded by characters of JSON.
+
+    Entries are immutable: the time of listing is part of the key.
+    """
+
+    def __init__(self, characters: int = _PARSED_CHARACTERS) -> None:
+        self._lists: OrderedDict[_Key, tuple[tuple[McpTool, ...], int]] = OrderedDict()
+        self._room = characters
+
+    def get(self, key: _Key) -> tuple[McpTool, ...] | None:
+        """The tools of a list; None if it is not cached."""
+        entry = self._lists.get(key)
+        if entry is None:
+            return None
+        self._lists.move_to_end(key)
+        return entry[0]
+
+    def parse(self, key: _Key, stored: str) -> tuple[McpTool, ...]:
+        """Parse a stored list and cache it."""
+        tools = mcp_tools.from_text(stored)
+        if key not in self._lists:
+            self._lists[key] = tools, len(stored)
+            self._room -= len(stored)
+        while self._room < 0 and len(self._lists) > 1:
+            _, (_, freed) = self._lists.popitem(last=False)
+            self._room += freed
+        return tools
+
+
+async def read_lists(
+    session: AsyncSession, parsed: ToolListCache, listed_at: Mapping[str, datetime]
+) -> dict[str, tuple[McpTool, ...]]:
+    """Tool lists by connection id.
+
+    Args:
+        parsed: cache, which gets the missing lists.
+        listed_at: when each list was made, by connection id.
+    """
+    tools_by_id = {key: parsed.get((key, moment)) for key, moment in listed_at.items()}
+    missing = [key for key, tools in tools_by_id.items() if tools is None]
+    if missing:
+        query = select(McpToolList.connection_id, McpToolList.listed_at, _STORED)
+        query = query.where(col(McpToolList.connection_id).in_(missing))
+        for key, moment, stored in (await session.exec(query)).all():
+            tools_by_id[key] = parsed.parse((key, moment), stored)
+    return {key: tools or () for key, tools in tools_by_id.items()}
+
+
+async def fit_quota(
+    session: AsyncSession, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
+) -> tuple[McpTool, ...]:
+    """The first tools of a server that fit the owner's quota over all servers.
+
+    The session must hold the owner's lock.
+    """
+    query = (
+        select(func.sum(McpConnection.tool_count), func.sum(func.length(_STORED)))
+        .select_from(McpToolList)
+        .join(McpConnection, col(McpConnection.id) == col(McpToolList.connection_id))
+        .where(McpConnection.owner_id == row.owner_id, McpConnection.id != row.id)
+    )
+    count, characters = (await session.exec(query)).one()
+    tools = tools[: max(0, limits.owner_tools - (count or 0))]
+    room = limits.owner_characters - (characters or 0)
+    fitting: list[McpTool] = []
+    for tool in tools:
+        room -= len(json.dumps(mcp_tools.to_json([tool])))
+        if room < 0:
+            break
+        fitting.append(tool)
+    return tuple(fitting)
+
+
 @dataclass(frozen=True)
 class ConnectionFields:
-    """What an owner says of a connection, checked, the token sealed."""
+    """Validated fields of a connection, with the token sealed."""
 
     name: str
     type: str
@@ -46,34 +126,29 @@ class ConnectionFields:
 
 @dataclass(frozen=True)
 class ConnectionListing:
-    """One page of connections and how many there are in all."""
+    """One page of connections, and how many there are in all."""
 
     items: Sequence[McpConnection]
     total: int
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A connection, and when its server listed its tools last; None for never."""
+class ConnectionRow:
+    """A connection, and when its tools were last listed; None for never."""
 
     row: McpConnection
     listed_at: datetime | None
 
 
 @dataclass(frozen=True)
-class Known(Listed):
-    """A connection with the tools that its server listed last."""
+class ConnectionWithTools(ConnectionRow):
+    """A connection with its last tool list."""
 
     tools: tuple[McpTool, ...]
 
 
-async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
-    """Keep a new connection.
-
-    Raises:
-        McpNameTaken: the owner has another one of this name.
-        McpConnectionsFull: the owner has as many as are kept.
-    """
+async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
+    """Store a new connection."""
     # Two at once must not both find room for the last one, nor the name free.
     await take_turn(work.session, owner_id)
     await _require_free_name(work.session, owner_id, fields.name)
@@ -86,29 +161,23 @@ async def add(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpC
         url=fields.url,
         auth_type=fields.auth_type,
     )
-    _say(row, fields)
+    _assign(row, fields)
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CREATED, _target(row.id))
     return row
 
 
-async def change(
+async def update(
     work: UnitOfWork, owner_id: str, connection_id: str, fields: ConnectionFields, version: int
 ) -> McpConnection:
-    """Put other facts in place of a connection's; one that leads elsewhere knows no tools yet.
+    """Replace a connection's fields; a new address discards the tool list.
 
     Args:
-        work: the transaction.
-        owner_id: whose.
-        connection_id: which.
-        fields: all of them, as the change leaves them.
-        version: of the connection that they were made of.
+        version: of the row that the fields were derived from.
 
     Raises:
-        Conflict: it was changed since.
-        McpConnectionNotFound: the owner has none of this id.
-        McpNameTaken: the owner has another one of this name.
+        Conflict: the row was changed since.
     """
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
@@ -119,35 +188,31 @@ async def change(
         mine = col(McpToolList.connection_id) == row.id
         await work.session.exec(delete_rows(McpToolList).where(mine))
         row.tool_count = 0
-    _say(row, fields)
+    _assign(row, fields)
     row.version += 1
     row.status, row.fault, row.checked_at = McpStatus.UNKNOWN.value, None, None
     row.updated_at = utc_now()
     work.session.add(row)
     await work.session.flush()
-    note(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
+    audit(work.session, AuditAction.MCP_CONNECTION_CHANGED, _target(row.id))
     return row
 
 
-def _target(connection_id: str) -> Target:
+def _target(connection_id: str) -> AuditTarget:
     # Where it leads is its owner's alone to see.
-    return Target("mcp_connection", connection_id)
+    return AuditTarget("mcp_connection", connection_id)
 
 
 async def get(session: AsyncSession, owner_id: str, connection_id: str) -> McpConnection:
-    """Load one of an owner's connections.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """One of an owner's connections."""
     mine = (McpConnection.id == connection_id, McpConnection.owner_id == owner_id)
-    found = (await session.exec(select(McpConnection).where(*mine))).first()
-    if found is None:
+    row = (await session.exec(select(McpConnection).where(*mine))).first()
+    if row is None:
         raise McpConnectionNotFound
-    return found
+    return row
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> ConnectionListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> ConnectionListing:
     """One page of an owner's connections."""
     columns = {
         "created_at": col(McpConnection.created_at),
@@ -155,23 +220,14 @@ async def list_page(session: AsyncSession, owner_id: str, page: Page) -> Connect
         "name": col(McpConnection.name),
     }
     mine = select(McpConnection).where(col(McpConnection.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(McpConnection.id))
+    query = paginate(mine, page, columns=columns, tie=col(McpConnection.id))
     return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
 
 
-async def listed(
+async def list_rows(
     session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
-) -> list[Listed]:
-    """An owner's connections, oldest first.
-
-    Args:
-        session: to read with.
-        owner_id: whose.
-        ids: which; None for all.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of one of the ids.
-    """
+) -> list[ConnectionRow]:
+    """An owner's connections of these ids, or all, oldest first."""
     query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
     )
@@ -182,38 +238,40 @@ async def listed(
     pairs: Sequence[tuple[McpConnection, datetime | None]] = (await session.exec(query)).all()
     if ids is not None and {row.id for row, _ in pairs} != set(ids):
         raise McpConnectionNotFound
-    return [Listed(row, listed_at) for row, listed_at in pairs]
+    return [ConnectionRow(row, listed_at) for row, listed_at in pairs]
 
 
-async def with_tools(
-    session: AsyncSession, parsed: ParsedLists, present: Sequence[Listed]
-) -> list[Known]:
-    """Connections with their tools, as they were listed last."""
-    moments = {one.row.id: one.listed_at for one in present if one.listed_at is not None}
-    tools = await tool_cache.read(session, parsed, moments)
-    return [Known(one.row, one.listed_at, tools.get(one.row.id, ())) for one in present]
+async def load_tools(
+    session: AsyncSession, parsed: ToolListCache, rows: Sequence[ConnectionRow]
+) -> list[ConnectionWithTools]:
+    """Connections with their last tool lists."""
+    moments = {
+        connection.row.id: connection.listed_at
+        for connection in rows
+        if connection.listed_at is not None
+    }
+    tools = await read_lists(session, parsed, moments)
+    return [
+        ConnectionWithTools(connection.row, connection.listed_at, tools.get(connection.row.id, ()))
+        for connection in rows
+    ]
 
 
-async def known(
+async def list_with_tools(
     session: AsyncSession,
-    parsed: ParsedLists,
+    parsed: ToolListCache,
     owner_id: str,
     ids: Sequence[str] | None = None,
-) -> list[Known]:
-    """An owner's connections with their tools: :func:`listed` and :func:`with_tools`.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of one of the ids.
-    """
-    return await with_tools(session, parsed, await listed(session, owner_id, ids))
+) -> list[ConnectionWithTools]:
+    """``list_rows`` with tools."""
+    return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
 
 
 def require_use(principal: Principal, connection_id: str) -> None:
-    """Pass who may use a connection; its owner may not where the account is limited to others.
+    """Check that an account may use a connection.
 
     Raises:
-        PermissionDenied: who may look at no connection, or not at this one: it is not among those
-            that the account is limited to.
+        PermissionDenied: MCP is not permitted, or the account is limited to other connections.
     """
     principal.require(Permission.MCP_VIEW)
     if principal.mcp_access is not None and connection_id not in principal.mcp_access:
@@ -221,49 +279,45 @@ def require_use(principal: Principal, connection_id: str) -> None:
 
 
 async def delete(work: UnitOfWork, owner_id: str, connection_id: str) -> None:
-    """Delete a connection with its token.
-
-    Raises:
-        McpConnectionNotFound: the owner has none of this id.
-    """
+    """Delete a connection with its token."""
     mine = (col(McpConnection.id) == connection_id, col(McpConnection.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(McpConnection).where(*mine))).rowcount == 0:
         raise McpConnectionNotFound
-    note(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
+    audit(work.session, AuditAction.MCP_CONNECTION_DELETED, _target(connection_id))
 
 
-async def note_tools(
+async def record_tools(
     work: UnitOfWork, row: McpConnection, tools: Sequence[McpTool], limits: McpLimits
 ) -> tuple[McpTool, ...]:
-    """Keep what a server has just listed, unless the connection was changed meanwhile.
+    """Store a server's tool list, unless the connection was changed meanwhile.
 
     Returns:
-        Those of the tools that its owner has room for.
+        The tools that fit the owner's quota.
     """
     # Two servers at once must not both find room for their lists.
     await take_turn(work.session, row.owner_id)
-    kept = await tool_cache.bounded(work.session, row, tools, limits)
-    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(kept)}
-    if await _note(work, row, values):
+    fitting = await fit_quota(work.session, row, tools, limits)
+    values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
+    if await _record(work, row, values):
         stored = await work.session.get(McpToolList, row.id) or McpToolList(connection_id=row.id)
-        stored.tools, stored.listed_at = mcp_tools.to_json(kept), utc_now()
+        stored.tools, stored.listed_at = mcp_tools.to_json(fitting), utc_now()
         work.session.add(stored)
-    return kept
+    return fitting
 
 
-async def note_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
-    """Keep that a server could not be used; the tools that are known stay."""
-    await _note(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
+async def record_fault(work: UnitOfWork, row: McpConnection, fault: McpFault) -> None:
+    """Record that a server could not be used; its last tool list stays."""
+    await _record(work, row, {"status": McpStatus.ERROR.value, "fault": fault.name.lower()})
 
 
-async def _note(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
+async def _record(work: UnitOfWork, row: McpConnection, values: Mapping[str, object]) -> bool:
     place = (col(McpConnection.id) == row.id, col(McpConnection.version) == row.version)
-    statement = update(McpConnection).where(*place).values(**values, checked_at=utc_now())
+    statement = update_rows(McpConnection).where(*place).values(**values, checked_at=utc_now())
     statement = statement.execution_options(synchronize_session=False)
     return (await work.session.exec(statement)).rowcount > 0
 
 
-def _say(row: McpConnection, fields: ConnectionFields) -> None:
+def _assign(row: McpConnection, fields: ConnectionFields) -> None:
     row.name, row.type, row.url = fields.name, fields.type, fields.url
     row.auth_type, row.sealed_token = fields.auth_type, fields.sealed_token
     row.config, row.enabled = dict(fields.config), fields.enabled

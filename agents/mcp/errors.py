@@ -1,4 +1,4 @@
-"""What goes wrong with MCP servers, in our own words: theirs are never shown as ours."""
+"""Faults of MCP servers, in our own words."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -39,43 +39,39 @@ _ZH = {
 }
 
 
-def failure_of(fault: McpFault) -> AgentexError:
-    """The error that a caller gets for a fault."""
+def mcp_error(fault: McpFault) -> AgentexError:
+    """The error for a fault."""
     if fault is McpFault.TOO_LARGE:
         return McpResultTooLarge(reason="tool_result_too_large")
     return McpUnavailable(reason=fault.value, reason_zh=_ZH[fault], fault=fault.name.lower())
 
 
 @dataclass(slots=True)
-class Note:
-    """Where a transport leaves word of what it saw, for whoever made the request."""
+class FaultNote:
+    """Fault that a transport observed, for the code that made the request."""
 
     fault: McpFault | None = None
 
 
-_current: ContextVar[Note | None] = ContextVar("mcp_note", default=None)
+_current: ContextVar[FaultNote | None] = ContextVar("mcp_note", default=None)
 
 
-def take_notes() -> Note:
+def collect_faults() -> FaultNote:
     """A new note for the requests that this task makes from now on."""
-    note = Note()
+    note = FaultNote()
     _current.set(note)
     return note
 
 
-def note_fault(fault: McpFault) -> None:
-    """Leave word of a fault, for the request in whose context this runs."""
+def report_fault(fault: McpFault) -> None:
+    """Note a fault for the request in whose context this runs."""
     note = _current.get()
     if note is not None:
         note.fault = fault
 
 
 class McpRefusal(Exception):
-    """The server answered a request with an error of its own (JSON-RPC), which is data.
-
-    Args:
-        text: its words, cut.
-    """
+    """A JSON-RPC error of the server, whose text is untrusted data."""
 
     def __init__(self, text: str) -> None:
         super().__init__("the server answered with an error")

@@ -1,14 +1,14 @@
-"""What owners say of their connections: checked and sealed before it is kept."""
+"""Validation and sealing of connection forms."""
 
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from agents.mcp import connections
+from agents.mcp.config import WEBSOCKET_SCHEMES, McpType
 from agents.mcp.connections import ConnectionFields
 from agents.mcp.models import McpConnection
 from agents.mcp.service import McpService
-from agents.mcp.target import WEBSOCKET_SCHEMES, McpType
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict
@@ -21,12 +21,10 @@ _SCHEMES = {McpType.STANDARD: ("https", "http"), McpType.WEBSOCKET: WEBSOCKET_SC
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a caller says of a connection; None is not said.
+class ConnectionForm:
+    """Fields of a connection to create or change; None leaves a field as it is.
 
-    Args:
-        auth_token: a new one; empty takes the stored one away.
-        config: replaces the whole of it.
+    An empty ``auth_token`` removes the stored token; ``config`` is replaced as a whole.
     """
 
     name: str | None = None
@@ -39,71 +37,65 @@ class Said:
 
 
 async def create(
-    database: Database, service: McpService, owner_id: str, said: Said
+    database: Database, service: McpService, owner_id: str, form: ConnectionForm
 ) -> McpConnection:
-    """Keep a new connection, and look at its server beside.
+    """Create a connection and list its tools in the background.
 
     Raises:
-        InvalidRequest: a field can't be used.
-        UrlNotAllowed: its address is not called.
-        McpNameTaken, McpConnectionsFull: it can't be kept.
+        InvalidRequest, UrlNotAllowed: a field can't be used.
     """
     blank = McpConnection(owner_id=owner_id, name="", type=McpType.STANDARD, url="", auth_type="")
-    fields = await _fields(service, blank, said)
+    fields = await _fields(service, blank, form)
     async with unit_of_work(database) as work:
-        row = await connections.add(work, owner_id, fields)
+        row = await connections.create(work, owner_id, fields)
     if row.enabled:
-        service.look_soon(row)
+        service.refresh_soon(row)
     return row
 
 
 async def update(
-    database: Database, service: McpService, which: tuple[str, str], said: Said
+    database: Database, service: McpService, which: tuple[str, str], form: ConnectionForm
 ) -> McpConnection:
-    """Change a connection, and look at its server beside.
+    """Change a connection and list its tools in the background.
 
     Args:
-        database: where it is kept.
-        service: talks to its server.
         which: the owner's id and the connection's.
-        said: what is to be another.
 
     Raises:
-        McpConnectionNotFound: the owner has none of this id.
-        InvalidRequest: a field can't be used, or the token of one host would go to another.
-        UrlNotAllowed: its address is not called.
-        McpNameTaken: the owner has another one of this name.
-        Conflict: others changed it again and again.
+        InvalidRequest: a field can't be used, or the token would go to another host.
+        Conflict: others changed it several times meanwhile.
     """
     attempts = 0
     while True:
         async with database.reading() as session:
             present = await connections.get(session, *which)
         # Outside of the transaction: to ask for the addresses of a name may take long.
-        fields = await _fields(service, present, said)
+        fields = await _fields(service, present, form)
         try:
             async with unit_of_work(database) as work:
-                row = await connections.change(work, *which, fields, present.version)
+                row = await connections.update(work, *which, fields, present.version)
             break
         except Conflict:
             attempts += 1
             if attempts == _ATTEMPTS:
                 raise
-    await service.forget(row.id)
+    await service.discard(row.id)
     if row.enabled:
-        service.look_soon(row)
+        service.refresh_soon(row)
     return row
 
 
-async def _fields(service: McpService, present: McpConnection, said: Said) -> ConnectionFields:
-    name = present.name if said.name is None else said.name.strip()
+async def _fields(
+    service: McpService, present: McpConnection, form: ConnectionForm
+) -> ConnectionFields:
+    name = present.name if form.name is None else form.name.strip()
     if not name:
         raise InvalidRequest("name", "Must not be empty")
-    kind = said.type or McpType(present.type)
-    url = present.url if said.url is None else said.url
+    kind = form.type or McpType(present.type)
+    url = present.url if form.url is None else form.url
     await service.guard.check(url, schemes=_SCHEMES[kind])
-    sealed = _sealed(service, present, said, url)
-    auth_type = said.auth_type or ("bearer" if sealed else "none")
+    sealed = _sealed(service, present, form, url)
+    auth_type = form.auth_type or ("bearer" if sealed else "none")
     if (auth_type == "bearer") != (sealed is not None):
         raise InvalidRequest("auth_token", "`bearer` needs a token, and `none` has none")
     return ConnectionFields(
@@ -112,17 +104,19 @@ async def _fields(service: McpService, present: McpConnection, said: Said) -> Co
         url,
         auth_type,
         sealed,
-        present.config if said.config is None else said.config,
-        present.enabled if said.enabled is None else said.enabled,
+        present.config if form.config is None else form.config,
+        present.enabled if form.enabled is None else form.enabled,
     )
 
 
-def _sealed(service: McpService, present: McpConnection, said: Said, url: str) -> str | None:
-    if said.auth_token is not None:
-        return service.vault.encrypt(_checked(said.auth_token)) if said.auth_token else None
-    if present.sealed_token is None or said.auth_type == "none":
+def _sealed(
+    service: McpService, present: McpConnection, form: ConnectionForm, url: str
+) -> str | None:
+    if form.auth_token is not None:
+        return service.vault.encrypt(_checked(form.auth_token)) if form.auth_token else None
+    if present.sealed_token is None or form.auth_type == "none":
         return None
-    schemes = [scheme for known in _SCHEMES.values() for scheme in known]
+    schemes = [scheme for group in _SCHEMES.values() for scheme in group]
     if read_url(url, schemes).key != read_url(present.url, schemes).key:
         # Else whoever may change a connection could have its token sent to them.
         raise InvalidRequest("auth_token", "Give the token again for another host")

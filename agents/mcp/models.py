@@ -1,4 +1,4 @@
-"""Tables of MCP connections and of the tools that their servers listed last."""
+"""Tables of MCP connections and of their last tool lists."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -23,11 +23,11 @@ class McpStatus(StrEnum):
 
 
 class McpConnection(Table, table=True):
-    """A person's connection to an MCP server, seen and used by its owner only.
+    """A person's connection to an MCP server, visible to its owner only.
 
-    ``sealed_token`` can be read with the installation's secret key only. ``fault`` is the last
-    contact's, in a word; ``version`` counts changes by the owner, so that what was learned of the
-    server that was meant before is not kept for the one that is meant now.
+    ``sealed_token`` needs the installation's secret key. ``fault`` names the last contact's
+    fault. ``version`` counts changes by the owner, so that results of an earlier address are
+    not stored for the current one.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -51,7 +51,7 @@ class McpConnection(Table, table=True):
 
 
 class McpToolList(Table, table=True):
-    """The last good list of a server's tools: runs offer these also while the server is down."""
+    """A server's last good tool list, which runs also use while the server is down."""
 
     connection_id: str = Field(
         primary_key=True, foreign_key="mcp_connection.id", ondelete="CASCADE", max_length=ID_LENGTH

@@ -1,36 +1,34 @@
-"""The sessions of a process: one for each connection, and servers that fail left alone for a while."""
+"""Pool of MCP sessions with a circuit breaker for each connection."""
 
 import asyncio
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agents.mcp.errors import McpFault, failure_of
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget
+from agents.mcp.config import McpLimits, McpTarget
+from agents.mcp.errors import McpFault, mcp_error
 from agents.mcp.tools import McpTool
 from core.errors.base import AgentexError
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 if TYPE_CHECKING:
-    from agents.mcp.session import LiveSession
+    from agents.mcp.session import McpSession
 
 _SWEEP_SECONDS = 30
 
 
 @dataclass(slots=True)
-class _Place:
-    """What is known of one connection.
+class _PoolEntry:
+    """State of one connection.
 
     Attributes:
-        turn: whoever opens a session has it, so that many who wait share one attempt.
-        failures: in a row.
-        open_again: when a server that failed too often is tried again (loop time).
-        used: when it was last asked for (loop time).
+        lock: held while opening, so that waiters share one attempt.
+        open_again: end of the pause after failures (loop time).
+        used: last use (loop time).
     """
 
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    session: "LiveSession | None" = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    session: "McpSession | None" = None
     tools: tuple[McpTool, ...] = ()
     failures: int = 0
     open_again: float = 0
@@ -38,137 +36,121 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A usable session.
+class PooledSession:
+    """A usable session with the tools listed when it was opened."""
 
-    Attributes:
-        tools: those that the server listed when it was opened.
-        is_new: whether it was opened just now.
-    """
-
-    session: "LiveSession"
+    session: "McpSession"
     tools: tuple[McpTool, ...]
     is_new: bool
 
 
 class McpPool:
-    """Opens sessions, keeps them while they are used, and closes them.
+    """Opens, keeps and closes sessions."""
 
-    Args:
-        guard: judges each connection.
-        limits: of all sessions.
-    """
-
-    def __init__(self, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, guard: OutboundGuard, limits: McpLimits) -> None:
         self._guard = guard
         self._limits = limits
-        self._places: dict[str, _Place] = {}
+        self._entries: dict[str, _PoolEntry] = {}
         self._is_closed = False
 
-    async def session(self, target: McpTarget, *, insists: bool = False) -> Opened:
-        """The session of a connection, opened and with its tools listed if there is none.
+    async def session(self, target: McpTarget, *, insists: bool = False) -> PooledSession:
+        """The session of a connection, opened if needed.
+
+        A session with another target is retired.
 
         Args:
-            target: where; another one than before closes the session that is there.
-            insists: a person asks: the server is tried even if it failed just now.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: there is none to be had.
+            insists: ignore the pause after failures.
         """
         if self._is_closed:
-            raise failure_of(McpFault.CLOSED)
-        place = self._places.setdefault(target.connection_id, _Place())
-        place.used = _now()
-        async with place.turn:
-            present = place.session
+            raise mcp_error(McpFault.CLOSED)
+        entry = self._entries.setdefault(target.connection_id, _PoolEntry())
+        entry.used = _now()
+        async with entry.lock:
+            present = entry.session
             if present is not None and present.is_usable and present.target == target:
-                return Opened(present, place.tools, is_new=False)
+                return PooledSession(present, entry.tools, is_new=False)
             if present is not None:
-                place.session = None
+                entry.session = None
                 present.retire()
-            if place.open_again > _now() and not insists:
-                raise failure_of(McpFault.PAUSED)
+            if entry.open_again > _now() and not insists:
+                raise mcp_error(McpFault.PAUSED)
             try:
-                return await self._open(place, target)
+                return await self._open(entry, target)
             except AgentexError:
-                self.failed(target)
+                self.record_failure(target)
                 raise
 
-    async def tried(self, target: McpTarget) -> tuple[McpTool, ...]:
-        """The tools of a server, asked in a session of their own, beside the one that is in use.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: it gave no usable list.
-        """
+    async def list_tools_once(self, target: McpTarget) -> tuple[McpTool, ...]:
+        """The tools of a server, listed in a separate session."""
         if self._is_closed:
-            raise failure_of(McpFault.CLOSED)
+            raise mcp_error(McpFault.CLOSED)
         session, tools = await self._begin(target)
         session.retire()
-        self.worked(target)
+        self.record_success(target)
         return tools
 
-    async def _open(self, place: _Place, target: McpTarget) -> Opened:
-        place.session, place.tools = await self._begin(target)
-        self.worked(target)
-        return Opened(place.session, place.tools, is_new=True)
+    async def _open(self, entry: _PoolEntry, target: McpTarget) -> PooledSession:
+        entry.session, entry.tools = await self._begin(target)
+        self.record_success(target)
+        return PooledSession(entry.session, entry.tools, is_new=True)
 
-    async def _begin(self, target: McpTarget) -> "tuple[LiveSession, tuple[McpTool, ...]]":
+    async def _begin(self, target: McpTarget) -> "tuple[McpSession, tuple[McpTool, ...]]":
         # The protocol takes half a second to load: with the first session, and not on the event loop.
         sessions = await asyncio.to_thread(import_module, "agents.mcp.session")
-        session: LiveSession = sessions.LiveSession(target, self._guard, self._limits)
+        session: McpSession = sessions.McpSession(target, self._guard, self._limits)
         try:
-            await session.opened()
+            await session.wait_opened()
             return session, tuple(await session.list_tools())
         except BaseException:
             session.retire()
             raise
 
-    def worked(self, target: McpTarget) -> None:
-        """Forget the failures of a server that has answered."""
-        place = self._places.get(target.connection_id)
-        if place is not None:
-            place.failures, place.open_again = 0, 0
+    def record_success(self, target: McpTarget) -> None:
+        """Reset the failures of a server."""
+        entry = self._entries.get(target.connection_id)
+        if entry is not None:
+            entry.failures, entry.open_again = 0, 0
 
-    def failed(self, target: McpTarget) -> None:
-        """Count a failure; after some in a row the server is left alone, ever longer."""
-        place = self._places.get(target.connection_id)
-        if place is None:
+    def record_failure(self, target: McpTarget) -> None:
+        """Count a failure; after several, pause with exponential backoff."""
+        entry = self._entries.get(target.connection_id)
+        if entry is None:
             return
-        place.failures += 1
-        beyond = place.failures - max(1, target.max_retries)
+        entry.failures += 1
+        beyond = entry.failures - max(1, target.max_retries)
         if beyond >= 0:
             pause = target.pause_seconds * 2 ** min(beyond, 20)
-            place.open_again = _now() + min(pause, self._limits.most_pause_seconds)
+            entry.open_again = _now() + min(pause, self._limits.most_pause_seconds)
 
-    async def forget(self, connection_id: str) -> None:
-        """Close the session of a connection that was changed or deleted."""
-        place = self._places.pop(connection_id, None)
-        if place is not None and place.session is not None:
-            await place.session.close()
+    async def discard(self, connection_id: str) -> None:
+        """Close the session of a changed or deleted connection."""
+        entry = self._entries.pop(connection_id, None)
+        if entry is not None and entry.session is not None:
+            await entry.session.close()
 
     async def sweep(self) -> None:
-        """Close sessions that nobody uses, round after round, until cancelled."""
+        """Close idle sessions periodically, until cancelled."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            self.forget_unused()
+            self.close_idle()
 
-    def forget_unused(self) -> None:
-        """Close sessions that nobody uses, and forget connections but for those left alone."""
+    def close_idle(self) -> None:
+        """Close idle sessions, and drop entries that are not paused."""
         now = _now()
-        for connection_id, place in list(self._places.items()):
-            if place.used >= now - self._limits.idle_seconds or place.turn.locked():
+        for connection_id, entry in list(self._entries.items()):
+            if entry.used >= now - self._limits.idle_seconds or entry.lock.locked():
                 continue
-            if place.session is not None:
-                place.session.retire()
-                place.session = None
-            if place.open_again <= now:
-                del self._places[connection_id]
+            if entry.session is not None:
+                entry.session.retire()
+                entry.session = None
+            if entry.open_again <= now:
+                del self._entries[connection_id]
 
     async def close(self) -> None:
-        """Close all sessions; no other is opened after this."""
+        """Close all sessions for good."""
         self._is_closed = True
-        sessions = [place.session for place in self._places.values() if place.session]
-        self._places.clear()
+        sessions = [entry.session for entry in self._entries.values() if entry.session]
+        self._entries.clear()
         await asyncio.gather(*(session.close() for session in sessions))
 
 

@@ -1,4 +1,4 @@
-"""MCP connections of a process: contact with their servers, and what is kept of it."""
+"""Contact with MCP servers: probing, tool lists and calls."""
 
 import asyncio
 import json
@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from agents.mcp import connections
-from agents.mcp.connections import Listed
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionRow, ToolListCache
 from agents.mcp.errors import McpFault, McpRefusal
-from agents.mcp.limits import McpLimits
 from agents.mcp.models import McpConnection, McpStatus
 from agents.mcp.pool import McpPool
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
 from core.db.database import Database
 from core.db.types import utc_now
@@ -24,22 +22,30 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.conflicts import McpSwitchedOff
 from core.logging import get_logger
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 
 if TYPE_CHECKING:
     import mcp_types
 
+log = get_logger(__name__)
+
 _ERROR = "The tool reported an error: "
+
+_FIELDS = {"content", "structured_content", "is_error"}
+PURPOSE = "MCP tokens"
+_MILLISECONDS = 1000
+FIRST_LOOK_SECONDS = 2
+"""How long a run waits for a server that was never seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """The result of a call.
+    """Result of a call.
 
     Attributes:
-        value: the result as the protocol has it: ``content``, ``structuredContent``, ``isError``.
-        text: the same for a model; pictures and sounds are named, not shown.
+        value: as in the protocol: ``content``, ``structuredContent``, ``isError``.
+        text: for a model; images and sounds are only named.
     """
 
     value: dict[str, JsonValue]
@@ -47,7 +53,7 @@ class McpResult:
 
 
 def read_result(result: "mcp_types.CallToolResult") -> McpResult:
-    """Make a result of the protocol ours."""
+    """Convert a result of the protocol."""
     value: dict[str, JsonValue] = result.model_dump(
         mode="json", by_alias=True, exclude_none=True, include=_FIELDS
     )
@@ -58,9 +64,6 @@ def read_result(result: "mcp_types.CallToolResult") -> McpResult:
     return McpResult(
         value, f"{_ERROR}{text or 'it did not say which'}" if result.is_error else text
     )
-
-
-_FIELDS = {"content", "structured_content", "is_error"}
 
 
 def _text_of(block: "mcp_types.ContentBlock") -> str:
@@ -75,129 +78,115 @@ def _text_of(block: "mcp_types.ContentBlock") -> str:
     return f"({block.type} of type {block.mime_type}, not shown)"
 
 
-log = get_logger(__name__)
-
-PURPOSE = "MCP tokens"
-_MILLISECONDS = 1000
-FIRST_LOOK_SECONDS = 2
-"""How long a run waits for a server that was never seen."""
-
-
 @dataclass(frozen=True)
-class Contact:
-    """How a contact with a server went; ``failure`` is None where it went well."""
+class ProbeResult:
+    """Outcome of a contact; ``failure`` is None on success."""
 
     tools: tuple[McpTool, ...]
     failure: AgentexError | None = None
 
 
 class McpService:
-    """Talks to the servers of people's connections.
-
-    Args:
-        database: where the connections are.
-        vault: reads their tokens.
-        guard: judges where they lead.
-        limits: of time and size.
-    """
+    """Talks to the servers of people's connections."""
 
     def __init__(
-        self, database: Database, vault: Vault, guard: OutgoingGuard, limits: McpLimits
+        self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
     ) -> None:
         self._database = database
         self._limits = limits
         self._pool = McpPool(guard, limits)
-        self._looking: dict[tuple[str, int], asyncio.Task[Contact]] = {}
+        self._refreshing: dict[tuple[str, int], asyncio.Task[ProbeResult]] = {}
         self._sweeping = asyncio.create_task(self._pool.sweep())
-        self.parsed = ParsedLists()
+        self.tool_lists = ToolListCache()
         """The tool lists that this process has parsed."""
         self.vault = vault
         self.guard = guard
 
     @property
     def call_seconds(self) -> float:
-        """How long one call may take, connecting included."""
+        """Bound of one call, connecting included."""
         limits = self._limits
         return limits.connect_seconds + limits.list_seconds + limits.call_seconds
 
-    async def look(self, row: McpConnection, *, insists: bool = True) -> Contact:
-        """Connect if need be, ask for the tools, and keep what comes of it.
+    async def refresh(self, row: McpConnection, *, insists: bool = True) -> ProbeResult:
+        """List a server's tools and store the outcome.
 
         Args:
-            row: the connection.
-            insists: a person asks: a server that failed just now is tried again.
+            insists: ignore the pause after failures.
         """
-        return await self._noted(row, await self._look(row, insists=insists))
+        return await self._record(row, await self._look(row, insists=insists))
 
-    async def test(self, row: McpConnection) -> Contact:
-        """Connect anew and ask for the tools, and keep what comes of it.
+    async def probe(self, row: McpConnection) -> ProbeResult:
+        """Connect in a new session, list the tools, and store the outcome.
 
-        Calls that are under way go on: the session that they use stays as it is.
+        The session in use stays open, and calls in progress continue.
         """
         try:
-            contact = Contact(await self._pool.tried(self._target(row)))
+            outcome = ProbeResult(await self._pool.list_tools_once(self._target(row)))
         except AgentexError as failure:
-            contact = Contact((), failure)
-        return await self._noted(row, contact)
+            outcome = ProbeResult((), failure)
+        return await self._record(row, outcome)
 
-    async def _look(self, row: McpConnection, *, insists: bool) -> Contact:
+    async def _look(self, row: McpConnection, *, insists: bool) -> ProbeResult:
         target = self._target(row)
         try:
             opened = await self._pool.session(target, insists=insists)
             if opened.is_new:
-                return Contact(opened.tools)
+                return ProbeResult(opened.tools)
             tools = tuple(await opened.session.list_tools())
         except AgentexError as failure:
-            return Contact((), failure)
-        self._pool.worked(target)
-        return Contact(tools)
+            return ProbeResult((), failure)
+        self._pool.record_success(target)
+        return ProbeResult(tools)
 
-    def look_soon(self, row: McpConnection) -> asyncio.Task[Contact]:
-        """Begin to look, beside whoever asks; one look at a time for each connection."""
+    def refresh_soon(self, row: McpConnection) -> asyncio.Task[ProbeResult]:
+        """Refresh in the background; one task at a time for each connection."""
         key = (row.id, row.version)
-        if key not in self._looking:
-            task = asyncio.create_task(self.look(row, insists=False))
-            self._looking[key] = task
-            task.add_done_callback(lambda done: self._looked(key, done))
-        return self._looking[key]
+        if key not in self._refreshing:
+            task = asyncio.create_task(self.refresh(row, insists=False))
+            self._refreshing[key] = task
+            task.add_done_callback(lambda done: self._refreshed(key, done))
+        return self._refreshing[key]
 
-    def _looked(self, key: tuple[str, int], task: asyncio.Task[Contact]) -> None:
-        del self._looking[key]
+    def _refreshed(self, key: tuple[str, int], task: asyncio.Task[ProbeResult]) -> None:
+        del self._refreshing[key]
         # Nobody need be waiting for it; the next look finds the same and says it.
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def look_beside(self, present: Sequence[Listed]) -> set[asyncio.Task[Contact]]:
-        """Before a run: begin to look at servers that nobody has looked at for a while.
-
-        A server that is down holds nothing up: it was seen to be, and its last list is used.
-
-        Args:
-            present: the connections that the run may use.
+    def refresh_stale(
+        self, connection_rows: Sequence[ConnectionRow]
+    ) -> set[asyncio.Task[ProbeResult]]:
+        """Before a run, refresh connections with outdated tool lists in the background.
 
         Returns:
-            The looks at servers that were never seen, which are worth waiting for.
+            Tasks of servers that were never reached, which are worth waiting for.
         """
-        enabled = [one for one in present if one.row.enabled]
+        enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
-        stale = [one for one in enabled if one.listed_at is None or one.listed_at < before]
-        looks = {one.row.id: self.look_soon(one.row) for one in stale}
-        return {looks[one.row.id] for one in stale if one.row.status == McpStatus.UNKNOWN.value}
+        stale = [
+            connection
+            for connection in enabled
+            if connection.listed_at is None or connection.listed_at < before
+        ]
+        refreshes = {connection.row.id: self.refresh_soon(connection.row) for connection in stale}
+        return {
+            refreshes[connection.row.id]
+            for connection in stale
+            if connection.row.status == McpStatus.UNKNOWN.value
+        }
 
     async def call(
         self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]
     ) -> McpResult:
-        """Call a tool, once: a call that failed may have taken effect and is not repeated.
+        """Call a tool, without retries: a failed call may have taken effect.
 
         Args:
-            row: an enabled connection.
-            tool: the server's name of it.
-            arguments: checked against its schema.
+            tool: its name on the server.
 
         Raises:
-            McpSwitchedOff: the connection is not enabled.
-            McpRefusal: the server answered with an error of the protocol's.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer.
+            McpSwitchedOff: the connection is disabled.
+            McpRefusal: the server answered with a protocol error.
         """
         if not row.enabled:
             raise McpSwitchedOff
@@ -205,45 +194,45 @@ class McpService:
         try:
             opened = await self._pool.session(target)
         except AgentexError as failure:
-            await self._noted(row, Contact((), failure))
+            await self._record(row, ProbeResult((), failure))
             raise
         if opened.is_new:
-            await self._noted(row, Contact(opened.tools))
+            await self._record(row, ProbeResult(opened.tools))
         try:
             result = await opened.session.call(tool, arguments)
         except McpRefusal:
-            self._pool.worked(target)
+            self._pool.record_success(target)
             raise
         except AgentexError as failure:
-            self._pool.failed(target)
-            await self._noted(row, Contact((), failure))
+            self._pool.record_failure(target)
+            await self._record(row, ProbeResult((), failure))
             raise
-        self._pool.worked(target)
+        self._pool.record_success(target)
         return await asyncio.to_thread(read_result, result)
 
-    async def forget(self, connection_id: str) -> None:
-        """Close what is open to a connection that was changed or deleted."""
-        await self._pool.forget(connection_id)
+    async def discard(self, connection_id: str) -> None:
+        """Close the session of a changed or deleted connection."""
+        await self._pool.discard(connection_id)
 
     async def close(self) -> None:
-        """Close everything."""
-        beside = {self._sweeping, *self._looking.values()}
+        """Close all sessions and background tasks."""
+        beside = {self._sweeping, *self._refreshing.values()}
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
         await self._pool.close()
 
-    async def _noted(self, row: McpConnection, contact: Contact) -> Contact:
-        """The contact with those of the tools that were kept."""
-        if contact.failure is None:
+    async def _record(self, row: McpConnection, outcome: ProbeResult) -> ProbeResult:
+        """Store the outcome of a contact; its tools are cut to the owner's quota."""
+        if outcome.failure is None:
             async with unit_of_work(self._database) as work:
-                kept = await connections.note_tools(work, row, contact.tools, self._limits)
-            return Contact(kept)
-        fault = McpFault[str(contact.failure.details.get("fault", "too_large")).upper()]
+                tools = await connections.record_tools(work, row, outcome.tools, self._limits)
+            return ProbeResult(tools)
+        fault = McpFault[str(outcome.failure.details.get("fault", "too_large")).upper()]
         if fault not in (McpFault.PAUSED, McpFault.CLOSED):
             async with unit_of_work(self._database) as work:
-                await connections.note_fault(work, row, fault)
-        return contact
+                await connections.record_fault(work, row, fault)
+        return outcome
 
     def _target(self, row: McpConnection) -> McpTarget:
         kind = McpType(row.type)

@@ -1,4 +1,4 @@
-"""One open session with an MCP server, held by a task of its own."""
+"""Open session with an MCP server, held by its own task."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,21 +7,20 @@ from functools import partial
 from typing import TypeVar
 
 import mcp_types
+from mcp.client._transport import Transport
 from mcp.client.client import Client
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, ValidationError
 
-from agents.mcp.errors import McpFault, McpRefusal, Note, failure_of, take_notes
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tools import McpTool, kept
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.errors import FaultNote, McpFault, McpRefusal, collect_faults, mcp_error
+from agents.mcp.tools import McpTool, usable_tools
 from agents.mcp.transports.http import http_streams
-from agents.mcp.transports.streams import Opened
 from agents.mcp.transports.websocket import websocket_streams
 from core.errors.base import AgentexError
 from core.errors.requests import UrlNotAllowed
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 ResultT = TypeVar("ResultT")
 _CLOSE_SECONDS = 3
@@ -31,24 +30,19 @@ _BROKEN = frozenset({mcp_types.CONNECTION_CLOSED, mcp_types.PARSE_ERROR, mcp_typ
 _OWN_WORDS = ("Server returned an error response", "Session terminated", "Not Found")
 
 
-class LiveSession:
-    """A session from its handshake to its end.
+class McpSession:
+    """A session from handshake to close.
 
-    Only its own task enters and leaves the library's contexts, whose cancel scopes belong to the
-    task that entered them; requests come from any task, and side by side.
-
-    Args:
-        target: where.
-        guard: judges each connection.
-        limits: of time and size.
+    Only its own task enters and leaves the library's contexts, whose cancel scopes are bound to
+    a task; requests may come from any task, concurrently.
     """
 
-    def __init__(self, target: McpTarget, guard: OutgoingGuard, limits: McpLimits) -> None:
+    def __init__(self, target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> None:
         self.target = target
         self._limits = limits
         self._guard = guard
         # What a transport notes that can't tell to which request it belongs.
-        self._note = Note()
+        self._note = FaultNote()
         self._session: ClientSession | None = None
         self._leave = asyncio.Event()
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -58,30 +52,22 @@ class LiveSession:
 
     @property
     def is_usable(self) -> bool:
-        """Whether requests can be made in it."""
+        """Whether it takes requests."""
         is_over = self._is_retired or self._task.done()
         return not is_over and self._note.fault is None
 
-    async def opened(self) -> None:
-        """Wait for the handshake.
-
-        Raises:
-            McpUnavailable: it failed; the session is over.
-        """
+    async def wait_opened(self) -> None:
+        """Wait for the handshake."""
         try:
             async with asyncio.timeout(self._limits.connect_seconds + 1):
                 await asyncio.shield(self._opened)
         except TimeoutError as error:
             self.retire()
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def list_tools(self) -> list[McpTool]:
-        """All tools of the server, within the limits.
-
-        Raises:
-            McpUnavailable, McpResultTooLarge: it did not give a usable list.
-        """
-        found: list[mcp_types.Tool] = []
+        """All tools of the server, within the limits."""
+        tools: list[mcp_types.Tool] = []
         cursor: str | None = None
         try:
             async with asyncio.timeout(self._limits.list_seconds):
@@ -89,23 +75,23 @@ class LiveSession:
                     params = mcp_types.PaginatedRequestParams(cursor=cursor)
                     # The library's own: it learns which arguments go into headers.
                     page = await self._ask(partial(ClientSession.list_tools, params=params))
-                    found += page.tools
+                    tools += page.tools
                     cursor = page.next_cursor
-                    if not cursor or len(found) >= self._limits.tools:
+                    if not cursor or len(tools) >= self._limits.tools:
                         break
         except TimeoutError as error:
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
         except McpRefusal as refusal:
-            raise failure_of(McpFault.REFUSED) from refusal
-        return await asyncio.to_thread(kept, found, self._limits)
+            raise mcp_error(McpFault.REFUSED) from refusal
+        return await asyncio.to_thread(usable_tools, tools, self._limits)
 
     async def call(self, name: str, arguments: dict[str, JsonValue]) -> mcp_types.CallToolResult:
-        """Call a tool, once.
+        """Call a tool, without retries.
 
         Raises:
-            McpRefusal: the server answered with an error of the protocol's.
-            McpUnavailable, McpResultTooLarge: it gave no usable answer; whether the call took
-                effect is not known.
+            McpRefusal: the server answered with a protocol error.
+            McpUnavailable, McpResultTooLarge: it gave no usable answer; the call may have taken
+                effect.
         """
         params = mcp_types.CallToolRequestParams(name=name, arguments=arguments)
         request = mcp_types.CallToolRequest(params=params)
@@ -118,12 +104,12 @@ class LiveSession:
             async with asyncio.timeout(self._limits.call_seconds):
                 return await self._ask(send)
         except TimeoutError as error:
-            raise failure_of(McpFault.NO_ANSWER) from error
+            raise mcp_error(McpFault.NO_ANSWER) from error
 
     async def _ask(self, request: Callable[[ClientSession], Awaitable[ResultT]]) -> ResultT:
-        """Make a request; errors of the library become ours."""
+        """Make a request and translate the library's errors."""
         session = self._require()
-        note = take_notes()
+        note = collect_faults()
         self._pending += 1
         try:
             return await request(session)
@@ -137,7 +123,7 @@ class LiveSession:
             if self._is_retired and self._pending == 0:
                 self._leave.set()
 
-    def _translated(self, error: Exception, note: Note) -> Exception:
+    def _translated(self, error: Exception, note: FaultNote) -> Exception:
         noted = note.fault or self._note.fault
         if isinstance(error, MCPError):
             is_own = error.message in _OWN_WORDS or error.code in _BROKEN
@@ -146,21 +132,21 @@ class LiveSession:
         if not isinstance(error, ValidationError):
             # A session that the server does not know any more, or that has lost its stream.
             self.retire()
-        return failure_of(noted or McpFault.NOT_MCP)
+        return mcp_error(noted or McpFault.NOT_MCP)
 
     def _require(self) -> ClientSession:
         if self._session is None or not self.is_usable:
-            raise failure_of(self._note.fault or McpFault.CLOSED)
+            raise mcp_error(self._note.fault or McpFault.CLOSED)
         return self._session
 
     def retire(self) -> None:
-        """Let nobody begin anything in it any more; it ends when what is under way has ended."""
+        """Refuse new requests, and close after those in progress."""
         self._is_retired = True
         if self._pending == 0:
             self._leave.set()
 
     async def close(self) -> None:
-        """End it, whatever is under way."""
+        """Close at once."""
         self._is_retired = True
         self._leave.set()
         done, _ = await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
@@ -169,7 +155,7 @@ class LiveSession:
             await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
 
     async def _hold(self) -> None:
-        note = take_notes()
+        note = collect_faults()
         try:
             await self._open_and_wait()
         except (AgentexError, TimeoutError) as error:
@@ -177,9 +163,9 @@ class LiveSession:
         # Whatever the library raises, also several errors at once: the session is over.
         except Exception:  # noqa: BLE001
             fault = note.fault or self._note.fault or McpFault.NOT_MCP
-            self._end(failure_of(fault))
+            self._end(mcp_error(fault))
         finally:
-            self._end(failure_of(McpFault.CLOSED))
+            self._end(mcp_error(McpFault.CLOSED))
 
     async def _open_and_wait(self) -> None:
         is_websocket = self.target.type is McpType.WEBSOCKET
@@ -198,7 +184,7 @@ class LiveSession:
                     self._opened.set_result(None)
                 await self._leave.wait()
 
-    def _streams(self) -> Opened:
+    def _streams(self) -> Transport:
         if self.target.type is McpType.WEBSOCKET:
             return websocket_streams(self.target, self._guard, self._limits, self._note)
         return http_streams(self.target, self._guard, self._limits)
@@ -208,9 +194,9 @@ class LiveSession:
         if self._opened.done():
             return
         if isinstance(error, UrlNotAllowed):
-            error = failure_of(McpFault.NOT_ALLOWED)
+            error = mcp_error(McpFault.NOT_ALLOWED)
         elif isinstance(error, TimeoutError):
-            error = failure_of(McpFault.NO_ANSWER)
+            error = mcp_error(McpFault.NO_ANSWER)
         self._opened.set_exception(error)
         # Nobody may be waiting any more.
         with suppress(Exception):

@@ -1,4 +1,4 @@
-"""The tools of an MCP server as they are kept: bounded, and named so that models can call them."""
+"""Records of MCP tools, and the names under which models call them."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agents.mcp.limits import McpLimits
+from agents.mcp.config import McpLimits
 from core.json_access import as_list, as_object, as_text
 
 if TYPE_CHECKING:
@@ -26,13 +26,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool as its server describes it.
-
-    Attributes:
-        input_schema: JSON Schema of the arguments, as it came.
-        is_read_only: the server says that a call changes nothing.
-        is_idempotent: the server says that a repeated call changes nothing more.
-    """
+    """A tool as its server describes it; both flags are the server's own claims."""
 
     name: str
     description: str
@@ -41,28 +35,28 @@ class McpTool:
     is_idempotent: bool = False
 
 
-_FIELDS = tuple(one.name for one in fields(McpTool))
+_FIELDS = tuple(field.name for field in fields(McpTool))
 
 
-def kept(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
-    """Those of a server's tools that are kept, without what is beyond the limits."""
-    found: dict[str, McpTool] = {}
+def usable_tools(tools: "Iterable[mcp_types.Tool]", limits: McpLimits) -> list[McpTool]:
+    """A server's tools within the limits."""
+    usable: dict[str, McpTool] = {}
     for tool in tools:
-        is_known = tool.name in found or not 0 < len(tool.name) <= _LONGEST_TOOL
+        is_known = tool.name in usable or not 0 < len(tool.name) <= _LONGEST_TOOL
         if is_known or len(json.dumps(tool.input_schema)) > limits.schema_characters:
             continue
-        if len(found) == limits.tools:
+        if len(usable) == limits.tools:
             break
-        said = tool.annotations
-        reads = said is not None and bool(said.read_only_hint)
-        found[tool.name] = McpTool(
+        hints = tool.annotations
+        reads = hints is not None and bool(hints.read_only_hint)
+        usable[tool.name] = McpTool(
             tool.name,
             (tool.description or tool.title or "")[: limits.description_characters],
             tool.input_schema,
             is_read_only=reads,
-            is_idempotent=reads or (said is not None and bool(said.idempotent_hint)),
+            is_idempotent=reads or (hints is not None and bool(hints.idempotent_hint)),
         )
-    return list(found.values())
+    return list(usable.values())
 
 
 def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
@@ -71,7 +65,7 @@ def to_json(tools: Sequence[McpTool]) -> list[JsonValue]:
 
 
 def from_text(stored: str) -> tuple[McpTool, ...]:
-    """The tools of a JSON column, of its text: what stands there was checked when it came."""
+    """The tools of a JSON column's text, which was validated when stored."""
     return tuple(
         McpTool(
             name=as_text(tool.get("name")),
@@ -88,8 +82,8 @@ def from_text(stored: str) -> tuple[McpTool, ...]:
 def callable_name(connection_name: str, tool_name: str) -> str:
     """The name under which a model calls a tool: ``mcp__<connection>__<tool>``.
 
-    Follows from the two names alone, has at most 64 characters of those that all providers take,
-    and differs where they differ: what had to be changed or cut carries a digest of it.
+    Deterministic and unique for both names, and at most 64 characters that all providers accept:
+    changed or cut parts carry a digest.
     """
     server = _clean(connection_name, _LONGEST_SERVER)
     if "__" in server or server.startswith("_") or server.endswith("_"):

@@ -1,1 +1,1 @@
-"""Long-term memory: kept per person, searched, given to runs, distilled after them."""
+"""Long-term memory of people: storage, search, use in runs, distillation."""

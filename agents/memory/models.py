@@ -1,4 +1,4 @@
-"""Tables of long-term memory: what is remembered, and runs still to be looked through for it."""
+"""Tables of memories and of the distillation queue."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,12 +21,11 @@ class MemorySource(StrEnum):
 
 
 class Memory(Table, table=True):
-    """One fact that is remembered for its owner, and for nobody else.
+    """A fact remembered for its owner only.
 
-    ``digest`` is of the text's folded form: an owner has no two memories of one digest.
-    ``run_id`` is the client's id of the run that it comes from; it may name a run that is gone.
-    ``vector`` (little-endian float32) was made by ``vector_model``; both are made at the first
-    search that needs them.
+    ``digest`` is of the folded text and unique for an owner. ``run_id`` is the client's id of
+    the source run, which may be gone. ``vector`` (little-endian float32) of ``vector_model`` is
+    made by the first search that needs it.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -47,10 +46,7 @@ class Memory(Table, table=True):
 
 
 class Distillation(Table, table=True):
-    """A completed run whose owner wants it looked through; the row goes when that is done.
-
-    Whoever works on it holds it until ``lease_until``; before that moment nobody else takes it.
-    """
+    """A completed run to distill, leased until ``lease_until`` and deleted when done."""
 
     run_key: str = Field(
         primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH

@@ -1,4 +1,4 @@
-"""The completed runs that wait to be looked through: SQL rows, each held by one worker at a time."""
+"""Queue of completed runs to distill: SQL rows with leases."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,9 +11,9 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.llm_registry.selection import ModelRef
 from agents.memory.models import Distillation
 from agents.models import AgentRun, ChatMessage, RunStatus
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
-from core.auth.users import memory_choices
+from core.auth.users import get_memory_choices
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import AccountDisabled, InvalidToken
@@ -21,13 +21,12 @@ from core.json_access import as_list, as_object
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A run to look through, held until the lease ends.
+class DistillJob:
+    """A leased run.
 
     Args:
-        run_key: ``AgentRun.id``.
-        holder: who holds it: this very claim, so that one that was slow is told from the next.
-        attempts: how often it was taken, this time included.
+        holder: unique for each lease, so that a late holder is told from its successor.
+        attempts: including this one.
     """
 
     run_key: str
@@ -36,14 +35,12 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the owner of a run said in it.
+class UserUtterances:
+    """What a run's owner wrote in it, oldest first.
 
     Args:
-        owner_id: whose run it was.
-        run_id: the client's id of it.
-        messages: the owner's, oldest first.
-        model: that which answered in it.
+        run_id: the client's id.
+        model: that answered.
     """
 
     owner_id: str
@@ -52,33 +49,28 @@ class Said:
     model: ModelRef
 
 
-async def put(session: AsyncSession, run: AgentRun) -> None:
-    """Let a run be looked through, in the transaction that ends it, if its owner wants that."""
+async def enqueue(session: AsyncSession, run: AgentRun) -> None:
+    """Queue a completed run in the transaction that ends it, if its owner wants that."""
     if run.status != RunStatus.COMPLETED.value:
         return
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return
     if await session.get(Distillation, run.id) is None:
         session.add(Distillation(run_key=run.id))
 
 
-async def is_waiting(session: AsyncSession) -> bool:
-    """Whether there is a run that nobody holds: asked often, so without a lock."""
+async def has_free(session: AsyncSession) -> bool:
+    """Whether a run waits; polled often, so without a lock."""
     now = await database_now(session)
     free = select(Distillation.run_key).where(col(Distillation.lease_until) <= now).limit(1)
     return (await session.exec(free)).first() is not None
 
 
-async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | None:
-    """Take the next run that nobody holds.
+async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> DistillJob | None:
+    """Lease the next waiting run; None if there is none.
 
     Args:
-        work: the transaction.
-        holder: a name that nobody else has.
-        seconds: how long it is held.
-
-    Returns:
-        None when there is none.
+        holder: a unique name.
     """
     now = await database_now(work.session)
     free = (
@@ -94,15 +86,15 @@ async def claim(work: UnitOfWork, holder: str, *, seconds: float) -> Claim | Non
     row.lease_owner, row.lease_until = holder, now + timedelta(seconds=seconds)
     row.attempts += 1
     work.session.add(row)
-    return Claim(row.run_key, holder, row.attempts)
+    return DistillJob(row.run_key, holder, row.attempts)
 
 
-async def read(session: AsyncSession, held: Claim) -> Said | None:
-    """What the owner said; None when the run is gone or nothing may be remembered of it.
+async def load_utterances(session: AsyncSession, job: DistillJob) -> UserUtterances | None:
+    """What the owner wrote; None if the run is gone or must not be distilled.
 
-    That is so where its owner has changed their mind, or they or the run lack the permission.
+    That is so if its owner has changed their mind, or they or the run lack the permission.
     """
-    run = await session.get(AgentRun, held.run_key)
+    run = await session.get(AgentRun, job.run_key)
     if run is None or not await _may_remember(session, run):
         return None
     theirs = select(ChatMessage.content).where(
@@ -114,18 +106,18 @@ async def read(session: AsyncSession, held: Claim) -> Said | None:
         # Asked again after a run that failed: the question is that run's.
         of_run = (ChatMessage.session_id == run.session_id, ChatMessage.run_id == run.run_id)
         answered = select(func.min(col(ChatMessage.position))).where(*of_run).scalar_subquery()
-        asked = theirs.where(col(ChatMessage.position) < answered)
-        last = asked.order_by(col(ChatMessage.position).desc()).limit(1)
+        earlier = theirs.where(col(ChatMessage.position) < answered)
+        last = earlier.order_by(col(ChatMessage.position).desc()).limit(1)
         messages = (await session.exec(last)).all()
     model = ModelRef(run.model_id, run.model)
-    return Said(run.owner_id, run.run_id, tuple(messages), model)
+    return UserUtterances(run.owner_id, run.run_id, tuple(messages), model)
 
 
 async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
-    if not (await memory_choices(session, run.owner_id)).remember_after_runs:
+    if not (await get_memory_choices(session, run.owner_id)).remember_after_runs:
         return False
     try:
-        owner = await principal_of_user(session, run.owner_id)
+        owner = await principal_for_user(session, run.owner_id)
     except (AccountDisabled, InvalidToken):
         return False
     lacking = [*owner.lacking, *_lacking(run)]
@@ -137,29 +129,25 @@ async def _may_remember(session: AsyncSession, run: AgentRun) -> bool:
 
 
 def _lacking(run: AgentRun) -> list[JsonValue]:
-    """The permissions that who began a run did not have."""
+    """Permissions that the run was started without."""
     return as_list(as_object(run.request.get("input")).get("lacking"))
 
 
-async def finish(work: UnitOfWork, held: Claim) -> bool:
-    """Take a run off the list, with what came of it in the same transaction.
-
-    Returns:
-        False when it is not held any more: another one does it, or its owner forgot everything.
-    """
-    statement = delete(Distillation).where(*_is_held(held))
+async def complete(work: UnitOfWork, job: DistillJob) -> bool:
+    """Delete a job, in the transaction that stores its results; False if its lease was lost."""
+    statement = delete(Distillation).where(*_is_held(job))
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def put_off(work: UnitOfWork, held: Claim, *, seconds: float) -> None:
-    """Leave a run for later."""
+async def reschedule(work: UnitOfWork, job: DistillJob, *, seconds: float) -> None:
+    """Release a job until later."""
     until = await database_now(work.session) + timedelta(seconds=seconds)
-    statement = update(Distillation).where(*_is_held(held))
+    statement = update(Distillation).where(*_is_held(job))
     await work.session.exec(statement.values(lease_owner=None, lease_until=until))
 
 
-def _is_held(held: Claim) -> tuple[ColumnElement[bool], ...]:
+def _is_held(job: DistillJob) -> tuple[ColumnElement[bool], ...]:
     return (
-        col(Distillation.run_key) == held.run_key,
-        col(Distillation.lease_owner) == held.holder,
+        col(Distillation.run_key) == job.run_key,
+        col(Distillation.lease_owner) == job.holder,
     )

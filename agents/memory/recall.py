@@ -1,4 +1,4 @@
-"""Finds what one person's memories say about something."""
+"""Search in one person's memories by terms and vectors."""
 
 import asyncio
 import math
@@ -23,34 +23,34 @@ from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
-from kb_service.text.term_hashes import terms_of
+from kb_service.text.term_hashes import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
+
+log = get_logger(__name__)
+
 
 # Below this cosine, sentences have nothing to do with each other for all-MiniLM-L6-v2.
 _RELATED = 0.3
 
 
+# A search goes on by its terms alone rather than let a run wait for a busy encoder.
+_ENCODER_SECONDS = 2
+# Vectors made in one search; the rest are made in the next ones.
+_MADE_AT_ONCE = 64
+_STORED = np.dtype("<f4")
+
+
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
-    """A memory with its place for a question.
-
-    Attributes:
-        score: 0 to 1, relative to this question's list, in the order of the list.
-    """
+    """A memory with its score for a question: 0 to 1, relative to this list."""
 
     memory: Memory
     score: float
 
 
 @dataclass(frozen=True, slots=True)
-class DenseLeg:
-    """What the encoder says of some memories.
-
-    Attributes:
-        ids: of the memories that have vectors.
-        cosines: of each with the question, in their order.
-        languages: those the encoder was trained for.
-    """
+class DenseScores:
+    """Cosines of the memories that have vectors, and the encoder's languages."""
 
     ids: Sequence[str]
     cosines: Sequence[float]
@@ -58,7 +58,7 @@ class DenseLeg:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leg:
+class _HitList:
     ids: list[str]
     scores: list[float]
 
@@ -69,50 +69,47 @@ class _Leg:
 
 
 def cosines(question: Vectors, vectors: Vectors) -> list[float]:
-    """The cosine of a question with each vector; all have the length 1.
-
-    Args:
-        question: shape ``(1, dimension)``.
-        vectors: shape ``(n, dimension)``.
-    """
+    """Cosines of a question, shape ``(1, dimension)``, with unit vectors, ``(n, dimension)``."""
     return [float(value) for value in vectors @ question[0]]
 
 
-def rank(question: str, memories: Sequence[Memory], dense: DenseLeg | None) -> list[RankedMemory]:
-    """The memories that have to do with a question, best first; ties keep their order.
+def rank(
+    question: str, memories: Sequence[Memory], dense: DenseScores | None
+) -> list[RankedMemory]:
+    """The memories related to a question, best first; ties keep their order.
 
-    Terms and vectors are fused and reranked as those of passages are; the dense leg counts as far
-    as the encoder can read the question. Up to 0.2 ms a memory: not for an event loop.
-
-    Args:
-        question: in Chinese, English or both.
-        memories: of one person.
-        dense: None where there is no encoder to be had.
+    Fused and reranked like passages; dense scores are weighted by how well the encoder knows the
+    question's language, and may be None. Takes up to 0.2 ms a memory: not for an event loop.
     """
     weight = dense_weight(question, dense.languages) if dense is not None else 0.0
-    related = _Leg([], [])
+    related = _HitList([], [])
     if dense is not None and weight > 0:
         pairs = zip(dense.ids, dense.cosines, strict=True)
-        related = _Leg.of(pair for pair in pairs if pair[1] >= _RELATED)
+        related = _HitList.of(pair for pair in pairs if pair[1] >= _RELATED)
     fusion = fuse(related, _lexical(question, memories), weight=weight, depth=len(memories) + 1)
     texts = {memory.id: memory for memory in memories}
-    features = {id_: terms_of(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
+    features = {id_: compute_terms(texts[id_].text) for id_, _ in fusion.order[:RERANK_DEPTH]}
     ranked = rerank(question, fusion, features)
     return [RankedMemory(texts[hit.id], hit.score) for hit in ranked]
 
 
-def _lexical(question: str, memories: Sequence[Memory]) -> _Leg:
-    """BM25 as the index does it, with the rarity of terms among these memories."""
-    wanted = encode_query(question).indices
-    weights = [_weights(memory.text) for memory in memories]
-    holders = Counter(term for one in weights for term in wanted if term in one)
+def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
+    """BM25 as in the index, with term rarity among these memories."""
+    query_terms = encode_query(question).indices
+    weights_by_memory = [_weights(memory.text) for memory in memories]
+    holders = Counter(
+        term for weights in weights_by_memory for term in query_terms if term in weights
+    )
     rarity = {
         term: math.log1p((len(memories) - count + 0.5) / (count + 0.5))
         for term, count in holders.items()
     }
-    scores = [sum(one.get(term, 0.0) * rare for term, rare in rarity.items()) for one in weights]
+    scores = [
+        sum(weights.get(term, 0.0) * rare for term, rare in rarity.items())
+        for weights in weights_by_memory
+    ]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
-    return _Leg.of(pair for pair in pairs if pair[1] > 0)
+    return _HitList.of(pair for pair in pairs if pair[1] > 0)
 
 
 # Analysing a text takes longer than all else; a person's next question finds it done.
@@ -122,21 +119,10 @@ def _weights(text: str) -> dict[int, float]:
     return dict(zip(vector.indices, vector.values, strict=True))
 
 
-log = get_logger(__name__)
+class MemorySearcher:
+    """Searches memories by terms and by an encoder's vectors.
 
-# A search goes on by its terms alone rather than let a run wait for a busy encoder.
-_ENCODER_SECONDS = 2
-# Vectors made in one search; the rest are made in the next ones.
-_MADE_AT_ONCE = 64
-_STORED = np.dtype("<f4")
-
-
-class Recaller:
-    """Searches memories by their terms and by an encoder's vectors.
-
-    Args:
-        database: where memories are.
-        encoder: makes vectors; those of another model are made anew.
+    Vectors of another model are replaced.
     """
 
     def __init__(self, database: Database, encoder: Encoder) -> None:
@@ -144,38 +130,34 @@ class Recaller:
         self._encoder = encoder
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories that have to do with a question, best first.
-
-        Raises:
-            DatabaseUnavailable: the memories can't be read.
-        """
+        """The owner's memories related to a question, best first."""
         async with self._database.reading() as session:
             memories = await store.list_all(session, owner_id)
         return await self.rank(question, memories)
 
     async def rank(self, question: str, memories: Sequence[Memory]) -> list[RankedMemory]:
-        """Those of one owner's memories that have to do with a question, best first."""
+        """These memories of one owner that are related to a question, best first."""
         if not memories or not question.strip():
             return []
         dense = await self._dense(question, memories)
         return await to_thread.run_sync(rank, question, memories, dense)
 
-    async def _dense(self, question: str, memories: Sequence[Memory]) -> DenseLeg | None:
-        asked: Vectors | None = None
+    async def _dense(self, question: str, memories: Sequence[Memory]) -> DenseScores | None:
+        query_vector: Vectors | None = None
         made: list[Memory] = []
         try:
             async with asyncio.timeout(_ENCODER_SECONDS):
-                asked = await self._encoder.embed_queries([question])
+                query_vector = await self._encoder.embed_queries([question])
                 made = await self._make_vectors(memories)
         except (AgentexError, TimeoutError) as error:
             log.warning("memory.vectors_missing", error=type(error).__name__)
-        if asked is None:
+        if query_vector is None:
             return None
         await self._store_vectors(made)
         ready = [memory for memory in memories if self._has_vector(memory)]
-        return DenseLeg(
+        return DenseScores(
             [memory.id for memory in ready],
-            cosines(asked, self._stacked(ready)) if ready else [],
+            cosines(query_vector, self._stacked(ready)) if ready else [],
             self._encoder.languages,
         )
 
@@ -189,10 +171,10 @@ class Recaller:
         return np.frombuffer(joined, _STORED).reshape(len(memories), -1)
 
     async def _make_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Give vectors to memories that have none, or one of another model; these are told."""
-        lacking = [one for one in memories if not self._has_vector(one)][:_MADE_AT_ONCE]
+        """Make missing vectors; returns the memories that got one."""
+        lacking = [memory for memory in memories if not self._has_vector(memory)][:_MADE_AT_ONCE]
         if lacking:
-            vectors = await self._encoder.embed_passages([one.text for one in lacking])
+            vectors = await self._encoder.embed_passages([memory.text for memory in lacking])
             for memory, vector in zip(lacking, vectors, strict=True):
                 memory.vector = vector.astype(_STORED).tobytes()
                 memory.vector_model = self._encoder.name

@@ -1,4 +1,4 @@
-"""Long-term memory as one part of the process: saved, searched, and lent to runs."""
+"""Long-term memory for APIs and runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from agents.llm.extractive.model import standalone_question
 from agents.memory import store
 from agents.memory.models import Memory, MemorySource
-from agents.memory.recall import RankedMemory, Recaller
-from agents.memory.store import MemoryDraft, Saved
-from agents.memory.text import is_said_in, names_a_secret
+from agents.memory.recall import MemorySearcher, RankedMemory
+from agents.memory.store import MemoryDraft, SavedMemory
+from agents.memory.text import is_stated_in, mentions_secret
 from agents.run_request import ContextItem
 from agents.tools.memory_port import (
-    Kept,
     LongTermMemory,
-    NamesASecret,
-    NotTheUsersWords,
-    Recollection,
+    MemoryHit,
+    NotStatedByUser,
+    SaveResult,
+    SecretInMemory,
 )
-from core.auth.users import MemoryChoices, memory_choices
+from core.auth.users import MemoryChoices, get_memory_choices
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.logging import get_logger
@@ -35,130 +35,119 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class RunMemory:
-    """What a run gets of long-term memory.
-
-    Args:
-        tools: what its tools reach; None where the owner does not allow it.
-        context: the memories that have most to do with the question.
-    """
+    """Memory of a run: access for its tools, if the owner allows it, and the best memories."""
 
     tools: LongTermMemory | None = None
     context: tuple[ContextItem, ...] = ()
 
 
-class Memories:
-    """The memories of everybody, each for their owner only.
+class MemoryService:
+    """The memories of all users, each for their owner only.
 
     Args:
-        database: where they are.
-        encoder: makes their vectors.
-        most: memories kept for one owner.
+        most: memories that one owner may have.
     """
 
     def __init__(self, database: Database, encoder: Encoder, *, most: int) -> None:
         self._database = database
-        self._recaller = Recaller(database, encoder)
+        self._searcher = MemorySearcher(database, encoder)
         self._most = most
 
-    async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> Saved:
-        """Remember something in the caller's transaction; see ``store.save``.
+    async def save(self, work: UnitOfWork, owner_id: str, draft: MemoryDraft) -> SavedMemory:
+        """Save a memory in the caller's transaction.
 
         Raises:
             InvalidRequest: the text is empty or too long.
-            MemoryFull: the owner has as many as are kept.
         """
         return await store.save(work, owner_id, draft, most=self._most)
 
     async def search(self, owner_id: str, question: str) -> list[RankedMemory]:
-        """The owner's memories that have to do with a question, best first.
-
-        Raises:
-            DatabaseUnavailable: they can't be read.
-        """
-        return await self._recaller.search(owner_id, question)
+        """The owner's memories related to a question, best first."""
+        return await self._searcher.search(owner_id, question)
 
     async def for_run(
         self,
         owner_id: str,
         run_id: str,
-        said: Sequence[str],
+        utterances: Sequence[str],
         *,
         is_offline: bool,
         choices: MemoryChoices | None = None,
     ) -> RunMemory:
-        """What a run may know and add to; nothing where its owner does not allow that.
+        """The memory of a run; empty if its owner does not allow it.
 
-        Never fails: a run is better without memories than not at all.
+        Never fails: a run without memories is better than no run.
 
         Args:
-            owner_id: whose run it is.
-            run_id: the client's id of it.
+            run_id: the client's id.
             said: the user's messages of the thread, the question last.
             is_offline: the model only quotes and reads no context.
-            choices: the owner's, where they were just read.
+            choices: the owner's, if already loaded.
         """
         try:
             if choices is None:
                 async with self._database.reading() as session:
-                    choices = await memory_choices(session, owner_id)
+                    choices = await get_memory_choices(session, owner_id)
             if not choices.use:
                 return RunMemory()
             rows: Sequence[Memory] = ()
             if not is_offline:
                 async with self._database.reading() as session:
                     rows = await store.list_all(session, owner_id)
-            tools = _OwnMemory(self, owner_id, run_id, said)
-            return RunMemory(tools, await self._context(said, rows))
+            tools = _RunOwnerMemory(self, owner_id, run_id, utterances)
+            return RunMemory(tools, await self._context(utterances, rows))
         # The edge of the run: it is begun already and must be driven, whatever fails here.
         except Exception as error:
             log.exception("memory.not_given", run_id=run_id, error=type(error).__name__)
             return RunMemory()
 
     async def _context(
-        self, said: Sequence[str], rows: Sequence[Memory]
+        self, utterances: Sequence[str], rows: Sequence[Memory]
     ) -> tuple[ContextItem, ...]:
         if not rows:
             return ()
         ranked: list[Memory] = []
         if len(rows) > _GIVEN:
             # All of a few are told anyway; the model is not to wait for their order.
-            question = standalone_question(said[-1], said[:-1])
-            ranked = [found.memory for found in await self._recaller.rank(question, rows)]
+            question = standalone_question(utterances[-1], utterances[:-1])
+            ranked = [hit.memory for hit in await self._searcher.rank(question, rows)]
         # What was written last may matter to any question, as how the user wants to be spoken to.
         best = {memory.id: memory for memory in [*ranked[:_GIVEN], *rows]}
-        told = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
-        return (ContextItem(_ABOUT, "\n".join(told)),)
+        lines = [f"- {_shortened(memory.text)}" for memory in list(best.values())[:_GIVEN]]
+        return (ContextItem(_ABOUT, "\n".join(lines)),)
 
-    async def keep(self, owner_id: str, draft: MemoryDraft) -> Saved:
-        """Remember something in a transaction of its own; raises as ``save`` does."""
+    async def remember(self, owner_id: str, draft: MemoryDraft) -> SavedMemory:
+        """Save a memory in a transaction of its own."""
         async with unit_of_work(self._database) as work:
             return await self.save(work, owner_id, draft)
 
 
-class _OwnMemory:
-    """The memories of a run's owner, as its tools reach them (a ``LongTermMemory``)."""
+class _RunOwnerMemory:
+    """The memories of a run's owner for its tools (a ``LongTermMemory``)."""
 
-    def __init__(self, memories: Memories, owner_id: str, run_id: str, said: Sequence[str]) -> None:
+    def __init__(
+        self, memories: MemoryService, owner_id: str, run_id: str, utterances: Sequence[str]
+    ) -> None:
         self._memories = memories
         self._owner_id = owner_id
         self._run_id = run_id
-        self._said = said
+        self._utterances = utterances
 
-    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
-        """What has to do with something, best first."""
-        found = await self._memories.search(self._owner_id, about)
-        rows = [one.memory for one in found[:most]]
-        return tuple(Recollection(row.text, row.source, row.updated_at) for row in rows)
+    async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
+        """Memories about something, best first."""
+        ranked = await self._memories.search(self._owner_id, about)
+        rows = [hit.memory for hit in ranked[:most]]
+        return tuple(MemoryHit(row.text, row.source, row.updated_at) for row in rows)
 
-    async def save(self, text: str) -> Kept:
-        """Remember a fact that the user stated in this conversation."""
-        if not is_said_in(text, self._said):
-            raise NotTheUsersWords
-        if names_a_secret(text):
-            raise NamesASecret
+    async def save(self, text: str) -> SaveResult:
+        """Save a fact that the user stated in this conversation."""
+        if not is_stated_in(text, self._utterances):
+            raise NotStatedByUser
+        if mentions_secret(text):
+            raise SecretInMemory
         draft = MemoryDraft(text, MemorySource.AGENT, self._run_id)
-        saved = await self._memories.keep(self._owner_id, draft)
-        return Kept(saved.row.id, saved.is_new)
+        saved = await self._memories.remember(self._owner_id, draft)
+        return SaveResult(saved.row.id, saved.is_new)
 
 
 def _shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What is remembered for each person; the owner is part of every query."""
+"""Memories in the database; every query names the owner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.memory.models import Distillation, Memory, MemorySource
-from agents.memory.text import clean, digest_of
+from agents.memory.text import clean, text_digest
 from agents.models import AgentRun
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import MemoryNotFound
@@ -23,13 +23,7 @@ SORT_FIELDS = ("updated_at", "created_at")
 
 @dataclass(frozen=True)
 class MemoryDraft:
-    """A memory to be.
-
-    Args:
-        text: as it came.
-        source: who wrote it.
-        run_id: the client's id of the run that it comes from.
-    """
+    """A memory to save, with its source and the client's id of its run."""
 
     text: str
     source: MemorySource = MemorySource.USER
@@ -37,8 +31,8 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True)
-class Saved:
-    """The memory of a text, and whether it was not there before."""
+class SavedMemory:
+    """The memory of a text, and whether it is new."""
 
     row: Memory
     is_new: bool
@@ -46,32 +40,28 @@ class Saved:
 
 @dataclass(frozen=True)
 class MemoryListing:
-    """One page of memories and how many there are in all."""
+    """One page of memories, and how many there are in all."""
 
     items: Sequence[Memory]
     total: int
 
 
-async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> Saved:
-    """Remember something; what the owner has already stays as it is.
+async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int) -> SavedMemory:
+    """Save a memory; an equal memory of the owner stays as it is.
 
     Args:
-        work: the transaction.
-        owner_id: whose memory it is.
-        draft: what to remember.
-        most: memories kept for one owner.
+        most: memories that one owner may have.
 
     Raises:
         InvalidRequest: the text is empty or too long.
-        MemoryFull: the owner has as many as are kept.
     """
     text = clean(draft.text)
-    digest = digest_of(text)
+    digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
     await take_turn(work.session, owner_id)
-    known = await _of_digest(work.session, owner_id, digest)
-    if known is not None:
-        return Saved(known, is_new=False)
+    present = await _of_digest(work.session, owner_id, digest)
+    if present is not None:
+        return SavedMemory(present, is_new=False)
     if await count(work.session, owner_id) >= most:
         raise MemoryFull(limit=most)
     row = Memory(
@@ -83,7 +73,7 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     )
     work.session.add(row)
     await work.session.flush()
-    return Saved(row, is_new=True)
+    return SavedMemory(row, is_new=True)
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
@@ -93,28 +83,24 @@ async def count(session: AsyncSession, owner_id: str) -> int:
 
 
 async def get(session: AsyncSession, owner_id: str, memory_id: str) -> Memory:
-    """Load one of an owner's memories.
-
-    Raises:
-        MemoryNotFound: the owner has none of this id.
-    """
+    """One of an owner's memories."""
     query = select(Memory).where(Memory.id == memory_id, Memory.owner_id == owner_id)
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise MemoryNotFound
-    return found
+    return row
 
 
-async def list_page(session: AsyncSession, owner_id: str, page: Page) -> MemoryListing:
+async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> MemoryListing:
     """One page of an owner's memories."""
     columns = {"updated_at": col(Memory.updated_at), "created_at": col(Memory.created_at)}
     mine = select(Memory).where(col(Memory.owner_id) == owner_id)
-    query = paged(mine, page, columns=columns, tie=col(Memory.id))
+    query = paginate(mine, page, columns=columns, tie=col(Memory.id))
     return MemoryListing((await session.exec(query)).all(), await count(session, owner_id))
 
 
 async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
-    """All of an owner's memories, the one written last first."""
+    """All of an owner's memories, last written first."""
     query = (
         select(Memory)
         .where(Memory.owner_id == owner_id)
@@ -123,18 +109,17 @@ async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
     return (await session.exec(query)).all()
 
 
-async def change(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
-    """Put another text in place of a memory's; from then on it is the user's own.
+async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) -> Memory:
+    """Replace a memory's text; its source becomes the user.
 
     Raises:
-        MemoryNotFound: the owner has none of this id.
         InvalidRequest: the text is empty or too long.
-        Conflict: another memory of the owner's says this.
+        Conflict: another memory of the owner is equal.
     """
     await take_turn(work.session, owner_id)
     row = await get(work.session, owner_id, memory_id)
     cleaned = clean(text)
-    digest = digest_of(cleaned)
+    digest = text_digest(cleaned)
     twin = await _of_digest(work.session, owner_id, digest)
     if twin is not None and twin.id != row.id:
         raise Conflict(field="text", reason="another memory says this", memory_id=twin.id)
@@ -147,22 +132,14 @@ async def change(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
 
 
 async def delete(work: UnitOfWork, owner_id: str, memory_id: str) -> None:
-    """Forget one memory.
-
-    Raises:
-        MemoryNotFound: the owner has none of this id.
-    """
+    """Delete a memory."""
     mine = (col(Memory.id) == memory_id, col(Memory.owner_id) == owner_id)
     if (await work.session.exec(delete_rows(Memory).where(*mine))).rowcount == 0:
         raise MemoryNotFound
 
 
 async def delete_all(work: UnitOfWork, owner_id: str) -> int:
-    """Forget everything of an owner's, and what is still to be distilled.
-
-    Returns:
-        How many memories there were.
-    """
+    """Delete an owner's memories and distillation jobs; returns the number of memories."""
     runs = select(AgentRun.id).where(AgentRun.owner_id == owner_id)
     await work.session.exec(delete_rows(Distillation).where(col(Distillation.run_key).in_(runs)))
     statement = delete_rows(Memory).where(col(Memory.owner_id) == owner_id)

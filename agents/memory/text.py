@@ -1,4 +1,4 @@
-"""The text of a memory: cleaned, compared with others, and with what its owner said."""
+"""Text of memories: cleaning, comparison, and checks against what users wrote."""
 
 import hashlib
 import re
@@ -26,17 +26,12 @@ _KEPT = frozenset("\n\t\u200c\u200d")
 
 
 def clean(text: str, *, field: str = "text") -> str:
-    """A text as it is stored: without blanks around it and without invisible characters.
+    """The text without surrounding white space and invisible characters.
 
-    Control characters and those that turn the direction of writing could show a reader something
-    else than what a model reads.
-
-    Args:
-        text: as it came.
-        field: what to call it in an error.
+    Control and bidirectional characters could show a reader something else than a model reads.
 
     Raises:
-        InvalidRequest: nothing is left of it, or it is longer than ``MAX_CHARACTERS``.
+        InvalidRequest: nothing is left, or it is longer than ``MAX_CHARACTERS``.
     """
     cleaned = "".join(filter(_is_visible, text)).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:
@@ -48,8 +43,8 @@ def _is_visible(character: str) -> bool:
     return character in _KEPT or unicodedata.category(character) not in _INVISIBLE
 
 
-def digest_of(text: str) -> str:
-    """What two memories that say the same share, whatever their case, width and spacing."""
+def text_digest(text: str) -> str:
+    """Digest that ignores case, width, spacing and final punctuation."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     spaced = " ".join(folded.split())
     # What is nothing but signs is told apart by them.
@@ -57,21 +52,17 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()
 
 
-def names_a_secret(text: str) -> bool:
-    """Whether a text speaks of a password or a key: nothing that is noted without being asked."""
+def mentions_secret(text: str) -> bool:
+    """Whether a text mentions a password or key, which agents never save."""
     return _SECRET.search(text) is not None
 
 
-def is_said_in(text: str, said: Sequence[str]) -> bool:
-    """Whether a fact is made of words that somebody said: at least half of them.
+def is_stated_in(text: str, utterances: Sequence[str]) -> bool:
+    """Whether at least half of a fact's words are the user's.
 
-    It keeps a document that was read in between from writing memories of its own; a fact said
-    in one language and noted in another does not pass either.
-
-    Args:
-        text: the fact.
-        said: the messages of the person it is about.
+    This keeps documents from writing memories; a fact in another language than the messages
+    fails, too.
     """
     words = set(tokenize(_PERSON.sub(" ", text)))
-    heard = {token for message in said for token in tokenize(message)}
+    heard = {token for message in utterances for token in tokenize(message)}
     return len(words & heard) >= _ENOUGH_OF_IT * len(words) if words else False

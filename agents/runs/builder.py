@@ -3,41 +3,41 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.attachments.service import Attachments
-from agents.calendar.run_calendar import CalendarBook
-from agents.client_time import PersonTime
+from agents.attachments.service import AttachmentService
+from agents.calendar.run_calendar import RunCalendar
+from agents.client_time import UserClock
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage
-from agents.llm_registry.selection import ChosenModel, Models
-from agents.mcp.connections import Known
+from agents.llm_registry.selection import ModelSelector, SelectedModel
+from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.service import McpService
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from agents.run_request import RunRequest
 from agents.runs import reflections
 from agents.runs.driver import Course
-from agents.runs.knowledge import KnowledgeBaseReader, KnowledgeBaseRetriever, Recorder
-from agents.runs.limits import RunLimits
-from agents.runs.mcp_tools import Reaching
-from agents.runs.recovery import Unfinished
-from agents.runs.resume import Nothing
-from agents.runs.store import BegunRun
-from agents.skills.active import TaskOfOwner
-from agents.skills.factory import SkillUse
-from agents.strategies import REFLECTING, settle, start
-from agents.strategies.base import Limits, StrategyInput
-from agents.strategies.vision import Sight
-from core.auth.authentication import principal_of_user
+from agents.runs.knowledge import KnowledgeBaseReader, KnowledgeBaseRetriever, RetrievalRecorder
+from agents.runs.limits import LimitsProvider
+from agents.runs.mcp_tools import McpBinding
+from agents.runs.recovery import RecoverableRun
+from agents.runs.resume import NoOp
+from agents.runs.store import StartedRun
+from agents.skills.active import RunTask
+from agents.skills.factory import RunSkillsFactory
+from agents.strategies import REFLECTING, start_noop, start_strategy
+from agents.strategies.base import RunLimits, StrategyInput
+from agents.strategies.vision import VisionInput
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.users import MemoryChoices
 from core.db.database import Database
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from skills.store.catalog import CatalogueCard
+from skills.store.catalog import CatalogCard
 
 
 @dataclass(frozen=True)
-class Belongings:
+class RunServices:
     """What runs may be given of their owners.
 
     Args:
@@ -47,10 +47,10 @@ class Belongings:
         skills: those that they may use; None for none.
     """
 
-    memories: Memories | None = None
-    attachments: Attachments | None = None
+    memories: MemoryService | None = None
+    attachments: AttachmentService | None = None
     mcp: McpService | None = None
-    skills: SkillUse | None = None
+    skills: RunSkillsFactory | None = None
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class Given:
     """
 
     rows: Sequence[KnowledgeBase]
-    model: ChosenModel
-    limits: Limits
+    model: SelectedModel
+    limits: RunLimits
     memory: MemoryChoices
-    skills: Sequence[CatalogueCard] = ()
-    connections: Sequence[Known] | None = None
+    skills: Sequence[CatalogCard] = ()
+    connections: Sequence[ConnectionWithTools] | None = None
 
 
-class Launcher:
+class RunBuilder:
     """Makes the courses of runs.
 
     Args:
@@ -89,19 +89,19 @@ class Launcher:
         self,
         database: Database,
         searcher: Searcher,
-        models: Models,
-        limits: RunLimits,
-        belongings: Belongings | None = None,
+        models: ModelSelector,
+        limits: LimitsProvider,
+        belongings: RunServices | None = None,
     ) -> None:
         self._database = database
         self._searcher = searcher
-        self._belongings = belongings or Belongings()
+        self._belongings = belongings or RunServices()
         self.models = models
         self.limits = limits
         self.policies = limits.standing.policies
-        self.reaching = Reaching(database, self._belongings.mcp, limits.standing.policies)
+        self.reaching = McpBinding(database, self._belongings.mcp, limits.standing.policies)
 
-    async def fresh(self, run: BegunRun, request: RunRequest, given: Given) -> Course:
+    async def fresh(self, run: StartedRun, request: RunRequest, given: Given) -> Course:
         """The course of a run that begins."""
         model = given.model.model
         inputs = self._inputs(run, request, given.rows, model)
@@ -109,16 +109,16 @@ class Launcher:
         sight = await self._seeing(run, request, model)
         journal = Journal(run.task_id)
         inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
-        return Course(run, start(run.agent_type, inputs))
+        return Course(run, start_strategy(run.agent_type, inputs))
 
     def settled(
-        self, run: BegunRun, request: RunRequest, decided: Nothing, chosen: ChosenModel
+        self, run: StartedRun, request: RunRequest, decided: NoOp, chosen: SelectedModel
     ) -> Course:
         """The course of a run that has nothing to do."""
         inputs = self._inputs(run, request, (), chosen.model)
-        return Course(run, settle(replace(inputs, question=decided.question), decided.refused))
+        return Course(run, start_noop(replace(inputs, question=decided.question), decided.refused))
 
-    async def again(self, unfinished: Unfinished) -> Course:
+    async def again(self, unfinished: RecoverableRun) -> Course:
         """The course of a run that was begun before, from where it stood.
 
         Raises:
@@ -127,11 +127,11 @@ class Launcher:
         """
         run = unfinished.run
         async with self._database.reading() as session:
-            owner = await principal_of_user(session, run.owner_id)
-            rows = await sharing.still_visible(session, owner, unfinished.knowledge_base_ids)
-            chosen = await self.models.again(session, run.owner_id, unfinished.model)
+            owner = await principal_for_user(session, run.owner_id)
+            rows = await sharing.reload_visible(session, owner, unfinished.knowledge_base_ids)
+            chosen = await self.models.reopen(session, run.owner_id, unfinished.model)
         journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
-        journal.untold(unfinished.answered)
+        journal.mark_unreported(unfinished.answered)
         begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
         lacking = (*unfinished.request.lacking, *owner.lacking)
         request = replace(unfinished.request, lacking=lacking)
@@ -146,7 +146,7 @@ class Launcher:
         )
         return Course(
             run,
-            start(run.agent_type, inputs),
+            start_strategy(run.agent_type, inputs),
             stored=len(unfinished.past),
             logged=unfinished.logged,
             before=unfinished.before,
@@ -154,12 +154,12 @@ class Launcher:
 
     def _inputs(
         self,
-        run: BegunRun,
+        run: StartedRun,
         request: RunRequest,
         rows: Sequence[KnowledgeBase],
         model: ChatModel,
     ) -> StrategyInput:
-        recorder = Recorder(self._database, run.owner_id, run.key)
+        recorder = RetrievalRecorder(self._database, run.owner_id, run.key)
         return StrategyInput(
             question=request.question,
             model=model,
@@ -170,13 +170,13 @@ class Launcher:
             context=request.context,
             tools=request.tools,
             limits=self.limits.standing,
-            time=PersonTime(request.options.client_time, request.profile_timezone),
-            calendar=CalendarBook(self._database, run.owner_id, run.task_id),
+            time=UserClock(request.options.client_time, request.profile_timezone),
+            calendar=RunCalendar(self._database, run.owner_id, run.task_id),
         )
 
     async def _equipped(
         self,
-        run: BegunRun,
+        run: StartedRun,
         request: RunRequest,
         inputs: StrategyInput,
         given: Given | None = None,
@@ -188,8 +188,8 @@ class Launcher:
         reached = await self.reaching.reach(run.owner_id, request, known)
         inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
         if (skills := self._belongings.skills) is not None:
-            shelf = await skills.shelf(
-                TaskOfOwner(run.task_id, run.owner_id),
+            shelf = await skills.build(
+                RunTask(run.task_id, run.owner_id),
                 request,
                 given.skills if given else None,
                 had_skills=had_skills,
@@ -201,7 +201,7 @@ class Launcher:
 
     async def _remembering(
         self,
-        run: BegunRun,
+        run: StartedRun,
         request: RunRequest,
         inputs: StrategyInput,
         choices: MemoryChoices | None,
@@ -221,7 +221,7 @@ class Launcher:
         told = () if Permission.MEMORY_VIEW in request.lacking else remembered.context
         return replace(inputs, memory=remembered.tools, context=(*inputs.context, *told))
 
-    async def _reflecting(self, run: BegunRun, inputs: StrategyInput) -> StrategyInput:
+    async def _reflecting(self, run: StartedRun, inputs: StrategyInput) -> StrategyInput:
         """The same with what earlier runs of the thread reflected, where the type reflects."""
         if run.agent_type not in REFLECTING:
             return inputs
@@ -229,14 +229,14 @@ class Launcher:
             earlier = await reflections.read_earlier(session, run, REFLECTING)
         return replace(inputs, reflections=earlier)
 
-    async def _seeing(self, run: BegunRun, request: RunRequest, model: ChatModel) -> Sight:
+    async def _seeing(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
         """The pictures of the question, as far as the model is shown them."""
         attached = [image.id for image in request.messages[-1].images] if request.messages else []
         attachments = self._belongings.attachments
         if not attached:
-            return Sight()
+            return VisionInput()
         if attachments is None or not model.sees_images:
-            return Sight(len(attached), is_blind=True)
-        pictures = await attachments.shown(run.owner_id, attached)
+            return VisionInput(len(attached), is_blind=True)
+        pictures = await attachments.images_for_model(run.owner_id, attached)
         images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
-        return Sight(len(attached), images)
+        return VisionInput(len(attached), images)

@@ -5,21 +5,21 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from agents import event_log
-from agents.agui.close_open import TornEnd, torn_end
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.close_open import DanglingEvents, find_dangling
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.transcript import Transcript
-from agents.event_log import Addition, LogClosed, LogEntry
+from agents.event_log import LogAddition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
 from agents.models import RunStatus
 from agents.runs import finish, journal_store, store
-from agents.runs.event_writer import LogBatch, LogWriter
-from agents.runs.finish import Ending
-from agents.runs.heartbeat import Pulse
-from agents.runs.store import BegunRun
+from agents.runs.event_writer import EventWriter, LogBatch
+from agents.runs.finish import RunOutcome
+from agents.runs.heartbeat import Heartbeat
+from agents.runs.store import StartedRun
 from agents.runs.thread_snapshot import fold_thread
 from agents.strategies import StrategyRun
-from agents.strategies.event_channel import Batch
+from agents.strategies.event_channel import EventBatch
 from core.db.database import Database
 from core.db.types import now_ms
 from core.db.unit_of_work import unit_of_work
@@ -41,17 +41,17 @@ class DriverContext:
     Args:
         database: where the logs are.
         name: this process's name in leases.
-        tell: called with a run's key and what was committed to its log.
+        publish: called with a run's key and what was committed to its log.
     """
 
     def __init__(
-        self, database: Database, name: str, tell: Callable[[str, Sequence[LogEntry]], None]
+        self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]
     ) -> None:
         self.database = database
         self.name = name
-        self.tell = tell
-        self.log = LogWriter(database, name)
-        self.pulse = Pulse(database, name, self.log.turn)
+        self.publish = publish
+        self.log = EventWriter(database, name)
+        self.heartbeat = Heartbeat(database, name, self.log.turn)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Course:
         before: what earlier runs of the task did and no message of theirs tells.
     """
 
-    run: BegunRun
+    run: StartedRun
     strategy: StrategyRun
     stored: int = 0
     logged: tuple[WireEvent, ...] = ()
@@ -88,7 +88,7 @@ class RunDriver:
         self._strategy = course.strategy
         self._stored = course.stored
         self._left_over = course.logged
-        self._mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
+        self._mapper = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
         self._transcript.carry_over(course.before, is_told=False)
         self._is_handed_over = False
@@ -103,7 +103,7 @@ class RunDriver:
         it wrote the terminal event, or the end of the lease will have it written.
         """
         try:
-            with self._context.pulse.watching(self._run.key, self._strategy.stop):
+            with self._context.heartbeat.watching(self._run.key, self._strategy.stop):
                 async with aclosing(self._strategy.batches()) as batches:
                     async for batch in batches:
                         if self._is_handed_over:
@@ -132,12 +132,12 @@ class RunDriver:
             # Then it is taken up when its lease ends.
             log.warning("run.not_released", run_id=self._run.run_id)
 
-    async def _write(self, batch: Batch) -> None:
+    async def _write(self, batch: EventBatch) -> None:
         run = self._run
         last = batch.events[-1] if batch.is_last else None
         wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
         if self._left_over:
-            torn = torn_end(self._left_over, self._strategy.known, now=now_ms)
+            torn = find_dangling(self._left_over, self._strategy.known, now=now_ms)
             wire = [*await self._ended(torn), *wire]
             self._torn = torn.ids
         if isinstance(last, Finished) and last.outcome == "interrupt":
@@ -147,26 +147,26 @@ class RunDriver:
         self._transcript.forget(self._torn)
         entries = await self._store(wire, batch)
         self._left_over, self._torn = (), frozenset()
-        self._context.tell(run.key, entries)
+        self._context.publish(run.key, entries)
 
-    async def _store(self, wire: Sequence[WireEvent], batch: Batch) -> list[LogEntry]:
+    async def _store(self, wire: Sequence[WireEvent], batch: EventBatch) -> list[LogEntry]:
         run, last = self._run, batch.events[-1] if batch.is_last else None
         if not isinstance(last, Finished | Failed):
-            addition = Addition(run.key, wire, batch.own_events)
+            addition = LogAddition(run.key, wire, batch.own_events)
             asked = LogBatch(addition, run.task_id, batch.effects, self._stored)
             written = await self._context.log.write(asked)
             self._stored = written.stored
             return written.entries
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
-            entries = await finish.end(work, run.key, wire, ending, driver=run.driver)
+            entries = await finish.finish(work, run.key, wire, ending, driver=run.driver)
             # Behind the look at the lease: who lost it finds its place in the journal taken.
             await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 
-    async def _ended(self, torn: TornEnd) -> list[WireEvent]:
-        """The end of what the last driver had begun, which its followers must not keep."""
+    async def _ended(self, torn: DanglingEvents) -> list[WireEvent]:
+        """The end of what the last driver had begun, which its subscribers must not keep."""
         if not torn.ids:
             return torn.closing
         fold = await self._fold([*self._left_over, *torn.closing])
@@ -179,17 +179,17 @@ class RunDriver:
         fold = await self._fold([*logged, *wire])
         return [self._mapper.state(fold.state), self._mapper.messages(fold.messages)]
 
-    async def _fold(self, events: Sequence[WireEvent]) -> MessageFold:
+    async def _fold(self, events: Sequence[WireEvent]) -> MessageReducer:
         async with self._context.database.reading() as session:
             fold = await fold_thread(session, self._run.session_key, until=self._run.key)
         for event in events:
             fold.observe(event)
         return fold
 
-    def _ending(self, last: Finished | Failed) -> Ending:
+    def _ending(self, last: Finished | Failed) -> RunOutcome:
         status, waits = RunStatus.FAILED, False
         if isinstance(last, Finished):
             status = _STATUSES[last.outcome]
             waits = bool(last.interrupts or last.pending_call_ids)
         interrupts = last.interrupts if isinstance(last, Finished) else ()
-        return Ending(status, last.usage, self._transcript, waits=waits, interrupts=interrupts)
+        return RunOutcome(status, last.usage, self._transcript, waits=waits, interrupts=interrupts)

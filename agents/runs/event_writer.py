@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents import event_log
-from agents.event_log import Addition, LogClosed, LogEntry
+from agents.event_log import LogAddition, LogClosed, LogEntry
 from agents.journal import Effect
 from agents.runs import journal_store
 from core.db.database import Database
@@ -32,24 +32,24 @@ class LogBatch:
         stored: how many effects are stored already.
     """
 
-    addition: Addition
+    addition: LogAddition
     task_id: str
     effects: Sequence[Effect] = ()
     stored: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What was committed: the entries in their places, and how many effects are stored now."""
 
     entries: list[LogEntry]
     stored: int
 
 
-_Waiting = tuple[LogBatch, asyncio.Future[Written]]
+_Waiting = tuple[LogBatch, asyncio.Future[WriteResult]]
 
 
-class LogWriter:
+class EventWriter:
     """Writes for all runs that one process drives.
 
     Args:
@@ -68,14 +68,14 @@ class LogWriter:
         self._waiting: list[_Waiting] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def write(self, batch: LogBatch) -> Written:
+    async def write(self, batch: LogBatch) -> WriteResult:
         """Write a batch, with those of other runs that wait at the same time.
 
         Raises:
             LogClosed: the lease on this run does not hold; nothing of it was written.
             DatabaseUnavailable: whether anything was written is not known.
         """
-        written: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+        written: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
         self._waiting.append((batch, written))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_waiting())
@@ -104,21 +104,21 @@ class LogWriter:
                 return
             self._tell([one], outcomes)
 
-    async def _try(self, some: Sequence[_Waiting]) -> list[Written | None] | Exception:
+    async def _try(self, some: Sequence[_Waiting]) -> list[WriteResult | None] | Exception:
         try:
             return await self._write([batch for batch, _ in some])
         # The edge of the runs: each of them hears of it where it waits.
         except Exception as error:  # noqa: BLE001
             return error
 
-    async def _write(self, batches: Sequence[LogBatch]) -> list[Written | None]:
+    async def _write(self, batches: Sequence[LogBatch]) -> list[WriteResult | None]:
         """In one transaction; None for those whose lease does not hold."""
         # Readers wait for every event of every run; beginnings and endings can wait for this.
         async with unit_of_work(self._database, urgent=True) as work:
             appended = await event_log.append_all(
                 work.session, [batch.addition for batch in batches], driver=self._driver
             )
-            written: list[Written | None] = []
+            written: list[WriteResult | None] = []
             for batch, entries in zip(batches, appended, strict=True):
                 if entries is None:
                     written.append(None)
@@ -128,11 +128,11 @@ class LogWriter:
                     stored = await journal_store.write(
                         work.session, batch.task_id, batch.effects, stored=stored
                     )
-                written.append(Written(entries, stored))
+                written.append(WriteResult(entries, stored))
         return written
 
     def _tell(
-        self, some: Sequence[_Waiting], outcomes: Sequence[Written | None] | Exception
+        self, some: Sequence[_Waiting], outcomes: Sequence[WriteResult | None] | Exception
     ) -> None:
         if isinstance(outcomes, Exception):
             for _, waiting in some:

@@ -11,17 +11,17 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.close_open import activity_ends, closing_events
-from agents.agui.encoder import EventMapper
+from agents.agui.close_open import closing_events, end_activities
+from agents.agui.encoder import AguiEncoder
 from agents.agui.transcript import Transcript
 from agents.event_log import LogClosed, LogEntry
-from agents.events import Finished, Interrupt, Usage, WireEvent
+from agents.events import Finished, Interrupt, RunUsage, WireEvent
 from agents.llm_registry import usage
 from agents.memory import queue
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import journal_store, task_logs
 from agents.sessions.service import add_messages, last_question
-from agents.strategies.runner import failed
+from agents.strategies.runner import failure_event
 from core.db.now import database_now
 from core.db.types import now_ms, utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -31,7 +31,7 @@ from kb_service.text.tokenizer import is_cjk_dominant
 
 
 @dataclass(frozen=True)
-class Ending:
+class RunOutcome:
     """How a run ended, and what it leaves behind.
 
     Args:
@@ -44,15 +44,15 @@ class Ending:
     """
 
     status: RunStatus
-    usage: Usage
+    usage: RunUsage
     transcript: Transcript
     waits: bool = False
     interrupts: tuple[Interrupt, ...] = ()
     own_events: int = 0
 
 
-async def end(
-    work: UnitOfWork, run_key: str, events: Sequence[WireEvent], ending: Ending, *, driver: str
+async def finish(
+    work: UnitOfWork, run_key: str, events: Sequence[WireEvent], ending: RunOutcome, *, driver: str
 ) -> list[LogEntry]:
     """Write a run's last events, the assistant's messages and the status, and free the thread.
 
@@ -68,7 +68,7 @@ async def end(
     return await _finish(work.session, run, events, ending)
 
 
-async def close(
+async def abort(
     work: UnitOfWork,
     run_key: str,
     failure: AgentexError | None,
@@ -100,23 +100,23 @@ async def close(
     transcript.carry_over(await task_logs.transcript_before(work.session, run), is_told=False)
     for event in logged:
         transcript.observe(event)
-    mapper = EventMapper(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
+    mapper = AguiEncoder(as_text(logged[0]["threadId"]), run.run_id, now=now_ms)
     spent = replace(await journal_store.read_usage(work.session, run.task_id), model=run.model)
     if failure is None or run.stop_requested_at is not None:
         status = RunStatus.CANCELLED
         before = await task_logs.logs_before(work.session, run)
         # A call that an earlier run left to a person gets its result here.
         last = closing_events(chain(*before, logged), now=now_ms)
-        last += activity_ends(logged, "stopped", now=now_ms)
+        last += end_activities(logged, "stopped", now=now_ms)
         last += mapper.translate(Finished(spent, outcome="cancelled"))
     else:
         status = RunStatus.FAILED
         is_chinese = is_cjk_dominant(await last_question(work.session, run.session_id))
-        last = activity_ends(logged, "failed", now=now_ms)
-        last += mapper.translate(failed(failure, spent, is_chinese=is_chinese))
+        last = end_activities(logged, "failed", now=now_ms)
+        last += mapper.translate(failure_event(failure, spent, is_chinese=is_chinese))
     for event in last:
         transcript.observe(event)
-    return await _finish(work.session, run, last, Ending(status, spent, transcript))
+    return await _finish(work.session, run, last, RunOutcome(status, spent, transcript))
 
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
@@ -128,7 +128,7 @@ async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
 
 
 async def _finish(
-    session: AsyncSession, run: AgentRun, events: Sequence[WireEvent], ending: Ending
+    session: AsyncSession, run: AgentRun, events: Sequence[WireEvent], ending: RunOutcome
 ) -> list[LogEntry]:
     run.status = ending.status.value
     run.finished_at = utc_now()
@@ -152,8 +152,8 @@ async def _finish(
     # What waited before the run began was dealt with when it took the thread.
     freed = freed.values(waiting_run_id=run.id) if ending.waits else freed
     await session.exec(freed.values(active_run_id=None))
-    await usage.count_run(session, run)
-    await queue.put(session, run)
+    await usage.record_run(session, run)
+    await queue.enqueue(session, run)
     return entries
 
 
@@ -163,7 +163,7 @@ def _milliseconds(run: AgentRun) -> int:
     return max(0, round(lasted.total_seconds() * 1000))
 
 
-def _messages(run: AgentRun, ending: Ending) -> list[ChatMessage]:
+def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
     """One row per message; what the whole run thought, called and used is on the last one.
 
     A run that waits without a word leaves the message of its calls, which has no text: who comes

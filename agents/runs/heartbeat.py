@@ -26,7 +26,7 @@ _PULSE_SECONDS = 0.5
 _Stop = Callable[[], Awaitable[None]]
 
 
-class Pulse:
+class Heartbeat:
     """Keeps the leases of the runs that are driven here.
 
     Args:

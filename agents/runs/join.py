@@ -9,8 +9,8 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.events import WireEvent
 from agents.models import AgentRun, ChatSession
 from agents.runs import threads
@@ -22,7 +22,7 @@ from core.json_access import as_object, as_text
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinPoint:
     """Where a client stands that has read the prelude.
 
     Args:
@@ -38,7 +38,7 @@ class Joined:
     prelude: list[WireEvent]
 
 
-async def join(session: AsyncSession, principal: Principal, thread_id: str) -> Joined:
+async def join(session: AsyncSession, principal: Principal, thread_id: str) -> JoinPoint:
     """The thread's messages and state, and what of its newest run is open.
 
     Raises:
@@ -54,13 +54,13 @@ async def join(session: AsyncSession, principal: Principal, thread_id: str) -> J
     fold = await fold_thread(session, thread.id, until=run.id)
     for event in logged:
         fold.observe(event)
-    mapper = EventMapper(str(logged[0]["threadId"]), run.run_id, now=now_ms)
+    mapper = AguiEncoder(str(logged[0]["threadId"]), run.run_id, now=now_ms)
     if is_live:
         prelude = live_prelude(fold, logged, mapper)
     else:
         waits_for = await _open_outcome(session, thread)
         prelude = finished_prelude(fold, logged, mapper, waits_for)
-    return Joined(run.id, run.run_id, len(logged), prelude)
+    return JoinPoint(run.id, run.run_id, len(logged), prelude)
 
 
 async def _open_outcome(session: AsyncSession, thread: ChatSession) -> JsonValue:
@@ -99,7 +99,7 @@ _CLOSED_BY = {
 _OPENED_BY = {closer: (opener, field) for opener, (closer, field) in _CLOSED_BY.items()}
 
 
-def open_starts(logged: Sequence[WireEvent]) -> list[WireEvent]:
+def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
     """The events of a log that opened what is still open, in their order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
@@ -113,7 +113,7 @@ def open_starts(logged: Sequence[WireEvent]) -> list[WireEvent]:
 
 
 def live_prelude(
-    fold: MessageFold, logged: Sequence[WireEvent], mapper: EventMapper
+    fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder
 ) -> list[WireEvent]:
     """What brings a client that has nothing to where a live run is.
 
@@ -126,14 +126,14 @@ def live_prelude(
         logged[0],
         mapper.state(fold.state),
         mapper.messages(fold.all_messages),
-        *open_starts(logged),
+        *open_events(logged),
     ]
 
 
 def finished_prelude(
-    fold: MessageFold,
+    fold: MessageReducer,
     logged: Sequence[WireEvent],
-    mapper: EventMapper,
+    mapper: AguiEncoder,
     waits_for: JsonValue = None,
 ) -> list[WireEvent]:
     """The thread as it stands after its last run, told as a run of its own.

@@ -10,7 +10,7 @@ from sqlalchemy import insert, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.events import Usage
+from agents.events import RunUsage
 from agents.journal import Effect, EffectStatus
 from agents.models import RunEffect
 from core.json_access import as_count, as_list, as_object
@@ -72,7 +72,7 @@ async def read(session: AsyncSession, task_id: str) -> list[Effect]:
     ]
 
 
-async def read_usage(session: AsyncSession, task_id: str) -> Usage:
+async def read_usage(session: AsyncSession, task_id: str) -> RunUsage:
     """The tokens of all turns that a task's journal has, whose model is not named."""
     turns = select(RunEffect.outcome).where(
         RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:")
@@ -85,4 +85,4 @@ async def read_usage(session: AsyncSession, task_id: str) -> Usage:
             is_estimated = is_estimated or spent.get("is_estimated") is True
     # A count that was never made is 0.
     prompt, completion, reasoning, cached = (total[name] for name in _COUNTED)
-    return Usage(prompt, completion, reasoning, cached, is_estimated=is_estimated)
+    return RunUsage(prompt, completion, reasoning, cached, is_estimated=is_estimated)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.citations import DocumentSpan, Passage, Retrieved
-from core.auth.authentication import principal_of_user
+from agents.citations import DocumentSpan, Passage, RetrievedPassages
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
-from core.text.sanitize import visible
+from core.text.sanitize import strip_hidden
 from kb_service.documents import chunks
-from kb_service.documents.chunks import Shelf
+from kb_service.documents.chunks import ReadScope
 from kb_service.knowledge_bases import sharing
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval import retrieval_log
@@ -20,14 +20,14 @@ from kb_service.retrieval.results import (
     FoundChunk,
     FoundPassage,
     SearchResult,
-    Unsearched,
+    UnsearchedWarning,
 )
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 
 
 @dataclass(frozen=True)
-class Recorder:
+class RetrievalRecorder:
     """Keeps the retrievals of one run.
 
     Args:
@@ -61,13 +61,16 @@ class KnowledgeBaseRetriever:
     """
 
     def __init__(
-        self, searcher: Searcher, knowledge_bases: Sequence[KnowledgeBase], recorder: Recorder
+        self,
+        searcher: Searcher,
+        knowledge_bases: Sequence[KnowledgeBase],
+        recorder: RetrievalRecorder,
     ) -> None:
         self._searcher = searcher
         self._knowledge_bases = knowledge_bases
         self._recorder = recorder
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         """The best passages, best first, the id of this retrieval, and what it went on without.
 
         Raises:
@@ -82,18 +85,18 @@ class KnowledgeBaseRetriever:
             DatabaseUnavailable: the database did not answer.
         """
         recorder, rows = self._recorder, self._knowledge_bases
-        rows = await still_admitted(recorder.database, recorder.user_id, rows)
+        rows = await recheck_access(recorder.database, recorder.user_id, rows)
         request = self._searcher.resolve(rows, query, top_k=top_k)
-        result = await self._searcher.search(Person(recorder.user_id), rows, request)
+        result = await self._searcher.search(UserViewer(recorder.user_id), rows, request)
         id_ = await self._recorder.record(result)
         passages = tuple(_passage(found, id_) for found in result.passages)
-        missed = tuple(one.message for one in result.warnings if isinstance(one, Unsearched))
-        return Retrieved(passages, id_, missed)
+        missed = tuple(one.message for one in result.warnings if isinstance(one, UnsearchedWarning))
+        return RetrievedPassages(passages, id_, missed)
 
 
 def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
     return replace(
-        passage_of(found.chunk, found.document_name, score=found.hit.score),
+        to_passage(found.chunk, found.document_name, score=found.hit.score),
         before=_joined(found.before),
         after=_joined(found.after),
         retrieval_id=retrieval_id,
@@ -101,10 +104,10 @@ def _passage(found: FoundPassage, retrieval_id: str) -> Passage:
 
 
 def _joined(parts: Sequence[ContextPart]) -> str:
-    return "\n".join(visible(part.content).strip() for part in parts)
+    return "\n".join(strip_hidden(part.content).strip() for part in parts)
 
 
-def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
+def to_passage(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 0.0) -> Passage:
     """The chunk as a passage, without hidden characters.
 
     Args:
@@ -118,8 +121,8 @@ def passage_of(chunk: Chunk | FoundChunk, document_name: str, *, score: float = 
         document_name=document_name,
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        content=visible(chunk.content),
-        heading_path=tuple(map(visible, chunk.heading_path)),
+        content=strip_hidden(chunk.content),
+        heading_path=tuple(map(strip_hidden, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
@@ -151,15 +154,15 @@ class KnowledgeBaseReader:
             DocumentNotFound: no searchable document of these knowledge bases.
             DatabaseUnavailable: the database did not answer.
         """
-        rows = await still_admitted(self._database, self._user_id, self._knowledge_bases)
-        shelf = Shelf([row.id for row in rows], Person(self._user_id))
+        rows = await recheck_access(self._database, self._user_id, self._knowledge_bases)
+        shelf = ReadScope([row.id for row in rows], UserViewer(self._user_id))
         async with self._database.reading() as session:
             span = await chunks.read_span(session, shelf, document, start=start, end=end)
-        passages = tuple(passage_of(chunk, span.document.name) for chunk in span.chunks)
+        passages = tuple(to_passage(chunk, span.document.name) for chunk in span.chunks)
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
 
 
-async def still_admitted(
+async def recheck_access(
     database: Database, owner_id: str, rows: Sequence[KnowledgeBase]
 ) -> Sequence[KnowledgeBase]:
     """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
@@ -177,9 +180,9 @@ async def still_admitted(
         DatabaseUnavailable: the database did not answer.
     """
     async with database.reading() as session:
-        owner = await principal_of_user(session, owner_id)
+        owner = await principal_for_user(session, owner_id)
         owner.require(Permission.KB_VIEW)
-        present = await sharing.still_visible(session, owner, [row.id for row in rows])
+        present = await sharing.reload_visible(session, owner, [row.id for row in rows])
     if not present:
         raise KnowledgeBaseNotFound
     return present

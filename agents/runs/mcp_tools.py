@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.mcp import connections
-from agents.mcp.agent_tools import RemoteTool, may_use_any, offered, policies_with
-from agents.mcp.connections import Known
-from agents.mcp.service import Contact, McpService
+from agents.mcp.agent_tools import RemoteTool, add_tool_policies, may_use_connections, tools_for_run
+from agents.mcp.connections import ConnectionWithTools
+from agents.mcp.service import McpService, ProbeResult
 from agents.models import ChatSession
 from agents.run_request import RunRequest
 from agents.tool_policies import service as tool_policies
@@ -21,7 +21,7 @@ from core.settings.tool_policies import ServerPolicies, ToolPolicy
 
 
 @dataclass(frozen=True)
-class Reached:
+class McpTools:
     """What a run can call on MCP servers, and how freely it may call its tools."""
 
     tools: tuple[RemoteTool, ...]
@@ -29,7 +29,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class McpSelection:
     """A request with what it reaches.
 
     Args:
@@ -39,11 +39,11 @@ class Chosen:
     """
 
     request: RunRequest
-    looks: set[asyncio.Task[Contact]] = field(default_factory=set[asyncio.Task[Contact]])
-    connections: Sequence[Known] | None = None
+    looks: set[asyncio.Task[ProbeResult]] = field(default_factory=set[asyncio.Task[ProbeResult]])
+    connections: Sequence[ConnectionWithTools] | None = None
 
 
-class Reaching:
+class McpBinding:
     """Gives runs the tools of their owners' connections.
 
     Args:
@@ -65,7 +65,7 @@ class Reaching:
         principal: Principal,
         request: RunRequest,
         thread: ChatSession | None,
-    ) -> Chosen:
+    ) -> McpSelection:
         """The connections that the run uses, and the policies in force now.
 
         Raises:
@@ -73,30 +73,30 @@ class Reaching:
             PermissionDenied: the caller may use none, or the account is limited to others.
         """
         wanted = _wanted(request, thread)
-        present = await connections.listed(session, principal.user_id, wanted)
+        present = await connections.list_rows(session, principal.user_id, wanted)
         if wanted is not None:
             for one in present:
                 connections.require_use(principal, one.row.id)
         limit = principal.mcp_access
         usable = [one for one in present if limit is None or one.row.id in limit]
-        usable = usable if may_use_any(principal.lacking) else []
-        enabled = list[Known]()
+        usable = usable if may_use_connections(principal.lacking) else []
+        enabled = list[ConnectionWithTools]()
         if self._mcp is not None:
             # Only of what the run uses: the lists of all connections can be long.
             on = [one for one in usable if one.row.enabled]
-            enabled = await connections.with_tools(session, self._mcp.parsed, on)
-        server = policies_with(self._policies, enabled)
-        policies = await tool_policies.in_force(session, principal.user_id, server)
+            enabled = await connections.load_tools(session, self._mcp.tool_lists, on)
+        server = add_tool_policies(self._policies, enabled)
+        policies = await tool_policies.effective_policies(session, principal.user_id, server)
         withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
         ids = tuple(one.row.id for one in enabled)
         options = replace(request.options, mcp_connection_ids=ids)
         request = replace(request, options=options, tool_policies={**policies, **withheld})
-        looks = self._mcp.look_beside(enabled) if self._mcp else set[asyncio.Task[Contact]]()
-        return Chosen(request, looks, enabled)
+        looks = self._mcp.refresh_stale(enabled) if self._mcp else set[asyncio.Task[ProbeResult]]()
+        return McpSelection(request, looks, enabled)
 
     async def reach(
-        self, owner_id: str, request: RunRequest, known: Sequence[Known] | None = None
-    ) -> Reached:
+        self, owner_id: str, request: RunRequest, known: Sequence[ConnectionWithTools] | None = None
+    ) -> McpTools:
         """What a run may call; connections that are gone since it began are left out.
 
         Args:
@@ -107,20 +107,20 @@ class Reaching:
         ids = request.options.mcp_connection_ids or ()
         if self._mcp is None or not ids:
             forbidden = self._policies.forbidden | withheld_tools(request.lacking)
-            return Reached((), ToolRules(request.tool_policies, forbidden))
+            return McpTools((), ToolRules(request.tool_policies, forbidden))
         if known is None:
             async with self._database.reading() as session:
-                present = await connections.listed(session, owner_id)
+                present = await connections.list_rows(session, owner_id)
                 enabled = [one for one in present if one.row.id in ids and one.row.enabled]
-                known = await connections.with_tools(session, self._mcp.parsed, enabled)
-        server = policies_with(self._policies, known)
-        tools = offered(self._mcp, self._database, known)
+                known = await connections.load_tools(session, self._mcp.tool_lists, enabled)
+        server = add_tool_policies(self._policies, known)
+        tools = tools_for_run(self._mcp, self._database, known)
         # A tool that the server lists only since then begins with what the server's policies say.
         new: dict[str, ToolPolicy] = {one.name: server.in_force(one.name, None) for one in tools}
         # Still offered to a run that began with them: it would be another one without.
-        withheld = () if may_use_any(request.lacking) else new
+        withheld = () if may_use_connections(request.lacking) else new
         forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
-        return Reached(tools, ToolRules({**new, **request.tool_policies}, forbidden))
+        return McpTools(tools, ToolRules({**new, **request.tool_policies}, forbidden))
 
 
 def _wanted(request: RunRequest, thread: ChatSession | None) -> list[str] | None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import DEFAULT_MODEL_ID, ChosenModel, ModelRef, Models
+from agents.llm_registry.selection import DEFAULT_MODEL_ID, ModelRef, ModelSelector, SelectedModel
 from agents.models import ChatSession
 from agents.run_request import RunRequest
-from agents.runs.resume import Continuation, Nothing
+from agents.runs.resume import NoOp, Resume
 from agents.skills import selection as skill_selection
-from agents.skills.selection import SkillOffer
+from agents.skills.selection import SkillSelection
 from agents.strategies import DEFAULT_AGENT_TYPE, require_known
 from agents.tool_policies import service as tool_policies
 from agents.tools import load_skill
@@ -69,7 +69,7 @@ class RunPlan:
     lease: RunLease
     model: ModelRef
     knowledge_base_ids: tuple[str, ...] = ()
-    continues: Continuation | None = None
+    continues: Resume | None = None
     asks_nothing: bool = False
     waits_for: str | None = None
     most_sessions: int = 0
@@ -88,7 +88,7 @@ class Asked:
 
     request: RunRequest
     thread: ChatSession | None
-    decided: Continuation | Nothing | None
+    decided: Resume | NoOp | None
 
     @property
     def config(self) -> dict[str, JsonValue]:
@@ -107,7 +107,7 @@ def agent_type_of(request: RunRequest, thread: ChatSession | None) -> str:
     return require_known(named or DEFAULT_AGENT_TYPE)
 
 
-async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -> SkillOffer:
+async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -> SkillSelection:
     """The skills that the run may use, and those that the caller chose.
 
     Raises:
@@ -116,8 +116,8 @@ async def skills_of(session: AsyncSession, principal: Principal, asked: Asked) -
     """
     if asked.decided is not None:
         # A run of answers works by what its task began with.
-        return SkillOffer()
-    return await skill_selection.offer(
+        return SkillSelection()
+    return await skill_selection.select_skills(
         session, principal, asked.request, asked.config.get("skill_ids")
     )
 
@@ -167,8 +167,8 @@ async def knowledge_bases_of(
 
 
 async def model_of(
-    session: AsyncSession, models: Models, principal: Principal, asked: Asked
-) -> ChosenModel:
+    session: AsyncSession, models: ModelSelector, principal: Principal, asked: Asked
+) -> SelectedModel:
     """The model that the request names, else its session, else the caller's default.
 
     A run of answers has that of its task, whatever became of it.
@@ -176,17 +176,17 @@ async def model_of(
     Raises:
         InvalidRunInput: there is none that the caller may use; the details name those there are.
     """
-    if isinstance(asked.decided, Continuation):
-        return await models.again(session, principal.user_id, asked.decided.waiting.model)
+    if isinstance(asked.decided, Resume):
+        return await models.reopen(session, principal.user_id, asked.decided.waiting.model)
     if asked.decided is not None:
-        return await models.choose(session, principal, None)
+        return await models.select(session, principal, None)
     field, named = "forwardedProps.model_id", asked.request.options.model_id
     if not named:
         field, named = "session.config.model_id", str(asked.config.get("model_id") or "")
     try:
-        return await models.choose(session, principal, named)
+        return await models.select(session, principal, named)
     except ModelNotFound:
-        usable = await models.usable(session, principal)
+        usable = await models.list_usable(session, principal)
         own = [one.model.name for one in usable.built_in]
         known = [DEFAULT_MODEL_ID, *own, *(row.id for row in usable.registered)]
         raise InvalidRunInput(field=field, error="unknown", known=known) from None
@@ -203,19 +203,19 @@ async def with_policies(
     session: AsyncSession, principal: Principal, request: RunRequest, server: ServerPolicies
 ) -> RunRequest:
     """The request with the policies in force for the tools of the server itself."""
-    policies = await tool_policies.in_force(session, principal.user_id, server)
+    policies = await tool_policies.effective_policies(session, principal.user_id, server)
     return replace(request, tool_policies=policies)
 
 
 def settle_plan(
-    plan: RunPlan, request: RunRequest, decided: Continuation | Nothing | None
+    plan: RunPlan, request: RunRequest, decided: Resume | NoOp | None
 ) -> tuple[RunPlan, RunRequest]:
     """The plan and the request after what its thread waits for was looked at."""
     match decided:
-        case Continuation():
+        case Resume():
             agent_type = decided.waiting.run.agent_type
             return replace(plan, agent_type=agent_type, continues=decided), request
-        case Nothing():
+        case NoOp():
             # Nothing is asked by it: what its messages say was said before.
             return replace(plan, asks_nothing=True), replace(request, messages=())
         case None:

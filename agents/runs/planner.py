@@ -7,17 +7,17 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.message_reducer import MessageFold
-from agents.mcp.service import FIRST_LOOK_SECONDS, Contact
+from agents.agui.message_reducer import MessageReducer
+from agents.mcp.service import FIRST_LOOK_SECONDS, ProbeResult
 from agents.run_request import RunRequest
 from agents.runs import plan as runs_plan
 from agents.runs import recovery, resume, threads
-from agents.runs.builder import Given, Launcher
+from agents.runs.builder import Given, RunBuilder
 from agents.runs.driver import Course
-from agents.runs.mcp_tools import Chosen
+from agents.runs.mcp_tools import McpSelection
 from agents.runs.plan import Asked, RunLease, RunPlan, SeenThread
-from agents.runs.resume import Continuation, Nothing, Refusal
-from agents.runs.store import BegunRun
+from agents.runs.resume import NoOp, RejectPolicy, Resume
+from agents.runs.store import StartedRun
 from agents.sessions.service import last_question
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -44,8 +44,8 @@ class Planned:
     plan: RunPlan
     request: RunRequest
     given: Given
-    decided: Continuation | Nothing | None
-    looks: set[asyncio.Task[Contact]]
+    decided: Resume | NoOp | None
+    looks: set[asyncio.Task[ProbeResult]]
     state: JsonValue = None
 
 
@@ -54,18 +54,20 @@ class Planner:
 
     Args:
         database: where it is read.
-        launcher: of the runs.
+        builder: of the runs.
         lease: what they begin with.
     """
 
-    def __init__(self, database: Database, launcher: Launcher, lease: RunLease) -> None:
+    def __init__(self, database: Database, builder: RunBuilder, lease: RunLease) -> None:
         self._database = database
-        self._launcher = launcher
+        self._builder = builder
         self._lease = lease
         self.door = asyncio.Semaphore(_BEGIN_AT_ONCE)
         """Whoever goes on to write what was planned takes their turn at it too."""
 
-    async def plan(self, principal: Principal, request: RunRequest, refusal: Refusal) -> Planned:
+    async def plan(
+        self, principal: Principal, request: RunRequest, refusal: RejectPolicy
+    ) -> Planned:
         """What the run will be, planned anew once servers never seen have shown their tools.
 
         Raises:
@@ -79,21 +81,23 @@ class Planner:
         async with self.door:
             return await self._plan(principal, request, refusal)
 
-    async def _plan(self, principal: Principal, request: RunRequest, refusal: Refusal) -> Planned:
-        launcher = self._launcher
+    async def _plan(
+        self, principal: Principal, request: RunRequest, refusal: RejectPolicy
+    ) -> Planned:
+        builder = self._builder
         async with self._database.reading() as session:
             thread = await threads.find_thread(session, principal, request.thread_id)
             if thread is not None and thread.is_archived:
                 raise SessionArchived
             decided = await resume.decide(session, thread, request, refusal)
-            if isinstance(decided, Nothing) and thread is not None:
+            if isinstance(decided, NoOp) and thread is not None:
                 question = request.question or await last_question(session, thread.id)
                 decided = replace(decided, question=question)
             agent_type = runs_plan.agent_type_of(request, thread)
             asked = Asked(request, thread, decided)
             rows = await runs_plan.knowledge_bases_of(session, principal, asked)
-            model = await runs_plan.model_of(session, launcher.models, principal, asked)
-            allowed = await launcher.limits.read(session)
+            model = await runs_plan.model_of(session, builder.models, principal, asked)
+            allowed = await builder.limits.read(session)
             owner = await runs_plan.owner_of(session, principal)
             skills = await runs_plan.skills_of(session, principal, asked)
             asked = replace(asked, request=replace(request, skills=skills.chosen))
@@ -117,33 +121,37 @@ class Planner:
         given = Given(rows, model, allowed.limits, owner.memory, skills.cards, reached.connections)
         return Planned(plan, request, given, decided, reached.looks, state)
 
-    async def _reached(self, session: AsyncSession, principal: Principal, asked: Asked) -> Chosen:
-        launcher = self._launcher
+    async def _reached(
+        self, session: AsyncSession, principal: Principal, asked: Asked
+    ) -> McpSelection:
+        builder = self._builder
         request = asked.request
         if asked.decided is None:
-            reached = await launcher.reaching.choose(session, principal, request, asked.thread)
+            reached = await builder.reaching.choose(session, principal, request, asked.thread)
             return replace(reached, request=runs_plan.loadable(reached.request, asked))
         # What a task reaches was chosen when it began.
-        return Chosen(await runs_plan.with_policies(session, principal, request, launcher.policies))
+        return McpSelection(
+            await runs_plan.with_policies(session, principal, request, builder.policies)
+        )
 
-    async def course(self, run: BegunRun, planned: Planned) -> Course:
+    async def course(self, run: StartedRun, planned: Planned) -> Course:
         """The course of a run that began as it was planned."""
         request, given = planned.request, planned.given
         match planned.decided:
-            case Continuation():
+            case Resume():
                 async with self._database.reading() as session:
                     unfinished = await recovery.load(session, run.key)
-                return await self._launcher.again(unfinished)
-            case Nothing() as nothing:
-                return self._launcher.settled(run, request, nothing, given.model)
+                return await self._builder.again(unfinished)
+            case NoOp() as nothing:
+                return self._builder.settled(run, request, nothing, given.model)
             case None:
-                return await self._launcher.fresh(run, request, given)
+                return await self._builder.fresh(run, request, given)
 
 
-async def _state_of(session: AsyncSession, decided: Continuation | Nothing | None) -> JsonValue:
-    if not isinstance(decided, Continuation):
+async def _state_of(session: AsyncSession, decided: Resume | NoOp | None) -> JsonValue:
+    if not isinstance(decided, Resume):
         return None
-    fold = MessageFold()
+    fold = MessageReducer()
     for event in await event_log.read_all(session, decided.waiting.run.id):
         fold.observe(event)
     return fold.state

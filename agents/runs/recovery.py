@@ -17,7 +17,7 @@ from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, RunStatus
 from agents.run_request import RunRequest
 from agents.runs import journal_store, store, task_logs
-from agents.runs.store import BegunRun
+from agents.runs.store import StartedRun
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
 
@@ -26,7 +26,7 @@ _REQUESTS = TypeAdapter(RunRequest)
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class RecoverableRun:
     """A run with all that is needed to go on with it.
 
     Args:
@@ -41,7 +41,7 @@ class Unfinished:
         before: what earlier runs of the task did and no message of theirs tells.
     """
 
-    run: BegunRun
+    run: StartedRun
     request: RunRequest
     knowledge_base_ids: tuple[str, ...]
     past: tuple[Effect, ...]
@@ -66,7 +66,7 @@ async def find_lost(session: AsyncSession) -> Sequence[str]:
     return (await session.exec(query)).all()
 
 
-async def take(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
+async def acquire(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -> bool:
     """Take the lease on a run that its driver lost, if it can be gone on with.
 
     Not one that was asked to stop, that is older than its journal, or that was taken up so often
@@ -96,7 +96,7 @@ async def take(work: UnitOfWork, run_key: str, *, driver: str, seconds: float) -
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def load(session: AsyncSession, run_key: str) -> Unfinished:
+async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
     """All that is needed to go on with a run."""
     run = await session.get_one(AgentRun, run_key)
     task = run if run.task_id == run.id else await session.get_one(AgentRun, run.task_id)
@@ -107,12 +107,12 @@ async def load(session: AsyncSession, run_key: str) -> Unfinished:
         request = replace(request, lacking=(*request.lacking, *answering.lacking))
     past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
-    told = await task_logs.told_calls(session, run)
+    told = await task_logs.answered_call_ids(session, run)
     calls = {
         effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")
     }
-    begun = await store.begun(session, run, request)
-    return Unfinished(
+    begun = await store.load_started(session, run, request)
+    return RecoverableRun(
         begun,
         request,
         tuple(TypeAdapter(list[str]).validate_python(task.request["knowledge_base_ids"])),

@@ -8,7 +8,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import AgentRun, LoggedEvent
-from agents.runs.store import BegunRun
+from agents.runs.store import StartedRun
 from core.json_access import as_list, as_object, as_text
 
 MOST_REFLECTIONS = 10
@@ -18,7 +18,7 @@ _PATH = "/reflections"
 
 
 async def read_earlier(
-    session: AsyncSession, run: BegunRun, agent_types: Sequence[str]
+    session: AsyncSession, run: StartedRun, agent_types: Sequence[str]
 ) -> tuple[str, ...]:
     """The newest reflections of the thread's earlier tasks, the oldest of them first.
 

@@ -13,10 +13,10 @@ from agents.events import Interrupt
 from agents.journal import Effect, Journal
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatSession, RunInterrupt
-from agents.run_request import Answer, RunRequest, ToolMessage
+from agents.run_request import InterruptAnswer, RunRequest, ToolMessage
 from agents.runs import journal_store
-from agents.tools.approval import DECLINED, Answered, BadAnswer, read_answer
-from agents.tools.base import capped
+from agents.tools.approval import DECLINED, ApprovalResult, InvalidAnswer, read_answer
+from agents.tools.base import truncate_output
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -31,7 +31,7 @@ _CALL = "call:"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class OpenInterrupts:
     """A task that waits on a thread.
 
     Args:
@@ -53,7 +53,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Continuation:
+class Resume:
     """A task with answers to all that it waited for.
 
     Args:
@@ -63,14 +63,14 @@ class Continuation:
         told: per interrupt id, the status and what was said.
     """
 
-    waiting: Waiting
+    waiting: OpenInterrupts
     changes: tuple[Effect, ...]
     own_events: int
     told: dict[str, tuple[str, dict[str, JsonValue]]]
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoOp:
     """There is nothing to go on with.
 
     Args:
@@ -82,7 +82,7 @@ class Nothing:
     question: str = ""
 
 
-class Refusal(Enum):
+class RejectPolicy(Enum):
     """What becomes of a request that does not fit what its thread waits for.
 
     An error is raised. A run is one that ends in the error, and leaves all as it is.
@@ -92,20 +92,22 @@ class Refusal(Enum):
     RUN_OF_ANSWERS = "answers that can't be used are a run, a question is an error"
     RUN = "a run"
 
-    def of_answers(self, refused: AgentexError) -> Nothing:
+    def of_answers(self, refused: AgentexError) -> NoOp:
         """Answers that can't be used."""
-        if self is Refusal.ERROR:
+        if self is RejectPolicy.ERROR:
             raise refused
-        return Nothing(refused)
+        return NoOp(refused)
 
-    def of_question(self, refused: AgentexError) -> Nothing:
+    def of_question(self, refused: AgentexError) -> NoOp:
         """A question where answers are waited for."""
-        if self is not Refusal.RUN:
+        if self is not RejectPolicy.RUN:
             raise refused
-        return Nothing(refused)
+        return NoOp(refused)
 
 
-async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Waiting | None:
+async def find_open_interrupts(
+    session: AsyncSession, thread: ChatSession | None
+) -> OpenInterrupts | None:
     """What a thread waits for, if it waits."""
     if thread is None or thread.waiting_run_id is None:
         return None
@@ -117,12 +119,12 @@ async def find_waiting(session: AsyncSession, thread: ChatSession | None) -> Wai
     interrupts = {row.id: row for row in (await session.exec(asked)).all()}
     asked_calls = {row.call_id for row in interrupts.values()}
     held = [e.key.removeprefix(_CALL) for e in past if e.status == "waiting"]
-    return Waiting(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
+    return OpenInterrupts(run, past, interrupts, tuple(c for c in held if c not in asked_calls))
 
 
 async def decide(
-    session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: Refusal
-) -> Continuation | Nothing | None:
+    session: AsyncSession, thread: ChatSession | None, request: RunRequest, refusal: RejectPolicy
+) -> Resume | NoOp | None:
     """What a request means for what its thread waits for.
 
     Returns:
@@ -135,12 +137,12 @@ async def decide(
         InterruptAnswered: it answers again, otherwise.
         InterruptAnswerInvalid: an answer does not fit its question.
     """
-    waiting = await find_waiting(session, thread)
+    waiting = await find_open_interrupts(session, thread)
     if waiting is None:
         if not request.answers:
             return None
         late = await _late(session, thread, request.answers)
-        return Nothing() if late is None else refusal.of_answers(late)
+        return NoOp() if late is None else refusal.of_answers(late)
     results = {message.call_id: message for message in request.tool_messages}
     answers = [*request.answers, *_said_by_message(waiting, results, request.answers)]
     if not answers and not any(call_id in results for call_id in waiting.client_calls):
@@ -154,7 +156,7 @@ async def decide(
 
 
 async def _late(
-    session: AsyncSession, thread: ChatSession | None, answers: Sequence[Answer]
+    session: AsyncSession, thread: ChatSession | None, answers: Sequence[InterruptAnswer]
 ) -> AgentexError | None:
     """What is wrong with answers to what is open no more; said before in the same way, nothing."""
     asked = await _asked(session, thread, [answer.interrupt_id for answer in answers])
@@ -184,26 +186,26 @@ async def _asked(
 
 
 def _said_by_message(
-    waiting: Waiting, results: dict[str, ToolMessage], answers: Sequence[Answer]
-) -> list[Answer]:
+    waiting: OpenInterrupts, results: dict[str, ToolMessage], answers: Sequence[InterruptAnswer]
+) -> list[InterruptAnswer]:
     """Tool messages that answer a question to a person (seed 001), as answers."""
     answered = {answer.interrupt_id for answer in answers}
-    said: list[Answer] = []
+    said: list[InterruptAnswer] = []
     for row in waiting.interrupts.values():
         message = results.get(row.call_id)
         if message is not None and row.id not in answered:
-            said.append(Answer(row.id, "resolved", message.value))
+            said.append(InterruptAnswer(row.id, "resolved", message.value))
     return said
 
 
 async def _continue(
     session: AsyncSession,
-    waiting: Waiting,
-    answers: Sequence[Answer],
+    waiting: OpenInterrupts,
+    answers: Sequence[InterruptAnswer],
     results: dict[str, ToolMessage],
-) -> Continuation:
+) -> Resume:
     now = await database_now(session)
-    made: dict[str, Answered] = {}
+    made: dict[str, ApprovalResult] = {}
     told: dict[str, tuple[str, dict[str, JsonValue]]] = {}
     for answer in answers:
         row = waiting.interrupts.get(answer.interrupt_id)
@@ -219,33 +221,33 @@ async def _continue(
     if missing:
         raise InterruptsOpen(interrupts=missing)
     for call_id in waiting.client_calls:
-        made[call_id] = Answered("done", content=_result_of(call_id, waiting, results))
+        made[call_id] = ApprovalResult("done", content=_result_of(call_id, waiting, results))
     journal = _answered_journal(waiting, made)
-    return Continuation(waiting, tuple(journal.take_changes()), journal.own_left, told)
+    return Resume(waiting, tuple(journal.drain_changes()), journal.own_events_left, told)
 
 
-def _result_of(call_id: str, waiting: Waiting, results: dict[str, ToolMessage]) -> str:
+def _result_of(call_id: str, waiting: OpenInterrupts, results: dict[str, ToolMessage]) -> str:
     """What the caller's frontend says of its call; never nothing, which would be no result."""
     message = results.get(call_id)
     if message is None:
         return NO_RESULT
     if not message.error:
-        return capped(message.text)
+        return truncate_output(message.text)
     held = next(effect for effect in waiting.past if effect.key == _CALL + call_id)
     failed = f"The tool {as_text(held.outcome.get('name'))} failed: {message.error}"
-    return capped(f"{failed}\n{message.text}".rstrip())
+    return truncate_output(f"{failed}\n{message.text}".rstrip())
 
 
-def _answered(row: RunInterrupt, answer: Answer) -> Answered:
+def _answered(row: RunInterrupt, answer: InterruptAnswer) -> ApprovalResult:
     if answer.status == "cancelled":
-        return Answered("done", content=DECLINED)
+        return ApprovalResult("done", content=DECLINED)
     try:
         return read_answer(_INTERRUPTS.validate_python(row.interrupt), answer.payload)
-    except BadAnswer as fault:
+    except InvalidAnswer as fault:
         raise InterruptAnswerInvalid(interrupt_id=row.id, error=str(fault)) from fault
 
 
-def _answered_journal(waiting: Waiting, answers: dict[str, Answered]) -> Journal:
+def _answered_journal(waiting: OpenInterrupts, answers: dict[str, ApprovalResult]) -> Journal:
     """The journal of the task with the answers, by call id, in it."""
     journal = Journal(waiting.run.task_id, waiting.past, own_events=waiting.run.own_events)
     for call_id, answered in answers.items():
@@ -260,7 +262,7 @@ def _answered_journal(waiting: Waiting, answers: dict[str, Answered]) -> Journal
     return journal
 
 
-async def apply(work: UnitOfWork, continuation: Continuation) -> None:
+async def apply(work: UnitOfWork, continuation: Resume) -> None:
     """Write the answers down, in the transaction that takes the thread for the run that goes on.
 
     Args:

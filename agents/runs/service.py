@@ -8,21 +8,21 @@ from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
-from agents.agui.stream_check import check_prelude, checked
+from agents.agui.encoder import AguiEncoder
+from agents.agui.stream_check import check_prelude, check_stream
 from agents.event_log import LogEntry
 from agents.models import RunStatus
 from agents.run_request import RunRequest
 from agents.runs import finish, join, recovery, store
-from agents.runs.builder import Launcher
+from agents.runs.builder import RunBuilder
 from agents.runs.driver import Course, DriverContext, RunDriver
 from agents.runs.heartbeat import LEASE_SECONDS
-from agents.runs.join import Joined
-from agents.runs.live.subscribers import Followers
+from agents.runs.join import JoinPoint
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.plan import RunLease
 from agents.runs.planner import Planned, Planner
-from agents.runs.resume import Refusal
-from agents.runs.store import BegunRun
+from agents.runs.resume import RejectPolicy
+from agents.runs.store import StartedRun
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import new_id, now_ms
@@ -43,38 +43,38 @@ class RunService:
 
     Args:
         database: sessions, runs, events.
-        launcher: of the runs that are driven here.
-        followers: of all runs, in this process.
+        builder: of the runs that are driven here.
+        subscribers: of all runs, in this process.
         checks: whether every stream is checked as it goes out; faults are logged.
     """
 
     def __init__(
         self,
         database: Database,
-        launcher: Launcher,
-        followers: Followers,
+        builder: RunBuilder,
+        subscribers: Subscribers,
         *,
         checks: bool = False,
     ) -> None:
         self._database = database
-        self._launcher = launcher
-        self._followers = followers
+        self._builder = builder
+        self._subscribers = subscribers
         self._checks = checks
-        self._context = DriverContext(database, f"api:{new_id()}", followers.tell)
+        self._context = DriverContext(database, f"api:{new_id()}", subscribers.publish)
         self._preparing: dict[str, asyncio.Future[Course]] = {}
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         lease = RunLease(self._context.name, LEASE_SECONDS)
-        self._planner = Planner(database, launcher, lease)
+        self._planner = Planner(database, builder, lease)
         self._is_draining = False
         self._hands_over = False
 
-    async def begin(
+    async def start(
         self,
         principal: Principal,
         request: RunRequest,
         *,
-        refusal: Refusal = Refusal.RUN_OF_ANSWERS,
+        refusal: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
     ) -> str:
         """Begin a run; it goes on whether or not anybody follows it.
 
@@ -111,43 +111,43 @@ class RunService:
                 # Since it was asked: planning takes as long as servers take that were never seen.
                 raise ShuttingDown
             try:
-                run = await self._begin(principal, planned)
+                run = await self._start(principal, planned)
             except IntegrityError:
                 # There is a run of this id, or another request made the thread or the run at this
                 # moment: now what is there is looked at.
                 careful = replace(planned.plan, seen=None)
-                run = await self._begin(principal, replace(planned, plan=careful))
-        self._conduct(run, lambda: self._planner.course(run, planned))
+                run = await self._start(principal, replace(planned, plan=careful))
+        self._spawn(run, lambda: self._planner.course(run, planned))
         return run.key
 
-    async def _begin(self, principal: Principal, planned: Planned) -> BegunRun:
+    async def _start(self, principal: Principal, planned: Planned) -> StartedRun:
         request, plan = planned.request, planned.plan
         goes_on = plan.continues is not None
         async with unit_of_work(self._database) as work:
             plan = replace(plan, opening=1 + goes_on)
-            run = await store.begin(work, principal, request, plan)
-            mapper = EventMapper(run.thread_id, run.run_id, now=now_ms)
+            run = await store.start(work, principal, request, plan)
+            mapper = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
             opening = [mapper.started(parent_run_id=request.parent_run_id)]
             if goes_on:
                 opening.append(mapper.state(planned.state))
             entries = await event_log.open_log(work.session, run.key, opening)
-        self._followers.feed(run.key)
-        self._followers.tell(run.key, entries)
+        self._subscribers.open(run.key)
+        self._subscribers.publish(run.key, entries)
         return run
 
-    def _conduct(self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]) -> None:
+    def _spawn(self, run: StartedRun, prepare: Callable[[], Awaitable[Course]]) -> None:
         """Drive a run that holds its thread in a task of its own."""
         task = asyncio.create_task(self._prepare_and_drive(run, prepare))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _prepare_and_drive(
-        self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]
+        self, run: StartedRun, prepare: Callable[[], Awaitable[Course]]
     ) -> None:
         try:
             course = await self._prepared(run, prepare)
             if course is None:
-                await self._close_own(run.key, None)
+                await self._abort_own(run.key, None)
                 return
             driver = RunDriver(self._context, course)
             self._drivers[run.key] = driver
@@ -159,17 +159,17 @@ class RunService:
             log.warning("run.abandoned", run_id=run.run_id, why=type(error).__name__)
         except AgentexError as error:
             # What it needs is gone, such as its owner's account; closing it says so in the log.
-            await self._close_own(run.key, error)
-        # The edge of the run: nobody awaits it, and its followers wait for a terminal event.
+            await self._abort_own(run.key, error)
+        # The edge of the run: nobody awaits it, and its subscribers wait for a terminal event.
         except Exception as error:
             log.exception("run.crashed", run_id=run.run_id, error=type(error).__name__)
-            await self._close_own(run.key, AgentexError())
+            await self._abort_own(run.key, AgentexError())
         finally:
             self._drivers.pop(run.key, None)
-            self._followers.release(run.key)
+            self._subscribers.release(run.key)
 
     async def _prepared(
-        self, run: BegunRun, prepare: Callable[[], Awaitable[Course]]
+        self, run: StartedRun, prepare: Callable[[], Awaitable[Course]]
     ) -> Course | None:
         """The course of a run; None where the run was stopped before it had one."""
         preparing = asyncio.ensure_future(prepare())
@@ -179,7 +179,7 @@ class RunService:
 
         self._preparing[run.key] = preparing
         try:
-            with self._context.pulse.watching(run.key, give_up):
+            with self._context.heartbeat.watching(run.key, give_up):
                 await asyncio.wait({preparing})
         finally:
             self._preparing.pop(run.key, None)
@@ -192,8 +192,8 @@ class RunService:
         An empty list comes when nothing happened for a while, so that the reader can see to
         its connection. Ends early when the run is deleted, or handed over to another process.
         """
-        followed = self._followers.follow(run_key, after=after)
-        return checked(self._database, run_key, after, followed) if self._checks else followed
+        followed = self._subscribers.follow(run_key, after=after)
+        return check_stream(self._database, run_key, after, followed) if self._checks else followed
 
     async def find(self, principal: Principal, run_id: str, *, after: int = 0) -> str:
         """The key by which one of the caller's runs is followed.
@@ -213,7 +213,7 @@ class RunService:
             raise InvalidCursor(cursor=str(after), error="The run has no such event")
         return run.id
 
-    async def join(self, principal: Principal, thread_id: str) -> Joined:
+    async def join(self, principal: Principal, thread_id: str) -> JoinPoint:
         """What a client that comes late needs; what follows it is read with ``follow``.
 
         Raises:
@@ -252,14 +252,14 @@ class RunService:
                 return run.status == RunStatus.CANCELLED
             await asyncio.sleep(_STOP_POLL_SECONDS)
         # Whoever drove it does not answer: its log is closed here, its later writes are refused.
-        if await self._close(run.id, None, if_lost=False):
+        if await self._abort(run.id, None, if_lost=False):
             return True
         # It answered in the end, or was deleted.
         async with self._database.reading() as session:
             run = await store.get(session, principal, run_id)
         return run.status == RunStatus.CANCELLED
 
-    async def take_up_lost(self) -> int:
+    async def recover_lost(self) -> int:
         """Go on with runs whose process is gone, or end them where that can't be.
 
         Returns:
@@ -270,11 +270,11 @@ class RunService:
         async with self._database.reading() as session:
             lost = await recovery.find_lost(session)
         # This process's own live: it was asleep itself, and so was their renewing.
-        foreign = [run_key for run_key in lost if not self._followers.is_fed(run_key)]
+        foreign = [run_key for run_key in lost if not self._subscribers.is_open(run_key)]
         seen = 0
         for run_key in foreign:
             try:
-                seen += await self._take_up(run_key)
+                seen += await self._recover(run_key)
             except DatabaseUnavailable:
                 raise
             # The edge of the sweep: a run that can't be gone on with must not keep the others.
@@ -282,35 +282,35 @@ class RunService:
                 log.exception("run.not_taken_up", run_key=run_key, error=type(error).__name__)
         return seen
 
-    async def _take_up(self, run_key: str) -> bool:
+    async def _recover(self, run_key: str) -> bool:
         async with unit_of_work(self._database) as work:
-            is_ours = await recovery.take(
+            is_ours = await recovery.acquire(
                 work, run_key, driver=self._context.name, seconds=LEASE_SECONDS
             )
         if not is_ours:
-            return await self._close(run_key, RunLost(), if_lost=True)
+            return await self._abort(run_key, RunLost(), if_lost=True)
         try:
             async with self._database.reading() as session:
                 unfinished = await recovery.load(session, run_key)
         except (ValidationError, LookupError) as error:
-            return await self._close_own(run_key, _unreadable(run_key, error))
+            return await self._abort_own(run_key, _unreadable(run_key, error))
 
         async def prepared() -> Course:
             try:
-                return await self._launcher.again(unfinished)
+                return await self._builder.again(unfinished)
             except (ValidationError, LookupError) as error:
                 raise _unreadable(run_key, error) from error
 
         log.info("run.taken_up", run_id=unfinished.run.run_id, effects=len(unfinished.past))
-        self._followers.feed(run_key, last_seq=len(unfinished.logged))
-        self._conduct(unfinished.run, prepared)
+        self._subscribers.open(run_key, last_seq=len(unfinished.logged))
+        self._spawn(unfinished.run, prepared)
         return True
 
-    async def _close_own(self, run_key: str, failure: AgentexError | None) -> bool:
+    async def _abort_own(self, run_key: str, failure: AgentexError | None) -> bool:
         """Close a run, unless another process drives it by now."""
-        return await self._close(run_key, failure, if_lost=False, driver=self._context.name)
+        return await self._abort(run_key, failure, if_lost=False, driver=self._context.name)
 
-    async def _close(
+    async def _abort(
         self,
         run_key: str,
         failure: AgentexError | None,
@@ -320,13 +320,13 @@ class RunService:
     ) -> bool:
         """Close a run from outside of its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:
-            closed = await finish.close(work, run_key, failure, if_lost=if_lost, driver=driver)
+            closed = await finish.abort(work, run_key, failure, if_lost=if_lost, driver=driver)
         if closed:
             if failure is None:
                 log.info("run.stopped", run_key=run_key)
             else:
-                log.warning("run.closed", run_key=run_key, code=int(failure.code))
-            self._followers.tell(run_key, closed)
+                log.warning("run.closed", run_key=run_key, code=failure.code)
+            self._subscribers.publish(run_key, closed)
         return bool(closed)
 
     async def drain(self, seconds: float) -> None:
@@ -341,7 +341,7 @@ class RunService:
         await asyncio.gather(*(driver.hand_over() for driver in list(self._drivers.values())))
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=_STOP_SECONDS)
-        await self._followers.close()
+        await self._subscribers.close()
 
 
 def _unreadable(run_key: str, error: Exception) -> RunLost:

@@ -10,13 +10,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments import service as attachments
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.models import AgentRun, ChatMessage, RunStatus
 from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
 from agents.runs.plan import RunPlan, SeenThread
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
-from agents.sessions.service import add_messages, check_room
+from agents.sessions.service import add_messages, check_quota
 from core.auth.principal import Principal
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
@@ -33,7 +33,7 @@ _FOREIGN_ID = "the last one has the id of another message of this thread"
 
 
 @dataclass(frozen=True)
-class BegunRun:
+class StartedRun:
     """A run that holds its thread.
 
     Args:
@@ -56,12 +56,12 @@ class BegunRun:
     thread_id: str
     agent_type: str
     driver: str
-    history: tuple[Message, ...]
+    history: tuple[ModelMessage, ...]
 
 
-async def begin(
+async def start(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
-) -> BegunRun:
+) -> StartedRun:
     """Write the run, take its thread and store the new user messages.
 
     Args:
@@ -97,7 +97,9 @@ async def begin(
     if plan.continues is not None:
         await resume.apply(work, plan.continues)
         task = await work.session.get_one(AgentRun, run.task_id)
-        return await begun(work.session, run, _REQUESTS.validate_python(task.request["input"]))
+        return await load_started(
+            work.session, run, _REQUESTS.validate_python(task.request["input"])
+        )
     if not request.messages:
         return _begun(run, request.thread_id, ())
     history = await _read_history(work.session, seen.key, request)
@@ -119,9 +121,9 @@ async def _look(session: AsyncSession, principal: Principal, request: RunRequest
 
 async def _begin_thread(
     work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
-) -> BegunRun:
+) -> StartedRun:
     """The run with which a thread begins: nobody else knows it, so nothing has to be read."""
-    await check_room(work.session, principal.user_id, most=plan.most_sessions)
+    await check_quota(work.session, principal.user_id, most=plan.most_sessions)
     new = request.messages
     thread = draft_thread(principal, request)
     run = _draft_run(principal, thread.id, request, plan)
@@ -132,7 +134,7 @@ async def _begin_thread(
     await _add_run(work, run, plan)
     await _use_images(work.session, run, new)
     work.session.add_all([_row(each, run, place) for place, each in enumerate(new, start=1)])
-    before = tuple(Message("user", message.text) for message in new[:-1])
+    before = tuple(ModelMessage("user", message.text) for message in new[:-1])
     return _begun(run, request.thread_id, before)
 
 
@@ -167,7 +169,7 @@ async def _add_run(work: UnitOfWork, run: AgentRun, plan: RunPlan) -> None:
     await work.session.flush()
 
 
-async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> BegunRun:
+async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest) -> StartedRun:
     """A run that began before, as it was then.
 
     Args:
@@ -179,8 +181,8 @@ async def begun(session: AsyncSession, run: AgentRun, request: RunRequest) -> Be
     return _begun(run, request.thread_id, history.before)
 
 
-def _begun(run: AgentRun, thread_id: str, history: tuple[Message, ...]) -> BegunRun:
-    return BegunRun(
+def _begun(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> StartedRun:
+    return StartedRun(
         key=run.id,
         task_id=run.task_id or run.id,
         owner_id=run.owner_id,
@@ -219,17 +221,17 @@ async def _use_images(
     ids = {image.id for message in messages for image in message.images}
     if not ids:
         return
-    found = await attachments.load(session, run.owner_id, ids)
+    found = await attachments.get_many(session, run.owner_id, ids)
     if len(found) < len(ids):
         raise InvalidLink(reason="forged")
-    await attachments.use(session, list(found.values()), run.session_id)
+    await attachments.assign_to_session(session, list(found.values()), run.session_id)
 
 
 @dataclass(frozen=True)
 class _History:
     """What stands before the question, and which of the caller's messages are new."""
 
-    before: tuple[Message, ...]
+    before: tuple[ModelMessage, ...]
     new: tuple[UserMessage, ...]
 
 
@@ -256,11 +258,11 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     known = await _known_ids(session, session_key, earlier)
     added = [message for message in earlier if message.id not in known]
     before = [
-        Message("user" if row.role == "user" else "assistant", row.content)
+        ModelMessage("user" if row.role == "user" else "assistant", row.content)
         for row in rows
         if row.role in {"user", "assistant"}
     ]
-    before += [Message("user", message.text) for message in added]
+    before += [ModelMessage("user", message.text) for message in added]
     new = added if asked_before is not None else [*added, question]
     return _History(tuple(before), tuple(new))
 
@@ -330,7 +332,7 @@ async def renew(work: UnitOfWork, run_keys: Sequence[str], *, driver: str, secon
         await work.session.exec(statement)
 
 
-async def release(work: UnitOfWork, run: BegunRun) -> None:
+async def release(work: UnitOfWork, run: StartedRun) -> None:
     """Give the lease back before its end, so that another process takes the run up at once."""
     statement = (
         update(AgentRun)

@@ -9,7 +9,7 @@ from agents.events import WireEvent
 from agents.models import AgentRun, ChatMessage
 
 
-async def told_calls(session: AsyncSession, run: AgentRun) -> set[str]:
+async def answered_call_ids(session: AsyncSession, run: AgentRun) -> set[str]:
     """Ids of the calls of a run's task whose result some event tells."""
     return {
         str(event["toolCallId"])

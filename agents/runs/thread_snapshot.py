@@ -4,13 +4,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
-from agents.agui.message_reducer import MessageFold
+from agents.agui.message_reducer import MessageReducer
 from agents.models import AgentRun, ChatMessage
 
 
 async def fold_thread(
     session: AsyncSession, session_key: str, *, until: str | None = None
-) -> MessageFold:
+) -> MessageReducer:
     """The messages and the state of a thread after its runs.
 
     Args:
@@ -18,7 +18,7 @@ async def fold_thread(
         session_key: ``ChatSession.id``.
         until: the run (``AgentRun.id``) before which to end; its question is still included.
     """
-    fold = MessageFold()
+    fold = MessageReducer()
     query = select(ChatMessage).where(
         ChatMessage.session_id == session_key, ChatMessage.role == "user"
     )

@@ -6,7 +6,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import ChatSession
 from agents.run_request import RunRequest
-from agents.sessions.service import title_of
+from agents.sessions.service import make_title
 from core.auth.principal import Principal
 from core.db.types import new_id, utc_now
 from core.errors.auth import SessionNotFound
@@ -87,4 +87,4 @@ def title_unless_set(request: RunRequest) -> ColumnElement[str]:
 
 def _first_title(request: RunRequest) -> str:
     said = (message.text for message in request.messages)
-    return next((made for text in said if (made := title_of(text))), "")
+    return next((made for text in said if (made := make_title(text))), "")

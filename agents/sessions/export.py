@@ -1,4 +1,4 @@
-"""A session as a Markdown file that people read: questions, answers, sources, folded tool calls."""
+"""Export of a session as Markdown."""
 
 import html
 import json
@@ -18,10 +18,12 @@ from core.errors.auth import SessionNotFound
 from core.json_access import as_count, as_list, as_object, as_text
 from kb_service.text.tokenizer import is_cjk_dominant
 
+_BATCH = 100
+
 
 @dataclass(frozen=True)
-class _Words:
-    """What stands between what was said, in one language."""
+class _ExportTexts:
+    """Fixed texts of an export in one language."""
 
     untitled: str
     session: str
@@ -38,7 +40,7 @@ class _Words:
     stopped: str
 
 
-_ENGLISH = _Words(
+_ENGLISH = _ExportTexts(
     untitled="Untitled session",
     session="Session",
     created="Created",
@@ -53,7 +55,7 @@ _ENGLISH = _Words(
     output="Output",
     stopped="Stopped before it was complete.",
 )
-_CHINESE = _Words(
+_CHINESE = _ExportTexts(
     untitled="未命名会话",
     session="会话",
     created="创建时间",
@@ -70,15 +72,11 @@ _CHINESE = _Words(
 )
 
 
-class SessionMarkdown:
+class MarkdownExporter:
     """Writes one session in the language of its title.
 
-    Nothing that was said, found or called has an effect in the file: no HTML of it runs, no
-    image is loaded, no link runs a script (``agents.safe_markdown``).
-
-    Args:
-        row: the session.
-        now: the moment that is written as that of the export.
+    Content has no effect in the file: no HTML runs, no image is loaded, no link runs a script
+    (``agents.sessions.markdown_sanitizer``).
     """
 
     def __init__(self, row: ChatSession, *, now: datetime) -> None:
@@ -87,7 +85,7 @@ class SessionMarkdown:
         self._words = _CHINESE if is_cjk_dominant(row.title) else _ENGLISH
 
     def head(self) -> str:
-        """What stands before the messages."""
+        """The text before the messages."""
         row, words = self._row, self._words
         facts = (
             (words.session, row.id),
@@ -98,7 +96,7 @@ class SessionMarkdown:
         return f"# {plain(row.title) or words.untitled}\n\n{listed}\n"
 
     def message(self, message: ChatMessage) -> str:
-        """One message with what belongs to it."""
+        """One message with its sources, thoughts and tool calls."""
         details, words = message.details, self._words
         role = words.roles.get(message.role) or plain(message.role)
         parts = [f"\n## {role} · {_moment(message.created_at)}", quoted(message.content)]
@@ -112,7 +110,7 @@ class SessionMarkdown:
         return "\n\n".join(parts) + "\n"
 
     def _sources(self, details: Mapping[str, JsonValue]) -> Iterable[str]:
-        cited = [as_object(one) for one in as_list(details.get("citations"))]
+        cited = [as_object(citation) for citation in as_list(details.get("citations"))]
         if not cited:
             return []
         return [f"**{self._words.sources}**", "\n".join(map(self._source, cited))]
@@ -121,7 +119,7 @@ class SessionMarkdown:
         where = [as_text(citation.get("document_name"))]
         if (page := citation.get("page")) is not None:
             where.append(self._words.page.format(page=page))
-        headings = [as_text(one) for one in as_list(citation.get("heading_path"))]
+        headings = [as_text(heading) for heading in as_list(citation.get("heading_path"))]
         where += [" > ".join(headings)] if headings else []
         line = plain(f"[{as_count(citation.get('number'))}] {' · '.join(where)}")
         return f"- {line}\n  > {plain(as_text(citation.get('quote')))}"
@@ -136,11 +134,11 @@ class SessionMarkdown:
         name = words.tool_call.format(
             tool=as_text(call.get("tool")), duration=as_count(call.get("duration"))
         )
-        shown = (
+        parts = (
             f"{title}:\n\n{_json(call.get(field))}"
             for title, field in ((words.input, "input"), (words.output, "output"))
         )
-        return _folded(name, "\n\n".join(shown))
+        return _folded(name, "\n\n".join(parts))
 
 
 def _json(value: JsonValue) -> str:
@@ -150,7 +148,7 @@ def _json(value: JsonValue) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    """A part that Markdown readers show when it is opened; its own HTML is all there is."""
+    """A folded section; its own tags are its only HTML."""
     line = html.escape(" ".join(title.split()))
     return f"<details>\n<summary>{line}</summary>\n\n{body}\n\n</details>"
 
@@ -159,22 +157,12 @@ def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-_BATCH = 100
-
-
 async def message_batches(
     database: Database, session_key: str
 ) -> AsyncGenerator[Sequence[ChatMessage]]:
-    """The messages that a session has now, oldest first; what is said meanwhile is left out.
+    """The current messages of a session, oldest first; later ones are left out.
 
-    No transaction stays open between two batches: their reader may be slow.
-
-    Args:
-        database: where they are.
-        session_key: ``ChatSession.id`` of one that the caller may see.
-
-    Raises:
-        SessionNotFound: it was deleted before all was read.
+    No transaction stays open between batches: readers may be slow.
     """
     async with database.reading() as session:
         newest = select(func.max(ChatMessage.position)).where(ChatMessage.session_id == session_key)

@@ -1,4 +1,4 @@
-"""Markdown of others made harmless: nothing of it runs, is loaded or points where it may not."""
+"""Sanitizer of untrusted Markdown: nothing in it runs, is loaded or links to scripts."""
 
 import html
 import re
@@ -26,7 +26,7 @@ _INLINE_SIGNS = re.compile(r"([\\`*_\[\]|~$!])")
 
 
 def _reader() -> MarkdownIt:
-    """Reads a text as it is once its HTML and its definitions are none any more."""
+    """A parser for text whose HTML and link definitions are escaped."""
     reader = MarkdownIt("commonmark", {"html": False})
     reader.disable(["reference", "html_block", "html_inline", "autolink"])
     # All links are to be seen here, above all the bad ones.
@@ -38,25 +38,24 @@ _READER = _reader()
 
 
 def plain(text: str) -> str:
-    """A text in one line that stands for itself wherever Markdown stands in a line."""
+    """A text as one literal line of Markdown."""
     line = " ".join(text.split()).translate(_CONTROLS)
     return html.escape(_INLINE_SIGNS.sub(r"\\\1", line), quote=False)
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text as a block of code that it can't end itself."""
+    """A text as a code block that it can't close."""
     longest = max((len(run) for run in _RUN_OF_TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.translate(_CONTROLS)}\n{fence}"
 
 
 def quoted(text: str) -> str:
-    """Markdown as a quotation, so that it can't pass for what stands around it.
+    """Markdown as a quotation that keeps its looks but not its effects.
 
-    It keeps its looks; of what could do harm it loses the effect: HTML shows as text, also in
-    code that is not told apart for sure, images are links, definitions of links are text, and
-    links of a paragraph with a target such as ``javascript:`` are text. A text that would take
-    long to read (``LONGEST_READ``) is quoted as code.
+    HTML shows as text, also in code whose limits are uncertain; images become links, link
+    definitions become text, and so do links of a paragraph with a target such as
+    ``javascript:``. A text that would take long to parse (``LONGEST_READ``) becomes code.
     """
     if len(text) > LONGEST_READ:
         return "\n".join(_quotation(fenced(_in_lines(text))))
@@ -95,9 +94,9 @@ def _paragraph(lines: list[str], inside: list[Token]) -> list[str]:
 
 
 def _code_spans(line: str) -> tuple[tuple[int, int], ...] | None:
-    """Where code stands in a line; None where it is not told apart for sure.
+    """Where code stands in a line; None if that is uncertain.
 
-    Cells of tables are read one by one, and a backslash may be a sign of code or not.
+    Table cells are parsed one by one, and a backslash may be part of code or not.
     """
     runs = list(_RUN_OF_TICKS.finditer(line))
     if runs and ("|" in line or "\\`" in line):
@@ -120,7 +119,7 @@ def _code_spans(line: str) -> tuple[tuple[int, int], ...] | None:
 
 
 def _harmless(line: str, spans: Iterable[tuple[int, int]] = (), *, has_links: bool = True) -> str:
-    """A line without effects; what is code for sure stays as it is."""
+    """A line without effects; certain code stays as it is."""
     pieces: list[str] = []
     place = 0
     for start, end in spans:

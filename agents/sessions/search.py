@@ -1,4 +1,4 @@
-"""Search over one's own sessions: words of a title, or of what was asked and answered."""
+"""Full-text search in one's own sessions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from agents.models import ChatMessage, ChatSession
-from core.text.graphemes import boundary
+from core.text.graphemes import grapheme_boundary
 
 _BEFORE = 40
 _EXCERPT = 160
@@ -19,14 +19,8 @@ _Query = Select[ChatSession, Any, int]
 
 
 @dataclass(frozen=True)
-class Match:
-    """The newest message of a session that has the words.
-
-    Attributes:
-        message_id: its id on the wire.
-        role: who said it.
-        excerpt: the words with what stands around them, in one line.
-    """
+class MessageMatch:
+    """The newest message of a session with the words, and an excerpt in one line."""
 
     message_id: str
     role: str
@@ -34,52 +28,49 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Found:
-    """One page of the sessions that have some words, and how many there are in all.
+class SessionSearchResult:
+    """One page of sessions with the words, and how many there are in all.
 
-    ``matches`` says where, by ``ChatSession.id``; none where only a title has them.
+    ``matches`` are by ``ChatSession.id``; none if only the title has the words.
     """
 
     rows: Sequence[ChatSession]
     total: int
-    matches: Mapping[str, Match]
+    matches: Mapping[str, MessageMatch]
 
 
-async def find_sessions(
+async def search_sessions(
     session: AsyncSession,
     conditions: Sequence[ColumnElement[bool]],
     words: str,
     arranged: Callable[[_Query], _Query],
-) -> Found:
-    """The sessions of an owner that have the words in their title or in one of their messages.
+) -> SessionSearchResult:
+    """The sessions with the words in their title or in a message.
 
-    They are looked for as they stand, also within longer words, so that Chinese needs no
-    splitting; case does not count as far as the database knows it. No index serves this: what is
-    read are the messages of the one owner, once.
+    Matches are substrings, so that Chinese needs no segmentation; case is ignored as far as the
+    database can. There is no index: the owner's messages are scanned.
 
     Args:
-        session: to read from.
-        conditions: whose sessions, and which of them.
-        words: at least one sign.
-        arranged: gives a query of sessions its order and its limits.
+        conditions: of the sessions to search.
+        arranged: adds order and limits to a query.
     """
-    said = (
+    newest = (
         select(ChatMessage.session_id, func.max(ChatMessage.position).label("position"))
         .join(ChatSession, col(ChatSession.id) == col(ChatMessage.session_id))
         .where(*conditions, _has(col(ChatMessage.content), words))
         .group_by(col(ChatMessage.session_id))
         .subquery()
     )
-    has_words = _has(col(ChatSession.title), words) | said.c.session_id.is_not(None)
+    has_words = _has(col(ChatSession.title), words) | newest.c.session_id.is_not(None)
     query = (
-        select(ChatSession, said.c.position, func.count().over())
-        .join(said, said.c.session_id == col(ChatSession.id), isouter=True)
+        select(ChatSession, newest.c.position, func.count().over())
+        .join(newest, newest.c.session_id == col(ChatSession.id), isouter=True)
         .where(*conditions, has_words)
     )
-    found = (await session.exec(arranged(query))).all()
-    places = {row.id: place for row, place, _ in found if place is not None}
+    rows = (await session.exec(arranged(query))).all()
+    places = {row.id: place for row, place, _ in rows if place is not None}
     matches = await _matches(session, places, words)
-    return Found([row for row, *_ in found], found[0][2] if found else 0, matches)
+    return SessionSearchResult([row for row, *_ in rows], rows[0][2] if rows else 0, matches)
 
 
 def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
@@ -88,28 +79,25 @@ def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
 
 async def _matches(
     session: AsyncSession, places: Mapping[str, int], words: str
-) -> Mapping[str, Match]:
+) -> Mapping[str, MessageMatch]:
     if not places:
         return {}
     place = tuple_(col(ChatMessage.session_id), col(ChatMessage.position))
     query = select(ChatMessage).where(place.in_(list(places.items())))
     return {
-        message.session_id: Match(message.message_id, message.role, excerpt(message.content, words))
+        message.session_id: MessageMatch(
+            message.message_id, message.role, excerpt(message.content, words)
+        )
         for message in (await session.exec(query)).all()
     }
 
 
 def excerpt(text: str, words: str) -> str:
-    """The first place of the words with what stands around it, in one line.
-
-    Args:
-        text: that has them, in whatever case.
-        words: looked for.
-    """
+    """The first occurrence of the words with its surroundings, in one line."""
     # Lower case may be longer than the text itself (İ): the place is one of the text then, too.
     lowered = text.lower()
     place = lowered.find(words.lower()) if len(lowered) == len(text) else text.find(words)
-    start = boundary(text, max(0, place - _BEFORE))
-    end = boundary(text, start + _EXCERPT + len(words)) or len(text)
+    start = grapheme_boundary(text, max(0, place - _BEFORE))
+    end = grapheme_boundary(text, start + _EXCERPT + len(words)) or len(text)
     inner = " ".join(text[start:end].split())
     return f"{'…' if start else ''}{inner}{'…' if end < len(text) else ''}"

@@ -1,25 +1,26 @@
-"""Sessions: the threads of a user's conversations, and their messages (seed 002, section 5)."""
+"""Chat sessions and their messages (docs/reference/agentex-api.md, section 5)."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
-from sqlalchemy import ColumnElement, func, or_, update
+from sqlalchemy import ColumnElement, func, or_
 from sqlalchemy import delete as delete_rows
+from sqlalchemy import update as update_rows
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.models import AgentRun, ChatMessage, ChatSession
-from agents.sessions.search import Match, find_sessions
+from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
+from agents.sessions.search import MessageMatch, search_sessions
 from core.auth.principal import Principal
-from core.db.pagination import Page, QueryT, paged
+from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SessionNotFound
 from core.errors.conflicts import SessionsFull, ThreadBusy
 from core.errors.requests import InvalidRequest
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from kb_service.documents.quota import take_turn
 from kb_service.models import Attachment
 from kb_service.retrieval import retrieval_log
@@ -34,14 +35,14 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(frozen=True)
 class SessionListing:
-    """One page of sessions and how many there are in all.
+    """One page of sessions, and how many there are in all.
 
-    ``matches`` says where those that were searched for have the words, by ``ChatSession.id``.
+    ``matches`` of a search are by ``ChatSession.id``.
     """
 
     items: Sequence[ChatSession]
     total: int
-    matches: Mapping[str, Match] = field(default_factory=dict[str, Match])
+    matches: Mapping[str, MessageMatch] = field(default_factory=dict[str, MessageMatch])
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class MessageListing:
 async def create(
     work: UnitOfWork, principal: Principal, *, title: str, config: dict[str, JsonValue]
 ) -> ChatSession:
-    """Begin an empty session of the caller's."""
+    """Create an empty session of the caller."""
     session_id = new_id()
     row = ChatSession(
         id=session_id,
@@ -70,25 +71,21 @@ async def create(
 
 
 async def get(session: AsyncSession, principal: Principal, session_id: str) -> ChatSession:
-    """Load one of the caller's sessions, by its id or by its thread id.
-
-    Raises:
-        SessionNotFound: the caller has none of this id.
-    """
+    """One of the caller's sessions, by its id or thread id."""
     query = select(ChatSession).where(
         ChatSession.owner_id == principal.user_id,
         or_(col(ChatSession.id) == session_id, col(ChatSession.thread_id) == session_id),
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise SessionNotFound
-    return found
+    return row
 
 
 async def list_sessions(
     session: AsyncSession,
     principal: Principal,
-    page: Page,
+    page: PageRequest,
     *,
     is_archived: bool | None,
     search: str = "",
@@ -96,47 +93,44 @@ async def list_sessions(
     """One page of the caller's sessions.
 
     Args:
-        session: to read from.
-        principal: whose sessions.
-        page: the part that is wanted.
-        is_archived: only those in the archive, or only those outside it; None for both.
-        search: words that the title or a message has; empty for all sessions.
+        is_archived: None for both.
+        search: words in the title or a message; empty for all sessions.
     """
     conditions: list[ColumnElement[bool]] = [col(ChatSession.owner_id) == principal.user_id]
     if is_archived is not None:
         conditions.append(col(ChatSession.is_archived).is_(is_archived))
     if search:
-        return await _found(session, conditions, search, page)
+        return await _search(session, conditions, search, page)
     query = _paged(select(ChatSession).where(*conditions), page)
     total = select(func.count()).select_from(ChatSession).where(*conditions)
     return SessionListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def _found(
-    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: Page
+async def _search(
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, page: PageRequest
 ) -> SessionListing:
-    found = await find_sessions(session, conditions, words, lambda query: _paged(query, page))
-    total = found.total
-    if not found.rows and page.number > 1:
+    result = await search_sessions(session, conditions, words, lambda query: _paged(query, page))
+    total = result.total
+    if not result.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
         total = (
-            await find_sessions(session, conditions, words, lambda query: _paged(query, first))
+            await search_sessions(session, conditions, words, lambda query: _paged(query, first))
         ).total
-    return SessionListing(found.rows, total, found.matches)
+    return SessionListing(result.rows, total, result.matches)
 
 
-def _paged(query: QueryT, page: Page) -> QueryT:
+def _paged(query: QueryT, page: PageRequest) -> QueryT:
     columns = {
         "updated_at": col(ChatSession.updated_at),
         "created_at": col(ChatSession.created_at),
         "last_message_at": col(ChatSession.last_message_at),
         "title": col(ChatSession.title),
     }
-    return paged(query, page, columns=columns, tie=col(ChatSession.id))
+    return paginate(query, page, columns=columns, tie=col(ChatSession.id))
 
 
-async def change(
+async def update(
     work: UnitOfWork,
     row: ChatSession,
     *,
@@ -169,7 +163,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
         col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
     )
     images = (
-        update(Attachment)
+        update_rows(Attachment)
         .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
         .values(deleted_at=utc_now())
     )
@@ -181,7 +175,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
 async def list_messages(
     session: AsyncSession, row: ChatSession, *, before_id: str | None, limit: int
 ) -> MessageListing:
-    """The newest messages of a session, or those before one of them, oldest first.
+    """The newest messages of a session, or those before a message, oldest first.
 
     Raises:
         InvalidRequest: ``before_id`` is no message of this session.
@@ -203,18 +197,12 @@ async def list_messages(
 async def add_messages(
     session: AsyncSession, session_key: str, messages: Sequence[ChatMessage]
 ) -> None:
-    """Put messages at the end of a session, in the caller's transaction.
-
-    Args:
-        session: a writing session.
-        session_key: ``ChatSession.id``.
-        messages: in order; they get their positions here.
-    """
+    """Append messages to a session and number them, in the caller's transaction."""
     if not messages:
         return
     now = utc_now()
     counted = (
-        update(ChatSession)
+        update_rows(ChatSession)
         .where(col(ChatSession.id) == session_key)
         .values(
             message_count=ChatSession.message_count + len(messages),
@@ -230,7 +218,7 @@ async def add_messages(
 
 
 async def last_question(session: AsyncSession, session_key: str) -> str:
-    """The newest message of the user, in whose language a session is spoken to; "" for none."""
+    """The user's newest message, which sets the language of a session; "" for none."""
     query = (
         select(ChatMessage.content)
         .where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
@@ -240,27 +228,22 @@ async def last_question(session: AsyncSession, session_key: str) -> str:
     return (await session.exec(query)).first() or ""
 
 
-def title_of(question: str) -> str:
-    """A title made of the first words of a question; empty where it has none that can be seen."""
-    seen = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
-    return shortened(" ".join(seen.split()), TITLE_LENGTH)
+def make_title(question: str) -> str:
+    """A title from the first words of a question; empty if it has no visible characters."""
+    visible = "".join(sign for sign in question[:_TITLE_SOURCE] if not _is_unseen(sign))
+    return shorten(" ".join(visible.split()), TITLE_LENGTH)
 
 
 def _is_unseen(sign: str) -> bool:
-    """Whether a sign only steers how others are shown, as those that turn the direction do."""
+    """Whether a character only controls how others are shown, such as text direction."""
     return unicodedata.category(sign) in {"Cc", "Cf"} and not (sign.isspace() or sign in _JOINERS)
 
 
-async def check_room(session: AsyncSession, owner_id: str, *, most: int) -> None:
-    """Pass where one more session fits; who asks at the same moment waits for this transaction.
+async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> None:
+    """Check that the owner may have another session; holds the owner's lock.
 
     Args:
-        session: a writing session, which adds the session.
-        owner_id: whose it will be.
-        most: 0 for any number.
-
-    Raises:
-        SessionsFull: the owner has as many as are allowed.
+        most: 0 is unlimited.
     """
     if not most:
         return
@@ -268,3 +251,15 @@ async def check_room(session: AsyncSession, owner_id: str, *, most: int) -> None
     query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)
+
+
+async def count_runs(session: AsyncSession) -> dict[str, int]:
+    """Number of runs in every state."""
+    query = select(AgentRun.status, func.count()).group_by(AgentRun.status)
+    counts = dict((await session.exec(query)).all())
+    return {status.value: counts.get(status.value, 0) for status in RunStatus}
+
+
+async def count_sessions(session: AsyncSession) -> int:
+    """Number of all sessions."""
+    return (await session.exec(select(func.count()).select_from(ChatSession))).one()

@@ -14,20 +14,20 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from agents.llm.base import ChatModel, Message, ModelUsage
-from agents.llm_registry.selection import ChosenModel
-from agents.skill_eval.runner import count_tokens, side_by_side
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage
+from agents.llm_registry.selection import SelectedModel
+from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.active import ActiveSkill, SkillVersionRef
 from agents.strategies.model_turn import TurnTooLong, stream_turn
 from agents.strategies.prompts import REPAIR
-from agents.strategies.structured_output import Unreadable, read_object
+from agents.strategies.structured_output import InvalidStructuredOutput, read_object
 from agents.strategies.tool_calls import load_call
-from agents.tools.load_skill import told_skill
-from agents.tools.skill_inputs import gather
+from agents.tools.load_skill import render_skill
+from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
 from core.db.types import new_id
 from skills.store.catalog import OpenedSkill
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 _MOST_TOKENS = 4_000
 _ENDLESS = "(This answer had no end and was given up.)"
@@ -43,7 +43,7 @@ Answer with JSON alone: {"better": "A", "B" or "same", "reason": one sentence in
 request}"""
 
 
-class Outcome(StrEnum):
+class ComparisonOutcome(StrEnum):
     """What became of a pair: the answer with the skill beside the other one."""
 
     BETTER = "better"
@@ -68,7 +68,7 @@ class ComparedPair:
     query: str
     answer: str
     baseline: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
     reasons: tuple[str, ...]
 
 
@@ -91,26 +91,25 @@ class ComparisonReport:
     model: str
     judge: str
     runs: int
-    outcomes: dict[Outcome, int]
+    outcomes: dict[ComparisonOutcome, int]
     pairs: tuple[ComparedPair, ...]
 
 
 @dataclass(frozen=True)
-class Contest:
+class ComparisonSetup:
     """What is compared, by whom.
 
     Args:
         skill: the version under test.
         against: another version; None for no skill.
-        model: answers.
         judge: judges; it may be the same one.
         user_id: whose usage the tokens are.
     """
 
     skill: OpenedSkill
     against: OpenedSkill | None
-    model: ChosenModel
-    judge: ChosenModel
+    model: SelectedModel
+    judge: SelectedModel
     user_id: str
 
 
@@ -124,16 +123,15 @@ class SkillComparison:
 
     Args:
         database: where usage is counted.
-        contest: what is compared.
     """
 
-    def __init__(self, database: Database, contest: Contest) -> None:
+    def __init__(self, database: Database, contest: ComparisonSetup) -> None:
         self._database = database
         self._contest = contest
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times and judge the answers; see ``side_by_side``.
+        """Ask each request so many times and judge the answers; see ``run_concurrently``.
 
         Yields:
             How many pairs are judged.
@@ -147,7 +145,7 @@ class SkillComparison:
             for place, query in enumerate(queries)
             for _ in range(runs)
         ]
-        return side_by_side(trials)
+        return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
         """What came of it; to be asked once :meth:`run` has ended."""
@@ -160,7 +158,7 @@ class SkillComparison:
             model=contest.model.model.name,
             judge=contest.judge.model.name,
             runs=runs,
-            outcomes={outcome: counted[outcome] for outcome in Outcome},
+            outcomes={outcome: counted[outcome] for outcome in ComparisonOutcome},
             pairs=pairs,
         )
 
@@ -168,52 +166,54 @@ class SkillComparison:
         contest = self._contest
         answer = await self._answer(query, contest.skill)
         baseline = await self._answer(query, contest.against)
-        outcome, reasons = Outcome.SAME, ()
+        outcome, reasons = ComparisonOutcome.SAME, ()
         if answer != baseline:
             outcome, reasons = await self._judged(query, answer, baseline)
         self._pairs[place].append(ComparedPair(query, answer, baseline, outcome, reasons))
 
     async def _answer(self, query: str, skill: OpenedSkill | None) -> str:
-        messages = [Message("system", _ANSWER), Message("user", query)]
+        messages = [ModelMessage("system", _ANSWER), ModelMessage("user", query)]
         if skill is not None:
-            messages += _loaded(skill)
-        return await self._said(self._contest.model, messages)
+            messages += _loaded_skill_messages(skill)
+        return await self._ask(self._contest.model, messages)
 
     async def _judged(
         self, query: str, answer: str, baseline: str
-    ) -> tuple[Outcome, tuple[str, ...]]:
+    ) -> tuple[ComparisonOutcome, tuple[str, ...]]:
         first = await self._verdict(query, answer, baseline)
         second = await self._verdict(query, baseline, answer)
-        reasons = tuple(one.reason[:_LONGEST_REASON] for one in (first, second) if one)
+        reasons = tuple(verdict.reason[:_LONGEST_REASON] for verdict in (first, second) if verdict)
         if first is None or second is None:
-            return Outcome.UNDECIDED, reasons
-        outcomes = {("A", "B"): Outcome.BETTER, ("B", "A"): Outcome.WORSE}
-        return outcomes.get((first.better, second.better), Outcome.SAME), reasons
+            return ComparisonOutcome.UNDECIDED, reasons
+        outcomes = {("A", "B"): ComparisonOutcome.BETTER, ("B", "A"): ComparisonOutcome.WORSE}
+        return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
-    async def _verdict(self, query: str, one: str, other: str) -> _Verdict | None:
+    async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
         """What the judge says of two answers in this order; None where that can't be read."""
-        shown = json.dumps({"request": query, "A": one, "B": other}, ensure_ascii=False)
-        messages = [Message("system", _JUDGE), Message("user", shown)]
+        request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
+        messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):
-            text = await self._said(self._contest.judge, messages)
+            text = await self._ask(self._contest.judge, messages)
             try:
                 return read_object(text, _Verdict)
-            except Unreadable as fault:
+            except InvalidStructuredOutput as fault:
                 messages += [
-                    Message("assistant", text),
-                    Message("user", REPAIR.format(fault=fault)),
+                    ModelMessage("assistant", text),
+                    ModelMessage("user", REPAIR.format(fault=fault)),
                 ]
         return None
 
-    async def _said(self, chosen: ChosenModel, messages: Sequence[Message]) -> str:
-        spent: list[ModelUsage] = []
+    async def _ask(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
+        spent: list[TokenUsage] = []
         try:
             return await _text_of(chosen.model, messages, spent)
         finally:
-            await count_tokens(self._database, self._contest.user_id, chosen, spent)
+            await record_usage(self._database, self._contest.user_id, chosen, spent)
 
 
-async def _text_of(model: ChatModel, messages: Sequence[Message], spent: list[ModelUsage]) -> str:
+async def _text_of(
+    model: ChatModel, messages: Sequence[ModelMessage], spent: list[TokenUsage]
+) -> str:
     events = model.events(list(messages), ())
     try:
         turn = await stream_turn(
@@ -224,21 +224,21 @@ async def _text_of(model: ChatModel, messages: Sequence[Message], spent: list[Mo
             most_tokens=_MOST_TOKENS,
         )
     except TurnTooLong as endless:
-        spent.append(ModelUsage(0, endless.tokens, is_estimated=True))
+        spent.append(TokenUsage(0, endless.tokens, is_estimated=True))
         return _ENDLESS
     return turn.text.strip() or "(nothing)"
 
 
-def _loaded(skill: OpenedSkill) -> list[Message]:
+def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
     """A skill as a run is given it, whole also where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
     active = ActiveSkill(
-        card.slug, ref, plain(parsed.name), None, (), parsed.token_estimate, chosen=True
+        card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True
     )
     call = load_call(card.slug, new_id())
-    inputs = gather(parsed.input_schema, {}, {}).values
+    inputs = resolve_inputs(parsed.input_schema, {}, {}).values
     return [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", told_skill(active, skill, inputs), tool_call_id=call.id),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", render_skill(active, skill, inputs), tool_call_id=call.id),
     ]

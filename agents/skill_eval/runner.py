@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-from agents.llm.base import ModelUsage
+from agents.llm.base import TokenUsage
 from agents.llm_registry import usage
-from agents.llm_registry.selection import ChosenModel
-from agents.llm_registry.usage import Spent
+from agents.llm_registry.selection import SelectedModel
+from agents.llm_registry.usage import SpentTokens
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 
@@ -15,7 +15,7 @@ _AT_ONCE = 4
 _LOOK_SECONDS = 1.0
 
 
-async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
+async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
     """Make trials, some at once; closed early, the others are not made.
 
     Args:
@@ -49,12 +49,14 @@ async def side_by_side(trials: Sequence[Callable[[], Awaitable[None]]]) -> Async
         await asyncio.wait(tasks)
 
 
-async def count_tokens(
-    database: Database, user_id: str, chosen: ChosenModel, spent: Sequence[ModelUsage]
+async def record_usage(
+    database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]
 ) -> None:
     """Write down what a trial took as somebody's usage."""
-    tokens = Spent(sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent))
+    tokens = SpentTokens(
+        sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent)
+    )
     if tokens.prompt_tokens or tokens.completion_tokens:
-        trial = usage.Trial(user_id, chosen.id, chosen.model.name)
+        trial = usage.TrialUsage(user_id, chosen.id, chosen.model.name)
         async with unit_of_work(database) as work:
-            await usage.count(work.session, trial, tokens)
+            await usage.record(work.session, trial, tokens)

@@ -5,19 +5,19 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 
 from agents.evidence import Evidence
-from agents.llm.base import ChatModel, Message, ModelUsage, ToolCall
-from agents.llm_registry.selection import ChosenModel
-from agents.skill_eval.runner import count_tokens, side_by_side
-from agents.skills.factory import SkillUse
-from agents.skills.run_skills import FIND, LOAD, SkillShelf
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
+from agents.llm_registry.selection import SelectedModel
+from agents.skill_eval.runner import record_usage, run_concurrently
+from agents.skills.factory import RunSkillsFactory
+from agents.skills.run_skills import FIND, LOAD, RunSkills
 from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
-from agents.strategies.tool_loop import equipped
-from agents.tools import toolbox
+from agents.strategies.tool_loop import with_skills
+from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database
 from core.json_access import as_object, as_text, parse
-from skills.selection.trigger_tests import Answer, Field, Query, splits
+from skills.selection.trigger_tests import Answer, TriggerCandidates, TriggerQuery, split_queries
 
 # One to search, one to load, one for a name that was misspelled.
 _MOST_TURNS = 3
@@ -25,11 +25,11 @@ _MOST_TURNS = 3
 _MOST_TOKENS = 4_000
 _TRIGGERED_FROM = 0.5
 
-Spend = Callable[[ModelUsage], None]
+Spend = Callable[[TokenUsage], None]
 
 
-async def loaded_by(
-    model: ChatModel, shelf: SkillShelf, request: str, spend: Spend
+async def loaded_skill_ids(
+    model: ChatModel, skills: RunSkills, request: str, spend: Spend
 ) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
@@ -38,9 +38,7 @@ async def loaded_by(
     trial. Nothing is loaded.
 
     Args:
-        model: is asked.
-        shelf: the skills that it may load.
-        request: a user's words.
+        skills: the skills that it may load.
         spend: is told the tokens of each turn.
 
     Returns:
@@ -50,67 +48,72 @@ async def loaded_by(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = toolbox(ToolScope(None, Evidence(), top_k=1, skills=shelf))
-    asked = [Message("system", REACT), Message("user", request)]
-    messages = equipped(shelf, asked, tools)
+    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=skills))
+    request_messages = [ModelMessage("system", REACT), ModelMessage("user", request)]
+    messages = with_skills(skills, request_messages, tools)
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
         calls = () if turn is None else turn.calls
-        named = [shelf.find(_named(call)) for call in calls if call.name == LOAD]
-        loaded = dict.fromkeys(one.ref.id for one in named if one is not None)
+        requested_skills = [
+            skills.find(_requested_name(call)) for call in calls if call.name == LOAD
+        ]
+        loaded = dict.fromkeys(skill.ref.id for skill in requested_skills if skill is not None)
         if turn is None or loaded or not calls or any(c.name not in {LOAD, FIND} for c in calls):
             return tuple(loaded)
         messages.append(turn.message)
         for call in calls:
             output = await tools.call(call.name, call.arguments, call_id=call.id)
-            messages.append(Message("tool", output.content, tool_call_id=call.id))
+            messages.append(ModelMessage("tool", output.content, tool_call_id=call.id))
     return ()
 
 
 async def _turn(
-    model: ChatModel, messages: list[Message], tools: Toolbox, spend: Spend
+    model: ChatModel, messages: list[ModelMessage], tools: Toolbox, spend: Spend
 ) -> Turn | None:
     events = model.events(messages, tools.specs)
     try:
         return await stream_turn(
-            events, takes_calls=True, emit=_unheard, spend=spend, most_tokens=_MOST_TOKENS
+            events, takes_calls=True, emit=_ignore, spend=spend, most_tokens=_MOST_TOKENS
         )
     except TurnTooLong as endless:
-        spend(ModelUsage(0, endless.tokens, is_estimated=True))
+        spend(TokenUsage(0, endless.tokens, is_estimated=True))
         return None
 
 
-def _unheard(_: object) -> None:
+def _ignore(_: object) -> None:
     """Nobody follows what is said in a trial."""
 
 
-def _named(call: ToolCall) -> str:
+def _requested_name(call: ToolCall) -> str:
     try:
         return as_text(as_object(parse(call.arguments or "{}")).get("name"))
     except ValueError:
         return ""
 
 
-class Trials:
+class TriggerTrials:
     """Trials of one skill on a model, for somebody whose usage they are.
 
     Args:
         database: where usage is counted.
-        use: gives trials their skills.
-        chosen: the model.
-        field: the skills to choose among.
+        factory: gives trials their skills.
+        candidates: the skills to choose among.
     """
 
     def __init__(
-        self, database: Database, use: SkillUse, chosen: ChosenModel, field: Field
+        self,
+        database: Database,
+        factory: RunSkillsFactory,
+        chosen: SelectedModel,
+        candidates: TriggerCandidates,
     ) -> None:
         self._database = database
-        self._use = use
+        self._factory = factory
         self._chosen = chosen
-        self._field = field
+        self._candidates = candidates
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
-    def run(self, queries: Sequence[Query], runs: int) -> AsyncGenerator[int]:
+    def run(self, queries: Sequence[TriggerQuery], runs: int) -> AsyncGenerator[int]:
         """Ask each request so many times, some at once; closed early, the others are not asked.
 
         Yields:
@@ -121,36 +124,40 @@ class Trials:
         """
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [
-            partial(self._try, place, one) for place, one in enumerate(queries) for _ in range(runs)
+            partial(self._try, place, query)
+            for place, query in enumerate(queries)
+            for _ in range(runs)
         ]
-        return side_by_side(trials)
+        return run_concurrently(trials)
 
-    async def _try(self, place: int, query: Query) -> None:
-        field, model = self._field, self._chosen.model
-        spent: list[ModelUsage] = []
-        shelf = await self._use.trial_shelf(
-            field.reader_id,
-            [*field.beside, field.tested],
+    async def _try(self, place: int, query: TriggerQuery) -> None:
+        candidates, model = self._candidates, self._chosen.model
+        spent: list[TokenUsage] = []
+        skills = await self._factory.build_trial(
+            candidates.reader_id,
+            [*candidates.siblings, candidates.tested],
             query.query,
             context_window=model.context_window,
         )
         try:
-            self._loaded[place].append(await loaded_by(model, shelf, query.query, spent.append))
+            self._loaded[place].append(
+                await loaded_skill_ids(model, skills, query.query, spent.append)
+            )
         finally:
-            await count_tokens(self._database, field.reader_id, self._chosen, spent)
+            await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
-    def answers(self, queries: Sequence[Query]) -> list[Answer]:
+    def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
         """What came of all trials, request by request; to be asked once :meth:`run` has ended."""
-        field = self._field
-        cards = {card.id: card for card in (*field.beside, field.tested)}
+        candidates = self._candidates
+        cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []
-        for place, (query, split) in enumerate(zip(queries, splits(queries), strict=True)):
+        for place, (query, split) in enumerate(zip(queries, split_queries(queries), strict=True)):
             loaded = self._loaded[place]
-            share = sum(field.tested.id in ids for ids in loaded) / len(loaded)
+            share = sum(candidates.tested.id in ids for ids in loaded) / len(loaded)
             # Of what was loaded first, the most frequent one; of equal ones always the same.
             first = Counter(ids[0] if ids else "" for ids in loaded)
             best = min(first, key=lambda id_: (-first[id_], id_))
-            name = field.name_of(cards[best]) if best else None
+            name = candidates.name_of(cards[best]) if best else None
             is_triggered = share >= _TRIGGERED_FROM
             answers.append(
                 Answer(query.query, query.should_trigger, is_triggered, share, name, split)

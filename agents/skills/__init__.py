@@ -1,1 +1,1 @@
-"""Skills inside runs: chosen when a run begins, loaded, and keeping its tools to what they allow."""
+"""Skills in runs: selection, loading, tool restrictions and strict steps."""

@@ -1,23 +1,97 @@
-"""The skills that a run works by: how far each one is, and what it allows."""
+"""Skills that a run has loaded: progress, strict steps and allowed tools."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from xml.sax.saxutils import quoteattr
 
 from pydantic import JsonValue, TypeAdapter
 
 from agents.llm.base import ToolCall
-from agents.skills.strict_steps import Stage, is_named, told_stage
-from skills.store.summary import SkillCard
+from skills.schema import ParsedSkill, Step
+from skills.store.summary import SkillCard, plain_line
+from skills.strict_mode import is_strict
+
+_LONGEST_TITLE = 200
+# Nothing in a skill's text may end what it stands in, or begin another one.
+_OWN_TAGS = re.compile(r"<(?=/?\s*(?:skill_\w+|available_skills)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StrictStep:
+    """A step of a strict skill.
+
+    Attributes:
+        title: in one line.
+        text: Markdown as written.
+        tools: those of the skill that the step names; None if it names none.
+    """
+
+    title: str
+    text: str
+    tools: tuple[str, ...] | None
+
+
+def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
+    """The steps of a strict skill; empty for any other."""
+    if not is_strict(parsed):
+        return ()
+    return tuple(
+        StrictStep(step_title(step), step.instruction, _tools_of(step, parsed))
+        for step in parsed.steps
+    )
+
+
+def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
+    if not step.tools:
+        return None
+    return tuple(
+        tool for tool in step.tools if parsed.tools is None or names_tool(parsed.tools, tool)
+    )
+
+
+def step_title(step: Step) -> str:
+    """A step's title in one line."""
+    first = step.instruction.strip().split("\n", 1)[0]
+    return plain_line(step.title or first)[:_LONGEST_TITLE]
+
+
+def is_enforceable(tool: str) -> bool:
+    """Whether an entry of allowed tools names tools, not arguments, as ``Tool(x:*)`` does."""
+    return "(" not in tool and "*" not in tool.removesuffix("*")
+
+
+def names_tool(entries: Iterable[str], tool: str) -> bool:
+    """Whether allowed tools, which may end with ``*``, include a tool."""
+    return any(
+        tool == entry or (entry.endswith("*") and tool.startswith(entry[:-1]))
+        for entry in entries
+        if is_enforceable(entry)
+    )
+
+
+def escape_tags(text: str) -> str:
+    """A skill's text with the tags escaped that frame skills in prompts."""
+    return _OWN_TAGS.sub("&lt;", text)
+
+
+def render_step(stages: tuple[StrictStep, ...], index: int) -> str:
+    """A step as text for the model; ``index`` counts from 1."""
+    stage = stages[index - 1]
+    head = f'<skill_step index="{index}" of="{len(stages)}" title={quoteattr(stage.title)}>'
+    tools = ""
+    if stage.tools is not None:
+        names = escape_tags(", ".join(stage.tools)) or "none"
+        tools = f"Allowed tools in this step: {names}; calls of others are refused. "
+    return (
+        f"{head}\n{escape_tags(stage.text)}\n</skill_step>\n\n{tools}Do this step alone. Then report "
+        f"it to complete_step with index {index} and, as evidence, what was done."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class SkillVersionRef:
-    """A version of a skill.
-
-    Args:
-        id: of the skill.
-        version: its number.
-        sha: SHA-256 of its content, hexadecimal.
-    """
+    """A version of a skill, with the hexadecimal SHA-256 of its content."""
 
     id: str
     version: int
@@ -25,8 +99,8 @@ class SkillVersionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOfOwner:
-    """A task of runs (``AgentRun.task_id``), and the account whose it is."""
+class RunTask:
+    """A task of runs (``AgentRun.task_id``) and its owner."""
 
     id: str
     owner_id: str
@@ -34,7 +108,7 @@ class TaskOfOwner:
 
 @dataclass(frozen=True, slots=True)
 class OfferedSkill:
-    """A skill that the run may load, under the key by which it is named to the model."""
+    """A skill that the run may load, under the key that models use."""
 
     key: str
     ref: SkillVersionRef
@@ -43,14 +117,14 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ActiveSkill:
-    """A skill that the run works by.
+    """A skill that the run has loaded.
 
     Attributes:
-        tools: As declared; None where the skill restricts none.
-        steps: Their titles.
-        tokens: An estimate of its text.
-        chosen: By a person, not by the model.
-        stages: The steps themselves where the skill is strict, else none.
+        tools: as declared; None for no restriction.
+        steps: their titles.
+        tokens: estimate of its text.
+        chosen: by a person, not by the model.
+        stages: the steps of a strict skill, else empty.
     """
 
     key: str
@@ -60,19 +134,19 @@ class ActiveSkill:
     steps: tuple[str, ...]
     tokens: int
     chosen: bool
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[StrictStep, ...] = ()
 
 
 _ACTIVE = TypeAdapter(ActiveSkill)
 
 
 @dataclass(slots=True)
-class Working:
-    """An active skill with the call that loaded it, and what that gave.
+class LoadedSkill:
+    """An active skill with the call that loaded it and the call's result.
 
     Attributes:
-        done: What was said of each step that is done, from 1.
-        is_unread: Whether the model has yet to read what its last call of this turn gave.
+        done: evidence for each step done, from 1.
+        is_unread: the model has yet to read the last result.
     """
 
     skill: ActiveSkill
@@ -89,10 +163,10 @@ class Working:
 
     @property
     def in_force(self) -> ActiveSkill:
-        """The skill with the tools that it allows at this step.
+        """The skill with the tools that it allows now.
 
-        Calls beside the report of a step were meant for that step: until the next one is read they
-        have to be allowed by both.
+        Calls made together with a step's report were meant for that step: until the model reads
+        the next step, both must allow them.
         """
         now = _at_stage(self.skill, self.current)
         if not self.skill.stages or not self.done or not self.is_unread:
@@ -102,62 +176,60 @@ class Working:
 
     @property
     def told(self) -> str:
-        """What the call gave; of a strict skill with the step that is current now."""
+        """The result of the loading call; for a strict skill, with its current step."""
         stages = self.skill.stages
         if not stages or not self.done:
             return self.content
-        now = "All steps are done." if self.current is None else told_stage(stages, self.current)
-        return self.content.removesuffix(told_stage(stages, 1)) + now
+        now = "All steps are done." if self.current is None else render_step(stages, self.current)
+        return self.content.removesuffix(render_step(stages, 1)) + now
 
 
 def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
-    """A skill with the tools that it allows at a step, from 1; None once all are done."""
-    named = skill.stages[index - 1].tools if skill.stages and index else None
-    return skill if named is None else replace(skill, tools=named)
+    """A skill with the tools of a step, from 1; None once all are done."""
+    tools = skill.stages[index - 1].tools if skill.stages and index else None
+    return skill if tools is None else replace(skill, tools=tools)
 
 
-def _in_both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The allowed tools of two lists; None for no restriction."""
-    if one is None or other is None:
-        return other if one is None else one
-    named = (
-        *(tool for tool in one if is_named(other, tool)),
-        *(t for t in other if is_named(one, t)),
+def _in_both(
+    first: tuple[str, ...] | None, second: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Tools that both lists allow; None for no restriction."""
+    if first is None or second is None:
+        return second if first is None else first
+    tools = (
+        *(tool for tool in first if names_tool(second, tool)),
+        *(t for t in second if names_tool(first, t)),
     )
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(tools))
 
 
-def dumped(skill: ActiveSkill) -> dict[str, JsonValue]:
-    """A skill as notes keep it."""
+def dump_skill(skill: ActiveSkill) -> dict[str, JsonValue]:
+    """A skill as notes store it."""
     return _ACTIVE.dump_python(skill, mode="json")
 
 
-def held_skill(skill: ActiveSkill) -> ActiveSkill:
-    """A skill that waits to be loaded: it restricts tools and has no steps to show."""
+def pending_skill(skill: ActiveSkill) -> ActiveSkill:
+    """A skill before loading: it restricts tools and has no steps to show."""
     return replace(_at_stage(skill, 1), steps=(), stages=())
 
 
-def read_note(note: JsonValue) -> ActiveSkill:
-    """The skill of a note.
-
-    Raises:
-        ValidationError: it is none.
-    """
+def load_skill(note: JsonValue) -> ActiveSkill:
+    """The skill of a note."""
     return _ACTIVE.validate_python(note)
 
 
-def as_state(one: Working) -> JsonValue:
-    """A skill with its steps, as shared state tells of it."""
+def to_state(loaded: LoadedSkill) -> JsonValue:
+    """A skill with its steps for the shared state."""
     steps: list[JsonValue] = []
     is_current = False
-    for index, title in enumerate(one.skill.steps, start=1):
-        status = "done" if index in one.done else "pending"
+    for index, title in enumerate(loaded.skill.steps, start=1):
+        status = "done" if index in loaded.done else "pending"
         if status == "pending" and not is_current:
             status, is_current = "current", True
         step: dict[str, JsonValue] = {"index": index, "title": title, "status": status}
-        evidence = one.done.get(index)
+        evidence = loaded.done.get(index)
         steps.append({**step, "evidence": evidence} if evidence else step)
-    ref = one.skill.ref
+    ref = loaded.skill.ref
     about: dict[str, JsonValue] = {"id": ref.id, "version": ref.version, "sha256": ref.sha}
-    named: dict[str, JsonValue] = {"slug": one.skill.key, "name": one.skill.name}
-    return {**about, **named, "chosen": one.skill.chosen, "steps": steps}
+    names: dict[str, JsonValue] = {"slug": loaded.skill.key, "name": loaded.skill.name}
+    return {**about, **names, "chosen": loaded.skill.chosen, "steps": steps}

@@ -1,18 +1,17 @@
-"""The skills that a run may load, under the keys by which its model names them."""
+"""Factory of ``RunSkills``."""
 
 from collections.abc import Sequence
 
 from agents.run_request import PinnedSkill, RunRequest
-from agents.skills.active import OfferedSkill, SkillVersionRef, TaskOfOwner
-from agents.skills.impressions import OfferCounter
-from agents.skills.loader import OwnersSkills
-from agents.skills.run_skills import Means, SkillShelf
+from agents.skills.active import OfferedSkill, RunTask, SkillVersionRef
+from agents.skills.loader import ImpressionCounter, OwnerSkillLoader
+from agents.skills.run_skills import RunSkills, SkillResources
 from core.auth.permissions import Permission
 from core.db.database import Database
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings.protocol import Encoder
 from kb_service.text.tokenizer import is_cjk_dominant
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.selection.prompt_index import IndexBlock, index_budget, write_index
 from skills.selection.selector import SkillSelector, prepare_selector
 from skills.store import catalog
@@ -22,152 +21,139 @@ MOST_LISTED = 30
 """Skills in an index; of more, those that fit the question are listed, the others searched."""
 _KEPT_SELECTORS = 64
 
+_NOTHING = IndexBlock("", (), 0)
 
-class SkillUse:
-    """Gives runs their skills.
+
+class RunSkillsFactory:
+    """Builds the skills of runs.
 
     Args:
-        database: where they are.
-        encoder: gives closeness of meaning between a question and skills; None for words alone.
+        encoder: for semantic ranking; None for words alone.
 
     Attributes:
-        offers: counts what stood in runs' indexes; it has to be run beside them.
+        impressions: counter that must be run in the background.
     """
 
     def __init__(self, database: Database, encoder: Encoder | None = None) -> None:
-        self.offers = OfferCounter(database)
+        self.impressions = ImpressionCounter(database)
         self._database = database
         self._encoder = encoder
         self._selectors: dict[tuple[tuple[str, str], ...], SkillSelector] = {}
 
-    async def shelf(
+    async def build(
         self,
-        task: TaskOfOwner,
+        task: RunTask,
         request: RunRequest,
-        cards: Sequence[catalog.CatalogueCard] | None = None,
+        cards: Sequence[catalog.CatalogCard] | None = None,
         *,
         had_skills: bool = False,
         context_window: int,
-    ) -> SkillShelf | None:
-        """The skills of a run.
+    ) -> RunSkills | None:
+        """The skills of a run; None if it may use none.
 
         Args:
-            task: that the run works at.
-            request: what is asked, with the skills that were chosen when the run began.
-            cards: all that the owner's agents may use, where the run begins and they were read for
-                it; None for a run that goes on.
-            had_skills: whether its journal tells of skills: they still keep it to their tools.
-            context_window: tokens that the run's model reads at once.
-
-        Returns:
-            None where there are none that it may use.
+            cards: the usable skills if the run starts; None to load them for a resumed run.
+            had_skills: the journal has skills, whose tool restrictions still apply.
+            context_window: of the run's model, in tokens.
         """
         owner_id = task.owner_id
         # What a run that goes on has in its index was counted when it began.
-        offers = None if cards is None else self.offers
+        impressions = None if cards is None else self.impressions
         if cards is None:
             cards = await self._readable(owner_id, request)
         # What the run began with or did has to be gone through again, whoever may use it now.
         if not cards and not request.skills and not had_skills:
             return None
-        library = OwnersSkills(self._database, task, offers)
-        offered = list(keyed(cards, owner_id).values())
+        library = OwnerSkillLoader(self._database, task, impressions)
+        offered = list(assign_keys(cards, owner_id).values())
         budget = index_budget(context_window)
-        return SkillShelf(
-            await self._means(offered, request.question, library, budget),
+        return RunSkills(
+            await self._resources(offered, request.question, library, budget),
             offered,
             _chosen(request.skills, offered),
             request.options.skill_inputs,
             is_chinese=is_cjk_dominant(request.question),
         )
 
-    async def trial_shelf(
+    async def build_trial(
         self,
         owner_id: str,
-        cards: Sequence[catalog.CatalogueCard],
+        cards: Sequence[catalog.CatalogCard],
         question: str,
         *,
         context_window: int,
-    ) -> SkillShelf:
-        """The skills of a run that is only tried out: nothing of it is counted.
+    ) -> RunSkills:
+        """The skills of a trial run, of which nothing is counted.
 
         Args:
-            owner_id: who tries.
-            cards: all that may be loaded.
-            question: what the run would be asked.
-            context_window: tokens that the model reads at once.
+            context_window: of the model, in tokens.
         """
-        library = OwnersSkills(self._database, TaskOfOwner("", owner_id))
-        offered = list(keyed(cards, owner_id).values())
-        means = await self._means(offered, question, library, index_budget(context_window))
-        return SkillShelf(means, offered)
+        library = OwnerSkillLoader(self._database, RunTask("", owner_id))
+        offered = list(assign_keys(cards, owner_id).values())
+        resources = await self._resources(offered, question, library, index_budget(context_window))
+        return RunSkills(resources, offered)
 
-    async def _readable(
-        self, owner_id: str, request: RunRequest
-    ) -> Sequence[catalog.CatalogueCard]:
+    async def _readable(self, owner_id: str, request: RunRequest) -> Sequence[catalog.CatalogCard]:
         if Permission.SKILL_VIEW in request.lacking:
             return ()
         async with self._database.reading() as session:
-            return await catalog.readable(session, Person(owner_id))
+            return await catalog.list_readable(session, UserViewer(owner_id))
 
-    async def _means(
-        self, offered: Sequence[OfferedSkill], question: str, library: OwnersSkills, budget: int
-    ) -> Means:
+    async def _resources(
+        self, offered: Sequence[OfferedSkill], question: str, library: OwnerSkillLoader, budget: int
+    ) -> SkillResources:
         try:
             selector = await self._selector(offered)
         except EngineUnavailable:
             # Which skills are listed must not keep a run from beginning.
-            selector = await prepare_selector([one.card for one in offered])
+            selector = await prepare_selector([skill.card for skill in offered])
         ranked = await selector.rank_anyway(question) if len(offered) > MOST_LISTED else ()
-        cards = [one.card for one in ranked or offered]
+        cards = [skill.card for skill in ranked or offered]
         listed = write_index(cards, budget, most=MOST_LISTED) if cards else _NOTHING
-        return Means(library, selector, listed)
+        return SkillResources(library, selector, listed)
 
     async def _selector(self, offered: Sequence[OfferedSkill]) -> SkillSelector:
-        """The selector of these skills; their texts are encoded once while they stay as they are."""
-        key = tuple((one.key, one.ref.sha) for one in offered)
-        known = self._selectors.pop(key, None)
-        if known is None:
+        """The cached selector of these skills, whose texts are encoded once."""
+        key = tuple((skill.key, skill.ref.sha) for skill in offered)
+        selector = self._selectors.pop(key, None)
+        if selector is None:
             # Few are all listed, and encoding them would only take time.
             encoder = self._encoder if len(offered) > MOST_LISTED else None
-            known = await prepare_selector([one.card for one in offered], encoder)
-        self._selectors[key] = known
+            selector = await prepare_selector([skill.card for skill in offered], encoder)
+        self._selectors[key] = selector
         while len(self._selectors) > _KEPT_SELECTORS:
             del self._selectors[next(iter(self._selectors))]
-        return known
+        return selector
 
 
-_NOTHING = IndexBlock("", (), 0)
+def assign_keys(cards: Sequence[catalog.CatalogCard], owner_id: str) -> dict[str, OfferedSkill]:
+    """The skills by the keys that name them in runs.
 
-
-def keyed(cards: Sequence[catalog.CatalogueCard], owner_id: str) -> dict[str, OfferedSkill]:
-    """The skills under the keys by which models and people name them in runs.
-
-    A key is the slug; of several of one slug the reader's own has it, else that of the first owner
-    by name, and the others go by ``owner/slug``.
-
-    Args:
-        cards: of all that the reader's agents may use.
-        owner_id: the reader's.
+    A key is the slug. If several skills share a slug, the reader's own, else that of the first
+    owner by name, gets it; the others get ``owner/slug``.
     """
     offered: dict[str, OfferedSkill] = {}
-    for card in sorted(cards, key=lambda one: (one.owner_id != owner_id, one.slug, one.owner)):
+    for card in sorted(cards, key=lambda card: (card.owner_id != owner_id, card.slug, card.owner)):
         key = f"{card.owner}/{card.slug}" if card.slug in offered else card.slug
         # Triggers that were taken from the description stand in it.
         triggers = tuple(text for text in card.triggers if text not in card.description)
-        shown = SkillCard(key, card.name, card.description, triggers, card.not_for)
-        offered[key] = OfferedSkill(key, SkillVersionRef(card.id, card.version, card.sha), shown)
+        summary = SkillCard(key, card.name, card.description, triggers, card.not_for)
+        offered[key] = OfferedSkill(key, SkillVersionRef(card.id, card.version, card.sha), summary)
     return offered
 
 
 def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> list[OfferedSkill]:
-    """The chosen ones in their own versions, under the keys that the offered ones leave them."""
-    by_id, by_key = {one.ref.id: one for one in offered}, {one.key for one in offered}
+    """Pinned skills, keyed so that they don't clash with offered ones."""
+    by_id, by_key = {skill.ref.id: skill for skill in offered}, {skill.key for skill in offered}
     chosen: list[OfferedSkill] = []
-    for one in pinned:
-        known = by_id.get(one.id)
-        other = f"{one.owner}/{one.slug}" if one.slug in by_key else one.slug
-        key, card = (known.key, known.card) if known else (other, SkillCard(other, one.slug, ""))
+    for pin in pinned:
+        same_skill = by_id.get(pin.id)
+        other = f"{pin.owner}/{pin.slug}" if pin.slug in by_key else pin.slug
+        key, card = (
+            (same_skill.key, same_skill.card)
+            if same_skill
+            else (other, SkillCard(other, pin.slug, ""))
+        )
         by_key.add(key)
-        chosen.append(OfferedSkill(key, SkillVersionRef(one.id, one.version, one.sha), card))
+        chosen.append(OfferedSkill(key, SkillVersionRef(pin.id, pin.version, pin.sha), card))
     return chosen

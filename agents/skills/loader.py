@@ -1,5 +1,7 @@
-"""The skills of a run's owner: opened for the run, and what it does with them written down."""
+"""Access to skills for a run, and records of their use."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -8,111 +10,150 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import RunSkill
-from agents.skills.active import SkillVersionRef, TaskOfOwner
-from agents.skills.impressions import OfferCounter
+from agents.skills.active import RunTask, SkillVersionRef
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
-from core.auth.authentication import principal_of_user
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
+from core.errors.base import AgentexError
 from core.logging import get_logger
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.store import catalog
 from skills.store.catalog import OpenedSkill
-from skills.store.usage import Use, count_uses
-
-_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+from skills.store.usage import UsageKind, count_uses
 
 log = get_logger(__name__)
 
+_PAUSE_SECONDS = 1.0
 
-class SkillLibrary(Protocol):
-    """What a run may read of skills, and where its use of them is counted."""
+_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+
+class ImpressionCounter:
+    """Counts skills in prompt indexes in memory and writes the counts in the background.
+
+    Statistics only: a killed process loses what it has not written.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: Counter[tuple[str, int]] = Counter()
+
+    def add(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count one impression of each skill."""
+        self._counts.update((skill.id, skill.version) for skill in skills)
+
+    async def run(self) -> None:
+        """Write the counts every second, and once more when cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                await self._write()
+        finally:
+            await self._write()
+
+    async def _write(self) -> None:
+        if not self._counts:
+            return
+        counts, self._counts = self._counts, Counter()
+        try:
+            async with unit_of_work(self._database) as work:
+                await count_uses(work, UsageKind.OFFERED, counts)
+        except (AgentexError, asyncio.CancelledError) as error:
+            # They are added to what comes until then.
+            self._counts.update(counts)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            log.warning("skill_offers.not_written", code=error.code)
+        except Exception:
+            # Whatever it is, the next round must come.
+            log.exception("skill_offers.crashed")
+
+
+class SkillLoader(Protocol):
+    """Access to the skills of a run's owner."""
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
         """A version of a skill.
 
         Raises:
-            SkillNotFound, SkillVersionNotFound: the run's owner may not use it, or not any more.
-            PermissionDenied: the owner may use no skills any more.
+            PermissionDenied: the owner may use no skills.
         """
         ...
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """The bytes of a file beside it, looked up in the version's list of files.
+        """The content of a file that the version lists.
 
         Raises:
-            SkillFileNotFound: the version lists no such file.
-            SkillNotFound, SkillVersionNotFound, PermissionDenied: as for :meth:`open`.
+            SkillNotFound, SkillVersionNotFound, PermissionDenied: see :meth:`open`.
         """
         ...
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stand in the run's index."""
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
+        """Count skills in the run's index."""
         ...
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """Write down that the run works by a version; counted once however often it is told."""
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+        """Record that the run uses a version; idempotent."""
         ...
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         """Count that the last step was reported done."""
         ...
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """Count and audit that a tool was refused because these do not allow it."""
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+        """Count and audit that these skills denied a tool."""
         ...
 
 
-class OwnersSkills:
-    """The library of a run's owner in the database.
+class OwnerSkillLoader:
+    """The ``SkillLoader`` of a run's owner; access is checked at every call.
 
     Args:
-        database: where skills are.
-        task: the run's.
-        offers: counts what stands in the index; None where that is not to be counted.
+        impressions: None to count none.
     """
 
     def __init__(
-        self, database: Database, task: TaskOfOwner, offers: OfferCounter | None = None
+        self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None
     ) -> None:
         self._database = database
         self._owner_id = task.owner_id
         self._task_id = task.id
-        self._offers = offers
+        self._impressions = impressions
 
     async def open(self, skill_id: str, version: int) -> OpenedSkill:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            return await catalog.open(session, Person(self._owner_id), skill_id, version)
+            return await catalog.open_skill(session, UserViewer(self._owner_id), skill_id, version)
 
     async def read_file(self, skill_id: str, path: str, version: int) -> bytes:
-        """As :class:`SkillLibrary` says; the gate is passed anew each time."""
+        """See :class:`SkillLoader`."""
         async with self._database.reading() as session:
             await self._admitted(session)
-            reader = Person(self._owner_id)
+            reader = UserViewer(self._owner_id)
             return await catalog.read_file(session, reader, skill_id, path, version)
 
     async def _admitted(self, session: AsyncSession) -> Principal:
-        owner = await principal_of_user(session, self._owner_id)
+        owner = await principal_for_user(session, self._owner_id)
         owner.require(Permission.SKILL_VIEW)
         return owner
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
-        """Count that these stand in the run's index."""
-        if self._offers is not None:
-            self._offers.add(skills)
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
+        """See :class:`SkillLoader`."""
+        if self._impressions is not None:
+            self._impressions.add(skills)
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
-        """Write down that the run works by a version; counted once however often it is told."""
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+        """See :class:`SkillLoader`."""
         try:
             async with unit_of_work(self._database) as work:
                 if await self._add(work, skill, key, chosen=chosen):
-                    await count_uses(work, Use.LOADED, {(skill.id, skill.version): 1})
+                    await count_uses(work, UsageKind.LOADED, {(skill.id, skill.version): 1})
         except IntegrityError:
             # Deleted at this moment: the run goes on with what it was given.
             log.info("skill.gone", skill_id=skill.id)
@@ -133,27 +174,27 @@ class OwnersSkills:
         added = await work.session.exec(row.on_conflict_do_nothing())
         return added.rowcount > 0
 
-    async def completed(self, skill: SkillVersionRef) -> None:
-        """Count that the last step was reported done."""
-        await self._count(Use.COMPLETED, [skill])
+    async def record_completion(self, skill: SkillVersionRef) -> None:
+        """See :class:`SkillLoader`."""
+        await self._count(UsageKind.COMPLETED, [skill])
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
-        """Count and audit that a tool was refused because these do not allow it."""
-        await self._count(Use.DENIED, skills)
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+        """See :class:`SkillLoader`."""
+        await self._count(UsageKind.DENIED, skills)
         async with unit_of_work(self._database) as work:
-            owner = await principal_of_user(work.session, self._owner_id)
+            owner = await principal_for_user(work.session, self._owner_id)
             for skill in skills:
-                note(
+                audit(
                     work.session,
                     AuditAction.SKILL_TOOL_DENIED,
-                    Target("skill", skill.id),
+                    AuditTarget("skill", skill.id),
                     actor=Actor(owner.user_id, owner.username),
                     details={"tool": tool, "version": skill.version, "task_id": self._task_id},
                 )
 
-    async def _count(self, use: Use, skills: Sequence[SkillVersionRef]) -> None:
+    async def _count(self, use: UsageKind, skills: Sequence[SkillVersionRef]) -> None:
         if not skills:
             return
-        counts = {(one.id, one.version): 1 for one in skills}
+        counts = {(skill.id, skill.version): 1 for skill in skills}
         async with unit_of_work(self._database) as work:
             await count_uses(work, use, counts)

@@ -1,4 +1,4 @@
-"""The skills of one run: what it may load, what it works by, and which tools that allows."""
+"""Skills of one run: available, active, and the tools that they allow."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agents.llm.base import Message, ToolCall
-from agents.skills.active import ActiveSkill, OfferedSkill, Working, as_state, dumped, read_note
-from agents.skills.loader import SkillLibrary
-from agents.skills.strict_steps import is_named
+from agents.llm.base import ModelMessage, ToolCall
+from agents.skills.active import (
+    ActiveSkill,
+    LoadedSkill,
+    OfferedSkill,
+    dump_skill,
+    load_skill,
+    names_tool,
+    to_state,
+)
+from agents.skills.loader import SkillLoader
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
@@ -32,253 +39,247 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """What a run's skills are found and opened with.
+class SkillResources:
+    """Loader, ranking and prompt index of a run's skills."""
 
-    Attributes:
-        selector: Ranks the offered ones.
-        index: The text for the system prompt.
-    """
-
-    library: SkillLibrary
+    loader: SkillLoader
     selector: SkillSelector
     index: IndexBlock
 
 
-class SkillShelf:
-    """The skills of one run; the journal of the run keeps what happens here, in notes.
+class RunSkills:
+    """The skills of one run; its journal stores changes as notes.
 
     Args:
-        means: what they are found and opened with.
-        offered: those that the run may load.
-        chosen: those that a person chose, in their order; they are loaded before anything else.
-        inputs: what the request gave for them.
-        is_chinese: whether people are asked in Chinese.
+        chosen: by a person, in order; loaded first.
+        inputs: of the request, for the skills.
+        is_chinese: language of questions to people.
     """
 
     def __init__(
         self,
-        means: Means,
+        resources: SkillResources,
         offered: Sequence[OfferedSkill],
         chosen: Sequence[OfferedSkill] = (),
         inputs: Mapping[str, JsonValue] | None = None,
         *,
         is_chinese: bool = False,
     ) -> None:
-        self.library = means.library
-        self.index = means.index
+        self.loader = resources.loader
+        self.index = resources.index
         self.inputs = dict(inputs or {})
         self.is_chinese = is_chinese
         self.chosen = tuple(chosen)
         self._is_begun = not self.chosen
-        self._selector = means.selector
-        self._offered = {one.key: one for one in [*offered, *chosen]}
-        self._working: dict[str, Working] = {}
-        self._held: dict[str, ActiveSkill] = {}
+        self._selector = resources.selector
+        self._offered = {skill.key: skill for skill in [*offered, *chosen]}
+        self._loaded: dict[str, LoadedSkill] = {}
+        self._pending: dict[str, ActiveSkill] = {}
         self._notes: dict[str, dict[str, JsonValue]] = {}
-        self._shown: JsonValue = None
+        self._last_state: JsonValue = None
         self._is_listed = False
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All that may be loaded, in a stable order."""
+        """All available keys, sorted."""
         return tuple(sorted(self._offered))
 
-    def begin(self) -> bool:
-        """Whether the chosen skills are still to be loaded; asked once."""
+    def start_loading_chosen(self) -> bool:
+        """Whether the chosen skills are still to be loaded; true at most once."""
         begun, self._is_begun = self._is_begun, True
         return not begun
 
     def find(self, name: str) -> OfferedSkill | None:
-        """The skill of a key or an id, in the version that the run keeps to."""
-        by_id = next((one for one in self._offered.values() if one.ref.id == name), None)
+        """The skill of a key or id, in the run's version."""
+        by_id = next((skill for skill in self._offered.values() if skill.ref.id == name), None)
         return self._offered.get(name.strip().removeprefix("/")) or by_id
 
-    def forget(self, skill: OfferedSkill) -> None:
-        """Offer a skill no more that is gone; one that is loaded keeps its name."""
+    def withdraw(self, skill: OfferedSkill) -> None:
+        """Remove a deleted skill, unless it is active."""
         if not self.is_active(skill.ref.id):
             self._offered.pop(skill.key, None)
 
-    def alike(self, name: str) -> list[str]:
-        """Keys that may have been meant."""
-        return alike_of(name.lower(), self.keys)
+    def similar_keys(self, name: str) -> list[str]:
+        """Keys that are spelled similarly."""
+        return close_names(name.lower(), self.keys)
 
     async def rank(self, query: str, most: int) -> list[OfferedSkill]:
-        """The offered skills that fit a request, best first; by words alone without an encoder."""
+        """The skills that fit a request, best first; by words alone without an encoder."""
         ranked = await self._selector.rank_anyway(query)
-        found = [self._offered.get(one.card.slug) for one in ranked if one.score > 0]
-        return [one for one in found if one is not None][:most]
+        skills = [self._offered.get(skill.card.slug) for skill in ranked if skill.score > 0]
+        return [skill for skill in skills if skill is not None][:most]
 
     @property
     def active(self) -> tuple[ActiveSkill, ...]:
-        """Those that the run works by, in the order in which they were loaded."""
-        return tuple(one.skill for one in self._working.values())
+        """Active skills in the order of loading."""
+        return tuple(loaded.skill for loaded in self._loaded.values())
 
     def is_active(self, skill_id: str) -> bool:
-        """Whether the run works by a skill."""
-        return skill_id in self._working
+        """Whether a skill is active."""
+        return skill_id in self._loaded
 
     def is_chosen(self, skill_id: str) -> bool:
         """Whether a person chose a skill."""
-        return any(one.ref.id == skill_id for one in self.chosen)
+        return any(skill.ref.id == skill_id for skill in self.chosen)
 
     def lacks_room_for(self, skill: ActiveSkill) -> bool:
-        """Whether one more skill is more than a run may work by; those that wait have a place."""
-        known = {one.ref.id: one for one in (*self.active, *self._held.values())}
-        others = [one for one in known.values() if one.ref.id != skill.ref.id]
-        by_model = sum(not one.chosen for one in others)
-        together = skill.tokens + sum(one.tokens for one in others)
+        """Whether another skill would exceed the limits; pending skills count."""
+        by_id = {other.ref.id: other for other in (*self.active, *self._pending.values())}
+        others = [other for other in by_id.values() if other.ref.id != skill.ref.id]
+        by_model = sum(not other.chosen for other in others)
+        together = skill.tokens + sum(other.tokens for other in others)
         return together > MOST_TOKENS or (not skill.chosen and by_model >= MOST_ACTIVE)
 
     def pin(self, skill: ActiveSkill) -> None:
-        """Keep to a version from here on."""
-        known = self._offered.get(skill.key)
-        card = known.card if known else SkillCard(skill.key, skill.name, "")
+        """Keep to this version from now on."""
+        offered = self._offered.get(skill.key)
+        card = offered.card if offered else SkillCard(skill.key, skill.name, "")
         self._offered[skill.key] = OfferedSkill(skill.key, skill.ref, card)
 
-    def hold(self, call_id: str, skill: JsonValue) -> None:
-        """Keep tools to a skill already while a person is asked for what it needs."""
-        held = read_note(skill)
-        self._held[call_id] = held
-        self.pin(held)
+    def hold_pending(self, call_id: str, skill: JsonValue) -> None:
+        """Apply a skill's tool restrictions while a person is asked for its inputs."""
+        pending = load_skill(skill)
+        self._pending[call_id] = pending
+        self.pin(pending)
 
-    def release(self, call_id: str) -> None:
-        """The person has answered."""
-        self._held.pop(call_id, None)
+    def release_pending(self, call_id: str) -> None:
+        """End such a restriction."""
+        self._pending.pop(call_id, None)
 
     def note_loaded(self, call_id: str, skill: ActiveSkill) -> None:
-        """Say that a call loads a skill; it counts once the call's result is written down."""
-        self._notes[call_id] = {"loaded": dumped(skill)}
+        """Note that a call loads a skill, effective once its result is stored."""
+        self._notes[call_id] = {"loaded": dump_skill(skill)}
 
     def note_step(self, call_id: str, skill_id: str, index: int, evidence: str) -> None:
-        """Say that a call reports a step done."""
+        """Note that a call reports a step done."""
         step: dict[str, JsonValue] = {"id": skill_id, "index": index, "evidence": evidence}
         self._notes[call_id] = {"step": step}
 
-    def take_note(self, call_id: str) -> dict[str, JsonValue] | None:
-        """What a call did to the skills, to be written down with its result."""
+    def pop_note(self, call_id: str) -> dict[str, JsonValue] | None:
+        """The note of a call, to be stored with its result."""
         return self._notes.pop(call_id, None)
 
     def apply(self, call: ToolCall, content: str, note: JsonValue) -> None:
-        """Let a note count, now or when the run is taken up."""
+        """Apply a note, also when the run is resumed."""
         about = as_object(note)
         if "loaded" in about:
-            skill = read_note(about["loaded"])
+            skill = load_skill(about["loaded"])
             self.pin(skill)
-            self._working[skill.ref.id] = Working(skill, call, content)
+            self._loaded[skill.ref.id] = LoadedSkill(skill, call, content)
         if "step" in about:
             step = as_object(about["step"])
-            working, index = self._working.get(str(step["id"])), step["index"]
+            working, index = self._loaded.get(str(step["id"])), step["index"]
             if working is not None and isinstance(index, int):
                 working.done[index] = as_text(step.get("evidence"))
                 working.is_unread = True
 
-    def end_round(self) -> None:
-        """The calls of a turn are made: the model reads what they gave before it calls again."""
-        for working in self._working.values():
+    def mark_read(self) -> None:
+        """Mark results as read: the model reads them before its next calls."""
+        for working in self._loaded.values():
             working.is_unread = False
 
     def is_unread(self, skill_id: str) -> bool:
-        """Whether the model was given the skill, or its current step, by a call of this turn."""
-        working = self._working.get(skill_id)
+        """Whether the model has yet to read the skill or its current step."""
+        working = self._loaded.get(skill_id)
         return working is not None and working.is_unread
 
     def current_step(self, skill_id: str) -> int | None:
         """The first step of an active skill that is not done; None once all are."""
-        working = self._working.get(skill_id)
+        working = self._loaded.get(skill_id)
         return None if working is None else working.current
 
     def done_steps(self, skill_id: str) -> frozenset[int]:
-        """The steps of an active skill that were reported done, from 1."""
-        working = self._working.get(skill_id)
+        """The steps of an active skill that are done, from 1."""
+        working = self._loaded.get(skill_id)
         return frozenset(working.done if working else ())
 
     def refusal(self, tool: str, among: Collection[str] = ()) -> str | None:
-        """Why the active skills keep the run from a tool, for the model; None if they do not.
+        """Why active skills deny a tool, for the model; None if they allow it.
 
         Args:
-            tool: its name.
-            among: the names of the run's tools.
+            among: names of the run's tools.
         """
         if self._allows(tool):
             return None
-        names = ", ".join(one.key for one in self.restricting)
-        allowed = [one for one in among if self._allows(one)]
-        known = ", ".join(allowed[:_MOST_NAMED]) or "none"
+        names = ", ".join(skill.key for skill in self.restricting)
+        allowed = [name for name in among if self._allows(name)]
+        names_text = ", ".join(allowed[:_MOST_NAMED]) or "none"
         if (more := len(allowed) - _MOST_NAMED) > 0:
-            known += f" and {more} more"
+            names_text += f" and {more} more"
         return (
             f"The tool {tool[:100]} is not allowed by the active skill {names}: go on without it. "
-            f"Allowed tools: {known}."
+            f"Allowed tools: {names_text}."
         )
 
     @property
     def restricting(self) -> tuple[ActiveSkill, ...]:
-        """The skills whose allowed tools count: those that a person chose dominate."""
-        return (*self._counting(self._in_force), *self._counting(self._held.values()))
+        """The skills whose tool restrictions apply; those chosen by a person take precedence."""
+        return (*self._counting(self._in_force), *self._counting(self._pending.values()))
 
     @property
     def _in_force(self) -> tuple[ActiveSkill, ...]:
-        return tuple(one.in_force for one in self._working.values())
+        return tuple(loaded.in_force for loaded in self._loaded.values())
 
     def _counting(self, skills: Iterable[ActiveSkill]) -> list[ActiveSkill]:
-        """Those of some skills that restrict tools; where a person chose such, these alone."""
-        every = (*self._in_force, *self._held.values())
-        by_person = any(one.chosen for one in every if one.tools is not None)
-        return [one for one in skills if one.tools is not None and (one.chosen or not by_person)]
+        """Skills that restrict tools; only those chosen by a person, if any restricts."""
+        every = (*self._in_force, *self._pending.values())
+        by_person = any(skill.chosen for skill in every if skill.tools is not None)
+        return [
+            skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)
+        ]
 
     def _allows(self, tool: str) -> bool:
         active = self._counting(self._in_force)
-        is_allowed = not active or any(is_named(one.tools or (), tool) for one in active)
+        is_allowed = not active or any(names_tool(skill.tools or (), tool) for skill in active)
         # What may never be loaded gives nothing that those that are loaded do not.
         return is_allowed and all(
-            is_named(one.tools or (), tool) for one in self._counting(self._held.values())
+            names_tool(skill.tools or (), tool) for skill in self._counting(self._pending.values())
         )
 
-    def told_index(self) -> str:
-        """The index for the model; that its skills were offered is counted once."""
+    def render_index(self) -> str:
+        """The index for the model; impressions are counted once."""
         if not self._is_listed:
             self._is_listed = True
             listed = [self._offered[key] for key in self.index.slugs if key in self._offered]
-            self.library.offered([one.ref for one in listed])
+            self.loader.record_impressions([skill.ref for skill in listed])
         return self.index.text
 
-    async def denied(self, tool: str) -> None:
-        """Count and audit that a tool was refused."""
-        await self.library.denied([one.ref for one in self.restricting], tool)
+    async def record_denial(self, tool: str) -> None:
+        """Count and audit a denied tool."""
+        await self.loader.record_denial([skill.ref for skill in self.restricting], tool)
 
-    def exchange_for(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with every active skill in them, behind the last question where it is absent.
+    def with_active_skills(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+        """The messages with every active skill, added behind the last question if absent.
 
-        A skill's text stands on the level of a tool's result, never above the system's message.
+        Skill texts are tool results, never above the system message.
         """
         present = {call.id for message in messages for call in message.tool_calls}
-        missing = [one for one in self._working.values() if one.call.id not in present]
+        missing = [loaded for loaded in self._loaded.values() if loaded.call.id not in present]
         last = max(
             (place for place, message in enumerate(messages) if message.role == "user"),
             default=None,
         )
         if not missing or last is None:
             return list(messages)
-        added: list[Message] = []
-        for one in missing:
-            added.append(Message("assistant", tool_calls=(one.call,)))
-            added.append(Message("tool", one.told, tool_call_id=one.call.id))
+        added: list[ModelMessage] = []
+        for loaded in missing:
+            added.append(ModelMessage("assistant", tool_calls=(loaded.call,)))
+            added.append(ModelMessage("tool", loaded.told, tool_call_id=loaded.call.id))
         return [*messages[: last + 1], *added, *messages[last + 1 :]]
 
-    def news(self, *, anew: bool = False) -> JsonValue:
-        """The active skills as shared state, where they changed since the last time; else None.
+    def state_update(self, *, anew: bool = False) -> JsonValue:
+        """Active skills as shared state if they changed since the last call, else None.
 
         Args:
-            anew: whether nobody has been shown them yet.
+            anew: also if they did not change.
         """
-        shown: JsonValue = [as_state(one) for one in self._working.values()]
-        if not shown or (shown == self._shown and not anew):
+        state: JsonValue = [to_state(loaded) for loaded in self._loaded.values()]
+        if not state or (state == self._last_state and not anew):
             return None
-        self._shown = shown
-        return shown
+        self._last_state = state
+        return state
 
 
-def alike_of(text: str, known: Sequence[str]) -> list[str]:
-    """Those of some names that are spelled nearly like a text."""
-    return difflib.get_close_matches(text, known, n=_ALIKE, cutoff=0.5)
+def close_names(text: str, names: Sequence[str]) -> list[str]:
+    """The names that are spelled similarly to a text."""
+    return difflib.get_close_matches(text, names, n=_ALIKE, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""Which skills a run that begins may use: those that a person chose, and those to choose among."""
+"""Selection of skills for a new run."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.run_request import MOST_SKILLS, PinnedSkill, RunRequest, SkillChoice, read_skill_choices
-from agents.skills.factory import keyed
+from agents.skills.factory import assign_keys
 from agents.skills.run_skills import MOST_TOKENS
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -22,77 +22,67 @@ _SLASH = re.compile(r"^/(?P<name>[A-Za-z0-9][\w.-]*(?:/[a-z0-9][a-z0-9-]*)?)(?=\
 
 
 @dataclass(frozen=True)
-class SkillOffer:
-    """What a run that begins may use of skills.
+class SkillSelection:
+    """All usable skills, and the pinned versions of those that a person chose."""
 
-    Args:
-        cards: of all that its caller's agents may use.
-        chosen: those that a person chose, in the versions that the run keeps to.
-    """
-
-    cards: Sequence[catalog.CatalogueCard] = ()
+    cards: Sequence[catalog.CatalogCard] = ()
     chosen: tuple[PinnedSkill, ...] = ()
 
 
-def named_by_slash(question: str) -> str | None:
-    """The skill that a message calls by its slug, ``/slug ...``; None where it calls none."""
+def slash_skill(question: str) -> str | None:
+    """The skill named by ``/slug`` at the start of a message, if any."""
     match = _SLASH.match(question.strip())
     return match["name"] if match and match["name"] != "tool" else None
 
 
-async def offer(
+async def select_skills(
     session: AsyncSession, principal: Principal, request: RunRequest, configured: JsonValue
-) -> SkillOffer:
-    """The skills of a run: all to choose among, and the request's, else its session's, and ``/slug``.
+) -> SkillSelection:
+    """The usable skills, and those chosen by the request, else by its session, and ``/slug``.
 
-    A message that begins with a slash and names no skill of the caller's is just a message. A slug
-    names the same skill as in the run's index.
+    A message with a slash that names no skill is just a message.
 
     Args:
-        session: to read from.
-        principal: who asks.
-        request: what is asked.
         configured: the session's ``skill_ids``.
 
     Raises:
-        InvalidRunInput: one of the ids names nothing that the caller's agents may use, or they are
-            too many or too long together.
-        PermissionDenied: the request names some, and the caller may use none.
+        InvalidRunInput: an id can't be used, or the skills are too many or too long together.
+        PermissionDenied: the request names skills, and the caller may use none.
     """
     field, choices = "forwardedProps.skill_ids", request.options.skill_ids
     if choices:
         principal.require(Permission.SKILL_VIEW)
     elif Permission.SKILL_VIEW not in principal.permissions:
-        return SkillOffer()
+        return SkillSelection()
     else:
         field, choices = "session.config.skill_ids", read_skill_choices(configured or [])
-    cards = await catalog.readable(session, principal)
+    cards = await catalog.list_readable(session, principal)
     together: dict[str, OpenedSkill] = {}
-    for one in choices or ():
-        opened = await _opened(session, principal, one, field)
+    for choice in choices or ():
+        opened = await _opened(session, principal, choice, field)
         together.setdefault(opened.card.id, opened)
-    named = keyed(cards, principal.user_id).get(named_by_slash(request.question) or "")
-    if named is not None and named.ref.id not in together:
-        choice = SkillChoice(named.ref.id, named.ref.version)
-        together[named.ref.id] = await _opened(session, principal, choice, field)
+    by_slash = assign_keys(cards, principal.user_id).get(slash_skill(request.question) or "")
+    if by_slash is not None and by_slash.ref.id not in together:
+        choice = SkillChoice(by_slash.ref.id, by_slash.ref.version)
+        together[by_slash.ref.id] = await _opened(session, principal, choice, field)
     _check_size(list(together.values()), field)
-    return SkillOffer(cards, tuple(map(_pinned, together.values())))
+    return SkillSelection(cards, tuple(map(_pinned, together.values())))
 
 
 def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
     if len(skills) > MOST_SKILLS:
         error = f"{len(skills)} skills with the one of the message, at most {MOST_SKILLS}"
         raise InvalidRunInput(field=field, error=error)
-    tokens = sum(one.parsed.token_estimate for one in skills)
+    tokens = sum(choice.parsed.token_estimate for choice in skills)
     if tokens > MOST_TOKENS:
         error = f"about {tokens} tokens together, more than {MOST_TOKENS}: choose fewer"
         raise InvalidRunInput(field=field, error=error)
 
 
-async def require_usable(
+async def find_config_fault(
     session: AsyncSession, principal: Principal, configured: JsonValue
 ) -> str | None:
-    """What is wrong with a session's ``skill_ids``, if anything is.
+    """What is wrong with a session's ``skill_ids``, if anything.
 
     Raises:
         PermissionDenied: the caller may use no skills.
@@ -102,21 +92,21 @@ async def require_usable(
         return "must be a list of ids or of {id, version}"
     if choices:
         principal.require(Permission.SKILL_VIEW)
-    for one in choices:
+    for choice in choices:
         try:
-            await catalog.open(session, principal, one.id, one.version)
+            await catalog.open_skill(session, principal, choice.id, choice.version)
         except (SkillNotFound, SkillVersionNotFound):
             return _NO_SUCH
     return None
 
 
 async def _opened(
-    session: AsyncSession, principal: Principal, one: SkillChoice, field: str
+    session: AsyncSession, principal: Principal, choice: SkillChoice, field: str
 ) -> OpenedSkill:
     try:
-        return await catalog.open(session, principal, one.id, one.version)
+        return await catalog.open_skill(session, principal, choice.id, choice.version)
     except (SkillNotFound, SkillVersionNotFound):
-        raise InvalidRunInput(field=field, error=_NO_SUCH, value=one.id) from None
+        raise InvalidRunInput(field=field, error=_NO_SUCH, value=choice.id) from None
 
 
 def _pinned(skill: OpenedSkill) -> PinnedSkill:

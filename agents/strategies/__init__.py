@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from agents.strategies.agentic_rag import AgenticRag
 from agents.strategies.base import Strategy, StrategyInput
-from agents.strategies.noop import Settled
+from agents.strategies.noop import NoOpStrategy
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
-from agents.strategies.router import Worker
+from agents.strategies.router import RouterStrategy
 from agents.strategies.runner import StrategyRun
 from core.errors.base import AgentexError
 from core.errors.requests import UnknownAgentType
@@ -22,7 +22,7 @@ ROUTED: dict[str, type[Strategy]] = {
 """The agent types that ``worker`` picks from."""
 STRATEGIES: dict[str, Callable[[StrategyInput], Strategy]] = {
     **ROUTED,
-    "worker": lambda inputs: Worker(inputs, ROUTED),
+    "worker": lambda inputs: RouterStrategy(inputs, ROUTED),
 }
 DEFAULT_AGENT_TYPE = "agentic_rag"
 REFLECTING = ("reflexion", "worker")
@@ -40,7 +40,7 @@ def require_known(agent_type: object) -> str:
     return agent_type
 
 
-def start(agent_type: str, inputs: StrategyInput) -> StrategyRun:
+def start_strategy(agent_type: str, inputs: StrategyInput) -> StrategyRun:
     """A run of the agent type; it begins when its events are read.
 
     Raises:
@@ -49,6 +49,6 @@ def start(agent_type: str, inputs: StrategyInput) -> StrategyRun:
     return StrategyRun(STRATEGIES[require_known(agent_type)](inputs), agent_type)
 
 
-def settle(inputs: StrategyInput, refused: AgentexError | None) -> StrategyRun:
+def start_noop(inputs: StrategyInput, refused: AgentexError | None) -> StrategyRun:
     """A run that has nothing to do, and ends in an error if one is given."""
-    return StrategyRun(Settled(inputs, refused))
+    return StrategyRun(NoOpStrategy(inputs, refused))

@@ -9,9 +9,9 @@ from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import read_passages
-from agents.llm.base import Message, ToolCall, ToolsRefused
+from agents.llm.base import ModelMessage, ToolCall, ToolsRefused
 from agents.llm.extractive.model import ENOUGH_COVERAGE, is_command, quote_passages
-from agents.llm.extractive.terms import content_terms, surface_text
+from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
 from agents.strategies.base import StrategyInput
 from agents.strategies.model_turn import Turn
@@ -22,14 +22,14 @@ from agents.strategies.tool_loop import (
     EXTRA_CALL,
     MOST_CALLS,
     CheckCitations,
-    CheckedAnswer,
+    CitedAnswerStrategy,
 )
-from agents.tools import search_knowledge_base, toolbox
+from agents.tools import build_toolbox, search_knowledge_base
 from core.json_access import as_list, as_object, as_text, parse
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class PassageGrade:
     """The verdict on the evidence so far.
 
     Attributes:
@@ -41,18 +41,18 @@ class Grade:
     next_query: str = ""
 
 
-def grade_by_terms(question: str, passages_text: str) -> Grade:
+def grade_by_terms(question: str, passages_text: str) -> PassageGrade:
     """The grade without a language model: which terms of the question the passages cover."""
     passages = read_passages(passages_text) or []
     quotation = quote_passages(question, passages)
     missing = surface_text(quotation.missing)
     next_query = missing if quotation.coverage < ENOUGH_COVERAGE else ""
-    return Grade(tuple(passage.number for passage in passages), next_query)
+    return PassageGrade(tuple(passage.number for passage in passages), next_query)
 
 
-def read_grade(answer: str, numbers: Sequence[int]) -> Grade:
+def read_grade(answer: str, numbers: Sequence[int]) -> PassageGrade:
     """The grade in a model's answer; if it can't be read, every passage is kept as sufficient."""
-    everything = Grade(tuple(numbers))
+    everything = PassageGrade(tuple(numbers))
     try:
         verdict = as_object(parse(answer[answer.index("{") : answer.rindex("}") + 1]))
     except ValueError:
@@ -62,7 +62,7 @@ def read_grade(answer: str, numbers: Sequence[int]) -> Grade:
     named = as_list(verdict["relevant"])
     relevant = tuple(number for number in numbers if number in named)
     is_sufficient = verdict.get("sufficient") is not False
-    return Grade(relevant, "" if is_sufficient else as_text(verdict.get("query")).strip())
+    return PassageGrade(relevant, "" if is_sufficient else as_text(verdict.get("query")).strip())
 
 
 _WIDER = 2
@@ -89,7 +89,7 @@ class Answer(Event):
     """Enough is known, or no more is to be had."""
 
 
-class AgenticRag(CheckedAnswer):
+class AgenticRag(CitedAnswerStrategy):
     """One run; a model that refuses tools is given the passages directly."""
 
     purpose = "A question that passages of the user's documents answer, with citations; small talk."
@@ -99,15 +99,15 @@ class AgenticRag(CheckedAnswer):
         self._calls: tuple[ToolCall, ...] = ()
         self._is_cut = False
         self._is_wide = False
-        self._exchange: list[Message] = []
-        self._skill_rounds: list[Message] = []
+        self._exchange: list[ModelMessage] = []
+        self._skill_rounds: list[ModelMessage] = []
         self._queries: list[str] = []
         self._next_query = ""
         self._kept: int | None = None
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
-        return self.opened()
+        return self.initial_state()
 
     def progress(self) -> dict[str, JsonValue]:
         """What was searched for, and how many of the passages were kept; None before grading."""
@@ -117,32 +117,32 @@ class AgenticRag(CheckedAnswer):
     @step
     async def decide(self, event: StartEvent) -> Retrieve | Answer | CheckCitations | StopEvent:
         """Whether and what to retrieve."""
-        return await self.attempt("decide", self._decide)
+        return await self.run_step("decide", self._decide)
 
     @step
     async def retrieve(self, event: Retrieve) -> Judge | Answer | StopEvent:
         """Run the calls."""
-        return await self.attempt("retrieve", self._retrieve)
+        return await self.run_step("retrieve", self._retrieve)
 
     @step
     async def grade(self, event: Judge) -> Rewrite | Widen | Answer | StopEvent:
         """Judge what came back."""
-        return await self.attempt("grade", self._grade)
+        return await self.run_step("grade", self._grade)
 
     @step
     async def rewrite(self, event: Rewrite) -> Retrieve | StopEvent:
         """Search once more, in other words."""
-        return await self.attempt("rewrite", self._rewrite)
+        return await self.run_step("rewrite", self._rewrite)
 
     @step
     async def widen(self, event: Widen) -> Retrieve | StopEvent:
         """Search once more, with fewer words and for more passages."""
-        return await self.attempt("widen", self._widen)
+        return await self.run_step("widen", self._widen)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
         """Write the answer."""
-        return await self.attempt("answer", self._answer)
+        return await self.run_step("answer", self._answer)
 
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
         is_command_given = self.inputs.model.is_extractive and is_command(self.inputs.question)
@@ -154,7 +154,7 @@ class AgenticRag(CheckedAnswer):
             self.uses_tools = False
             if not self.can_search:
                 return Answer()
-            self._calls = (self.announced(await self._standalone_query()),)
+            self._calls = (self.announce_search(await self._standalone_query()),)
             return Retrieve()
         if turn is None:
             return Answer()
@@ -178,11 +178,11 @@ class AgenticRag(CheckedAnswer):
         system = DECIDE if self.can_search else NO_SOURCES
         while True:
             messages = [*self.conversation(system), *self._skill_rounds]
-            turn = await self.timed_turn(self.equipped(messages), self.tools.specs)
+            turn = await self.ask_model_in_time(self.equipped(messages), self.tools.specs)
             calls = () if turn is None else turn.calls
             if turn is None or not calls or any(c.name not in ALWAYS_ALLOWED for c in calls):
                 return turn
-            self._skill_rounds += (await self.act_on(turn)).messages
+            self._skill_rounds += (await self.run_tool_calls(turn)).messages
             if self.budget.is_over():
                 return None
 
@@ -200,7 +200,7 @@ class AgenticRag(CheckedAnswer):
         self._is_cut = False
         if not self._queries and not self._exchange and self.can_search:
             # Every call was unusable: the question itself is the best query left.
-            await self._run([self.announced(self.standalone)])
+            await self._run([self.announce_search(self.standalone)])
         # What was only read on in, and not searched for, is not judged.
         is_judged = bool(self._queries and self.evidence.numbers())
         return Judge() if is_judged and not self.budget.is_over() else Answer()
@@ -221,16 +221,16 @@ class AgenticRag(CheckedAnswer):
         return Widen() if is_widened else Rewrite()
 
     async def _rewrite(self) -> Retrieve:
-        self._calls = (self.announced(self._next_query),)
+        self._calls = (self.announce_search(self._next_query),)
         return Retrieve()
 
     async def _widen(self) -> Retrieve:
         inputs = self.inputs
         self._is_wide = True
         top_k = _WIDER * inputs.limits.top_k
-        self.tools = toolbox(self.scope(top_k))
+        self.tools = build_toolbox(self.scope(top_k))
         bare = surface_text(content_terms(self.standalone))
-        self._calls = (self.announced(self._next_query or bare or self.standalone),)
+        self._calls = (self.announce_search(self._next_query or bare or self.standalone),)
         return Retrieve()
 
     async def _answer(self) -> CheckCitations:
@@ -239,17 +239,17 @@ class AgenticRag(CheckedAnswer):
         self.answer_turn = await self.answer_now(messages)
         return CheckCitations()
 
-    async def _ask(self, messages: list[Message]) -> str:
+    async def _ask(self, messages: list[ModelMessage]) -> str:
         """A turn nobody sees."""
-        turn = await self.timed_turn(messages, (), voice="unheard")
+        turn = await self.ask_model_in_time(messages, (), voice="unheard")
         return "" if turn is None else turn.text
 
-    def _findings(self) -> list[Message]:
+    def _findings(self) -> list[ModelMessage]:
         """What the tools gave, for the answer: a tool's message, or the user's if refused."""
         if not self._queries:
             return self._exchange
         if not self.uses_tools:
-            return [Message("user", delimited("passages", self.passages(relevant_only=True)))]
+            return [ModelMessage("user", delimited("passages", self.passages(relevant_only=True)))]
         limit = self.inputs.limits.evidence_characters // len(self._queries)
         messages = list(self._exchange)
         for query in self._queries:
@@ -258,13 +258,13 @@ class AgenticRag(CheckedAnswer):
             messages += _exchanged(call, self.evidence.text(numbers, limit=limit))
         return messages
 
-    async def _judge(self) -> Grade:
+    async def _judge(self) -> PassageGrade:
         if self.inputs.model.is_extractive:
             return grade_by_terms(self._queries[0], self.passages())
         question = f"{self._queries[0]}\n({self.inputs.question})"
         passages = delimited("passages", self.passages())
         verdict = await self._ask(
-            [Message("system", GRADE), Message("user", f"{question}\n\n{passages}")]
+            [ModelMessage("system", GRADE), ModelMessage("user", f"{question}\n\n{passages}")]
         )
         return read_grade(verdict, self.evidence.numbers())
 
@@ -286,10 +286,10 @@ class AgenticRag(CheckedAnswer):
                 raise output.failure
 
 
-def _exchanged(call: ToolCall, content: str) -> list[Message]:
+def _exchanged(call: ToolCall, content: str) -> list[ModelMessage]:
     return [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", content, tool_call_id=call.id),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", content, tool_call_id=call.id),
     ]
 
 

@@ -11,9 +11,9 @@ from workflows import Workflow
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.run_calendar import RunCalendar
 from agents.citations import Citation, DocumentReader, Retriever
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from agents.events import (
     PROGRESS,
     RUNNING,
@@ -22,18 +22,18 @@ from agents.events import (
     Finished,
     Interrupt,
     RunEvent,
+    RunUsage,
     StateSnapshot,
     StepFinished,
     StepStarted,
-    Usage,
 )
 from agents.journal import Journal
-from agents.llm.base import ChatModel, Message, ModelUsage
+from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.mcp.agent_tools import RemoteTool
 from agents.run_request import ClientTool, ContextItem
-from agents.skills.run_skills import SkillShelf
+from agents.skills.run_skills import RunSkills
 from agents.strategies.event_channel import EventChannel
-from agents.strategies.vision import Sight
+from agents.strategies.vision import VisionInput
 from agents.tools.base import ToolRules
 from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
@@ -47,7 +47,7 @@ _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Bounds of one run.
 
     Attributes:
@@ -81,11 +81,11 @@ class Limits:
 _ACTING_SHARE = 0.8
 
 
-def limits_within(
+def limits_for_timeout(
     timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000
-) -> Limits:
+) -> RunLimits:
     """The bounds of a run that must be over after some seconds."""
-    return Limits(
+    return RunLimits(
         timeout_seconds,
         acting_seconds=_ACTING_SHARE * timeout_seconds,
         max_turns=max_turns,
@@ -120,30 +120,30 @@ class StrategyInput:
     retriever: Retriever | None
     documents: DocumentReader | None = None
     memory: LongTermMemory | None = None
-    history: tuple[Message, ...] = ()
+    history: tuple[ModelMessage, ...] = ()
     state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     context: tuple[ContextItem, ...] = ()
     tools: tuple[ClientTool, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     journal: Journal = field(default_factory=Journal)
     reopens: bool = False
-    time: PersonTime = field(default_factory=PersonTime)
-    calendar: CalendarBook | None = None
+    time: UserClock = field(default_factory=UserClock)
+    calendar: RunCalendar | None = None
     reflections: tuple[str, ...] = ()
-    sight: Sight = field(default_factory=Sight)
+    sight: VisionInput = field(default_factory=VisionInput)
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
-    skills: SkillShelf | None = None
+    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingCalls:
     """What a run waits for: answers of people, results of tools in the caller's frontend."""
 
     interrupts: tuple[Interrupt, ...] = ()
     client_calls: tuple[str, ...] = ()
 
-    def ending(self, usage: Usage) -> Finished:
+    def ending(self, usage: RunUsage) -> Finished:
         """The terminal event of a run that can't go on without them."""
         if self.interrupts:
             return Finished(usage, outcome="interrupt", interrupts=self.interrupts)
@@ -153,12 +153,12 @@ class Waiting:
 class Suspended(Exception):
     """Raised through a strategy that can't go on before somebody has answered."""
 
-    def __init__(self, waiting: Waiting) -> None:
+    def __init__(self, waiting: PendingCalls) -> None:
         super().__init__("the run waits")
         self.waiting = waiting
 
 
-def outcome_of(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
+def stop_event_future(handler: WorkflowHandler) -> asyncio.Future[StopEvent]:
     """How a workflow ends, as a future that may be waited for, cancelled or left.
 
     An end that nobody comes to read, as that of a run stopped on its way, is no forgotten
@@ -187,10 +187,10 @@ class Strategy(Workflow):
         super().__init__(timeout=None)
         self.inputs = inputs
         self.channel = EventChannel(inputs.journal, reopens=inputs.reopens)
-        self.usage = Usage(provider=inputs.model.provider, model=inputs.model.name)
+        self.usage = RunUsage(provider=inputs.model.provider, model=inputs.model.name)
         self.citations: tuple[Citation, ...] = ()
         self.failure: AgentexError | None = None
-        self.waits_for: Waiting | None = None
+        self.waits_for: PendingCalls | None = None
         self._parent: Strategy | None = None
 
     @property
@@ -199,10 +199,10 @@ class Strategy(Workflow):
         return is_cjk_dominant(self.inputs.question)
 
     @abstractmethod
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The first event of the run: the state snapshot."""
 
-    def opened(self, **room: JsonValue) -> StateSnapshot:
+    def initial_state(self, **room: JsonValue) -> StateSnapshot:
         """The caller's state with room for what this run finds.
 
         The caller sends back what an earlier run showed: none of it is this run's.
@@ -225,7 +225,7 @@ class Strategy(Workflow):
         """How far the work has come, for a person: counts and verdicts of what has happened."""
         return {}
 
-    def begin_progress(self, agent_type: str) -> None:
+    def start_progress(self, agent_type: str) -> None:
         """Show the activity message of the run; its status follows from the run's end."""
         content: dict[str, JsonValue] = {"agent_type": agent_type, "status": RUNNING}
         self.emit(ActivityStarted(self.new_id(), PROGRESS, {**content, **self.progress()}))
@@ -240,7 +240,7 @@ class Strategy(Workflow):
         if changes:
             self.emit(ActivityChanged(shown.message_id, shown.kind, changes))
 
-    def spend(self, usage: ModelUsage) -> None:
+    def add_usage(self, usage: TokenUsage) -> None:
         """Add a model call's tokens."""
         self.usage = replace(
             self.usage,
@@ -251,7 +251,7 @@ class Strategy(Workflow):
             cached_prompt_tokens=self.usage.cached_prompt_tokens + usage.cached_prompt_tokens,
         )
         if self._parent is not None:
-            self._parent.spend(usage)
+            self._parent.add_usage(usage)
 
     async def run_inside(self, parent: "Strategy") -> None:
         """Run as a part of another strategy's step: its events and its tokens are the parent's.
@@ -261,7 +261,7 @@ class Strategy(Workflow):
         """
         self.channel, self._parent = parent.channel, parent
         handler = self.run()
-        outcome = outcome_of(handler)
+        outcome = stop_event_future(handler)
         try:
             # wait, not await: the parent's cancellation would end the handler, not its workflow.
             await asyncio.wait({outcome})
@@ -275,7 +275,7 @@ class Strategy(Workflow):
             raise self.failure
         parent.citations = self.citations
 
-    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
+    async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
         """Run the body of a step between its two step events.
 
         A failure ends the workflow here, where it can be named: raised through the workflow it

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agents.journal import Journal
-from agents.strategies.base import Limits
+from agents.strategies.base import RunLimits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
 _MOST_REPEATS = 2
@@ -46,7 +46,7 @@ class Budget:
         ended_by: What was used up first; None while there is some of everything.
     """
 
-    def __init__(self, limits: Limits, journal: Journal) -> None:
+    def __init__(self, limits: RunLimits, journal: Journal) -> None:
         self.ended_by: EndedBy | None = None
         self._limits = limits
         self._journal = journal
@@ -81,7 +81,7 @@ class Budget:
         """Whether the calls go round in circles."""
         return self._repeats >= _MOST_REPEATS
 
-    def forget_repeats(self) -> None:
+    def reset_repeats(self) -> None:
         """Begin something else, for which nothing was asked yet."""
         self._repeats = 0
 

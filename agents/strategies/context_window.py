@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.skills.run_skills import COMPLETE, LOAD
 from agents.strategies.prompts import delimited
 
 LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
 
 
-def fitted_into(limit: int, messages: Sequence[Message]) -> list[Message]:
+def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without the results furthest back, where all are more than a model can read."""
-    fitted: list[Message] = []
+    fitted: list[ModelMessage] = []
     kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
     for message in reversed(messages):
         # What a run works by is never left out: skills, and the step that a report gave.
@@ -25,16 +25,16 @@ def fitted_into(limit: int, messages: Sequence[Message]) -> list[Message]:
     return fitted[::-1]
 
 
-def _counts(message: Message, kept: set[str]) -> bool:
+def _counts(message: ModelMessage, kept: set[str]) -> bool:
     return message.role == "tool" and message.tool_call_id not in kept
 
 
-def as_data(messages: Sequence[Message]) -> list[Message]:
+def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Calls and results for an endpoint that knows no tools: the results as the user's data."""
-    told: list[Message] = []
+    told: list[ModelMessage] = []
     for message in messages:
         if message.role == "tool":
-            told.append(Message("user", delimited("result", message.content)))
+            told.append(ModelMessage("user", delimited("result", message.content)))
         elif not message.tool_calls:
             told.append(message)
     return told

@@ -128,7 +128,7 @@ class OpenEntities:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EventBatch:
     """What is to be written down at once, or not at all.
 
     Attributes:
@@ -223,12 +223,12 @@ class EventChannel:
         self.emit(terminal)
         self._is_closed = True
 
-    async def read(self) -> tuple[Batch, int]:
+    async def read(self) -> tuple[EventBatch, int]:
         """All that waits, and a number for ``wrote`` once it is written down."""
         await self._ready.wait()
         self._ready.clear()
         events, self._waiting = _joined(self._waiting), []
-        batch = Batch(events, self._journal.take_changes(), self._journal.own_events)
+        batch = EventBatch(events, self._journal.drain_changes(), self._journal.own_events)
         return batch, self._asked_writes
 
     def wrote(self, number: int) -> None:

@@ -24,14 +24,14 @@ from agents.events import (
 from agents.journal import Effect
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelReasoningBlock,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
     ToolsRefused,
@@ -93,9 +93,9 @@ class Turn:
         return _TURNS.validate_python(data)
 
     @property
-    def message(self) -> Message:
+    def message(self) -> ModelMessage:
         """The turn as a message of the conversation."""
-        return Message(
+        return ModelMessage(
             "assistant",
             self.text,
             self.calls,
@@ -128,7 +128,7 @@ async def stream_turn(
     *,
     takes_calls: bool,
     emit: Callable[[RunEvent], None],
-    spend: Callable[[ModelUsage], None],
+    spend: Callable[[TokenUsage], None],
     most_tokens: int,
 ) -> Turn:
     """Stream one turn to its end.
@@ -150,7 +150,7 @@ async def stream_turn(
     async with aclosing(events):
         async for event in events:
             match event:
-                case ModelUsage():
+                case TokenUsage():
                     spend(event)
                 case ModelEnd(reason):
                     finish_reason = reason
@@ -254,7 +254,7 @@ it, for turns whose text is data. Reasoning and tool calls are shown in each of 
 ``unheard`` turn nothing is shown."""
 
 
-class TurnVoice:
+class TurnOutput:
     """Passes on the events of one turn; what was left open can be closed.
 
     Attributes:
@@ -323,14 +323,14 @@ class TurnVoice:
         return False
 
 
-_USAGES = TypeAdapter(list[ModelUsage])
+_USAGES = TypeAdapter(list[TokenUsage])
 _ENDED_BY: TypeAdapter[EndedBy] = TypeAdapter(EndedBy)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     turn: Turn | None
-    usages: Sequence[ModelUsage]
+    usages: Sequence[TokenUsage]
     ended_by: EndedBy | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -339,7 +339,7 @@ class _Outcome:
         return {"turn": turn, "usage": spent, "ended_by": self.ended_by}
 
 
-class TurnMaker:
+class ModelCaller:
     """Asks the model for a run, or reads back what it said.
 
     Args:
@@ -351,9 +351,9 @@ class TurnMaker:
         self._strategy = strategy
         self.budget = budget
 
-    async def make(
+    async def call(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
         *,
         voice: Voice,
@@ -380,7 +380,7 @@ class TurnMaker:
         past = journal.read(key)
         if past is not None:
             return self._read_back(past, voice)
-        asking = self._ask(messages, tools, TurnVoice(self._strategy.channel.emit, voice), seconds)
+        asking = self._ask(messages, tools, TurnOutput(self._strategy.channel.emit, voice), seconds)
         try:
             outcome = await asking
         except ToolsRefused as refused:
@@ -391,16 +391,16 @@ class TurnMaker:
 
     async def _ask(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ModelMessage],
         tools: Sequence[ToolSpec],
-        heard: TurnVoice,
+        heard: TurnOutput,
         seconds: float | None,
     ) -> "_Outcome":
-        usages: list[ModelUsage] = []
+        usages: list[TokenUsage] = []
 
-        def spend(usage: ModelUsage) -> None:
+        def spend(usage: TokenUsage) -> None:
             usages.append(usage)
-            self._strategy.spend(usage)
+            self._strategy.add_usage(usage)
 
         try:
             async with asyncio.timeout(seconds):
@@ -414,12 +414,12 @@ class TurnMaker:
         except TimeoutError:
             return self._cut(heard, usages, "time")
         except TurnTooLong as endless:
-            spend(ModelUsage(0, endless.tokens, is_estimated=True))
+            spend(TokenUsage(0, endless.tokens, is_estimated=True))
             return self._cut(heard, usages, "tokens")
         heard.end(has_calls=bool(turn.calls))
         return _Outcome(turn, usages)
 
-    def _cut(self, heard: TurnVoice, usages: Sequence[ModelUsage], by: EndedBy) -> "_Outcome":
+    def _cut(self, heard: TurnOutput, usages: Sequence[TokenUsage], by: EndedBy) -> "_Outcome":
         self.budget.end(by)
         is_open = heard.cut()
         turn = Turn(heard.message_id, heard.text, "", (), "stop") if is_open else None
@@ -430,7 +430,7 @@ class TurnMaker:
         if "refused" in outcome:
             raise ToolsRefused(reason=outcome["refused"])
         for usage in _USAGES.validate_python(outcome["usage"]):
-            self._strategy.spend(usage)
+            self._strategy.add_usage(usage)
         if (ended_by := outcome["ended_by"]) is not None:
             self.budget.end(_ENDED_BY.validate_python(ended_by))
         if outcome["turn"] is None:

@@ -8,7 +8,7 @@ from agents.strategies.base import Strategy, StrategyInput
 from core.errors.base import AgentexError
 
 
-class Settled(Strategy):
+class NoOpStrategy(Strategy):
     """Ends at once.
 
     Args:
@@ -20,7 +20,7 @@ class Settled(Strategy):
         super().__init__(inputs)
         self._refused = refused
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state."""
         return StateSnapshot(self.inputs.state)
 

@@ -9,15 +9,15 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
-from agents.llm.extractive.terms import content_terms, surface_text
+from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.strategies.base import StrategyInput
 from agents.strategies.heuristics import split_question
 from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import Unreadable, ask_for, read_object
-from agents.strategies.subtask import Worked, work_on
-from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
+from agents.strategies.structured_output import InvalidStructuredOutput, ask_structured, read_object
+from agents.strategies.subtask import SubtaskResult, run_subtask
+from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
 
 StepStatus = Literal["pending", "running", "done", "failed", "skipped"]
 PlanSource = Literal["", "model", "repaired", "rules"]
@@ -122,7 +122,7 @@ class Synthesise(Event):
     """Nothing is left to do."""
 
 
-class PlanExecute(CheckedAnswer):
+class PlanExecute(CitedAnswerStrategy):
     """One run; its plan is shared state, with a status for each step."""
 
     purpose = (
@@ -137,9 +137,9 @@ class PlanExecute(CheckedAnswer):
         # What the offline model said itself at the end of the last step.
         self._said = ""
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state with room for the plan and what is found."""
-        return self.opened(plan=self._plan.to_json())
+        return self.initial_state(plan=self._plan.to_json())
 
     def progress(self) -> dict[str, JsonValue]:
         """How many steps the plan has, and how many of them are over."""
@@ -154,22 +154,22 @@ class PlanExecute(CheckedAnswer):
     @step
     async def plan(self, event: StartEvent) -> Execute | Synthesise | StopEvent:
         """Make the plan."""
-        return await self.attempt("plan", self._make_plan)
+        return await self.run_step("plan", self._make_plan)
 
     @step
     async def execute(self, event: Execute) -> Execute | Replan | Synthesise | StopEvent:
         """Carry out the step that is next."""
-        return await self.attempt("execute", self._execute)
+        return await self.run_step("execute", self._execute)
 
     @step
     async def replan(self, event: Replan) -> Execute | Synthesise | StopEvent:
         """Change what remains of the plan."""
-        return await self.attempt("replan", self._replan)
+        return await self.run_step("replan", self._replan)
 
     @step
     async def synthesise(self, event: Synthesise) -> CheckCitations | StopEvent:
         """Put the results together into one answer."""
-        return await self.attempt("synthesise", self._synthesise)
+        return await self.run_step("synthesise", self._synthesise)
 
     async def _make_plan(self) -> Execute | Synthesise:
         plan = self._plan
@@ -179,7 +179,9 @@ class PlanExecute(CheckedAnswer):
             limits = self.inputs.limits
             names = ", ".join(spec.name for spec in self.tools.specs)
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
-            drafted = await ask_for(self, self.equipped(self.conversation(system)), DraftedPlan)
+            drafted = await ask_structured(
+                self, self.equipped(self.conversation(system)), DraftedPlan
+            )
             if drafted is not None:
                 tasks = [one.task for one in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"
@@ -230,11 +232,11 @@ class PlanExecute(CheckedAnswer):
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         images = self.inputs.sight.images
-        task = Message("user", f"{current.task}\n\n{told}", images=images)
-        messages = [Message("system", EXECUTE), task]
-        worked = await work_on(self, messages, voice="silent", lookup=current.task)
+        task = ModelMessage("user", f"{current.task}\n\n{told}", images=images)
+        messages = [ModelMessage("system", EXECUTE), task]
+        worked = await run_subtask(self, messages, voice="silent", lookup=current.task)
         outcome = _outcome(worked)
-        self.muse(outcome.result)
+        self.emit_thought(outcome.result)
         return outcome
 
     def _told_plan(self) -> dict[str, object]:
@@ -243,14 +245,14 @@ class PlanExecute(CheckedAnswer):
     async def _quote_for(self, current: PlanStep) -> StepOutcome:
         """A step of the offline model: done when something can be quoted for it."""
         if current.query:
-            self.begin_task(current.query)
-            acted = await self.act_on(self.searching_turn(current.query))
+            self.start_subtask(current.query)
+            acted = await self.run_tool_calls(self.search_turn(current.query))
             self.show_evidence()
-            worked = Worked("", acted.messages, acted.ran, acted.failed)
+            worked = SubtaskResult("", acted.messages, acted.ran, acted.failed)
         else:
             past = self.past() if len(self._plan.steps) == 1 else []
-            task = [*past, Message("user", current.task)]
-            worked = await work_on(self, task, voice="silent", lookup=current.task)
+            task = [*past, ModelMessage("user", current.task)]
+            worked = await run_subtask(self, task, voice="silent", lookup=current.task)
             self._said = worked.text
         is_told = not worked.passages or is_command(current.task)
         if is_told and worked.failed == 0:
@@ -272,8 +274,11 @@ class PlanExecute(CheckedAnswer):
         most = self.inputs.limits.max_plan_steps
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         system = REPLAN.format(most=most)
-        asked = [Message("system", system), Message("user", f"{self.inputs.question}\n\n{told}")]
-        drafted = await ask_for(self, asked, DraftedRest)
+        asked = [
+            ModelMessage("system", system),
+            ModelMessage("user", f"{self.inputs.question}\n\n{told}"),
+        ]
+        drafted = await ask_structured(self, asked, DraftedRest)
         # A change that can't be read changes nothing.
         if drafted is not None:
             self._put_in_force([one.task for one in drafted.value.steps])
@@ -301,22 +306,22 @@ class PlanExecute(CheckedAnswer):
             is_whole = len(self._parts) <= 1 and self._said
             parts = [*self._parts.values()]
             text = self._said if is_whole else answer_parts(self.inputs.question, parts)
-            self.answer_turn = self.say(text)
+            self.answer_turn = self.emit_answer(text)
             return CheckCitations()
         told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))
         passages = delimited("passages", self.passages())
-        findings = Message("user", f"{told}\n\n{passages}")
+        findings = ModelMessage("user", f"{told}\n\n{passages}")
         self.answer_turn = await self.answer_now([*self.conversation(SYNTHESISE), findings])
         return CheckCitations()
 
 
-def _outcome(worked: Worked) -> StepOutcome:
+def _outcome(worked: SubtaskResult) -> StepOutcome:
     """What a step came to; a model that does not keep to the format is taken at its word."""
     if not worked.text:
         return StepOutcome(outcome="failed", result="The step came to no result.")
     try:
         outcome = read_object(worked.text, StepOutcome)
-    except Unreadable:
+    except InvalidStructuredOutput:
         outcome = StepOutcome(outcome="done", result=worked.text)
     if worked.found_nothing and outcome.outcome == "done":
         return StepOutcome(outcome="failed", result=outcome.result)

@@ -4,10 +4,10 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import RunEvent
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.base import StrategyInput
 from agents.strategies.prompts import CITE
-from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
+from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
 from core.errors.server import ModelFailed
 
 
@@ -27,7 +27,7 @@ class Answer(Event):
     """A budget is used up: no more but the answer."""
 
 
-class React(CheckedAnswer):
+class React(CitedAnswerStrategy):
     """One run: what each call gave decides about the next one."""
 
     purpose = (
@@ -36,34 +36,34 @@ class React(CheckedAnswer):
 
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
-        self._exchange: list[Message] = []
+        self._exchange: list[ModelMessage] = []
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state with room for what this run finds."""
-        return self.opened()
+        return self.initial_state()
 
     @step
     async def think(self, event: StartEvent | Think) -> Act | Answer | CheckCitations | StopEvent:
         """What to do next, or the answer."""
-        return await self.attempt("think", self._think)
+        return await self.run_step("think", self._think)
 
     @step
     async def act(self, event: Act) -> Observe | StopEvent:
         """Run the calls."""
-        return await self.attempt("act", self._act)
+        return await self.run_step("act", self._act)
 
     @step
     async def observe(self, event: Observe) -> Think | Answer | StopEvent:
         """Take in what came back, and whether the run may go on."""
-        return await self.attempt("observe", self._observe)
+        return await self.run_step("observe", self._observe)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
         """Answer from what is there."""
-        return await self.attempt("answer", self._answer)
+        return await self.run_step("answer", self._answer)
 
     async def _think(self) -> Act | Answer | CheckCitations:
-        self.answer_turn = await self.think_turn([*self.conversation(REACT), *self._exchange])
+        self.answer_turn = await self.ask_model([*self.conversation(REACT), *self._exchange])
         if self.answer_turn is None:
             return Answer()
         if self.answer_turn.calls:
@@ -74,7 +74,7 @@ class React(CheckedAnswer):
 
     async def _act(self) -> Observe:
         if self.answer_turn is not None:
-            self._exchange += (await self.act_on(self.answer_turn)).messages
+            self._exchange += (await self.run_tool_calls(self.answer_turn)).messages
         return Observe()
 
     async def _observe(self) -> Think | Answer:

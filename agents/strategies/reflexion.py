@@ -10,7 +10,7 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.citations import UnsupportedClaim
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import Evidence, NumberedText, read_passages
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import (
     ENOUGH_COVERAGE,
     answer_from,
@@ -18,15 +18,14 @@ from agents.llm.extractive.model import (
     quote_passages,
     reflection_on,
 )
-from agents.llm.extractive.quotes import Quotation
-from agents.llm.extractive.terms import surface_text
+from agents.llm.extractive.quotes import Quotation, surface_text
 from agents.strategies.base import StrategyInput
 from agents.strategies.citation_check import check_citations
 from agents.strategies.claim_check import unsupported_claims
 from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import ask_for
-from agents.strategies.subtask import Worked, work_on
-from agents.strategies.tool_loop import CheckCitations, CheckedAnswer
+from agents.strategies.structured_output import ask_structured
+from agents.strategies.subtask import SubtaskResult, run_subtask
+from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
 from agents.tools import search_knowledge_base
 
 _PENALTY = 0.15
@@ -40,7 +39,7 @@ _FAULTS = {
 }
 
 
-class Verdict(BaseModel):
+class AttemptVerdict(BaseModel):
     """What the model says of an attempt."""
 
     score: float = Field(ge=0, le=1)
@@ -49,7 +48,7 @@ class Verdict(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ScoredAttempt:
     """One attempt and what was found of it.
 
     Attributes:
@@ -73,13 +72,13 @@ class Trial:
         }
 
 
-def best_of(trials: list[Trial]) -> int | None:
+def best_attempt(trials: list[ScoredAttempt]) -> int | None:
     """The place of the best attempt that came to a draft, the later one of equals."""
     places = [place for place, trial in enumerate(trials) if trial.draft]
     return max(places, key=lambda place: (trials[place].score, place), default=None)
 
 
-def judge(draft: str, evidence: Evidence, verdict: Verdict | None) -> Trial:
+def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) -> ScoredAttempt:
     """An attempt with what the model says of it and what its citations show.
 
     Citations that do not hold cost points whatever the model says, and such an attempt does not
@@ -98,15 +97,17 @@ def judge(draft: str, evidence: Evidence, verdict: Verdict | None) -> Trial:
     score = _UNJUDGED if verdict is None else verdict.score
     passed = not faults and (verdict is None or verdict.passed)
     problems = [problem[:_LONGEST_PROBLEM] for problem in [*said, *faults] if problem]
-    return Trial(
+    return ScoredAttempt(
         draft, max(0.0, score - _PENALTY * len(faults)), passed, tuple(problems[:_MOST_PROBLEMS])
     )
 
 
-def judge_quotes(draft: str, quotation: Quotation, missing: str) -> Trial:
+def score_quotes(draft: str, quotation: Quotation, missing: str) -> ScoredAttempt:
     """An attempt of the offline model: how much of the question its quotes cover."""
     passed = quotation.coverage >= ENOUGH_COVERAGE
-    return Trial(draft, quotation.coverage, passed, (missing,) if missing and not passed else ())
+    return ScoredAttempt(
+        draft, quotation.coverage, passed, (missing,) if missing and not passed else ()
+    )
 
 
 def _fault(claim: UnsupportedClaim) -> str:
@@ -129,7 +130,7 @@ class Answer(Event):
     """It is good enough, or no more may be tried."""
 
 
-class Reflexion(CheckedAnswer):
+class Reflexion(CitedAnswerStrategy):
     """One run; attempts are shown as thoughts, and the best one becomes the answer."""
 
     purpose = (
@@ -138,7 +139,7 @@ class Reflexion(CheckedAnswer):
 
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
-        self._trials: list[Trial] = []
+        self._trials: list[ScoredAttempt] = []
         self._begun = 0
         self._reflections: list[str] = []
         self._draft = ""
@@ -147,10 +148,10 @@ class Reflexion(CheckedAnswer):
         self._next_query = ""
         self._is_looked_up = True
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state with what earlier runs reflected, and room for what this one does."""
         earlier = list[JsonValue](self.inputs.reflections)
-        return self.opened(attempts=[], reflections=[], earlier_reflections=earlier)
+        return self.initial_state(attempts=[], reflections=[], earlier_reflections=earlier)
 
     def progress(self) -> dict[str, JsonValue]:
         """Which attempt it is, of how many, and what was found of the last one."""
@@ -169,22 +170,22 @@ class Reflexion(CheckedAnswer):
     @step
     async def make_attempt(self, event: StartEvent | Attempt) -> Evaluate | StopEvent:
         """Work out an answer."""
-        return await self.attempt("attempt", self._attempt)
+        return await self.run_step("attempt", self._attempt)
 
     @step
     async def evaluate(self, event: Evaluate) -> Reflect | Answer | StopEvent:
         """Hold it against the question and the evidence."""
-        return await self.attempt("evaluate", self._evaluate)
+        return await self.run_step("evaluate", self._evaluate)
 
     @step
     async def reflect(self, event: Reflect) -> Attempt | StopEvent:
         """Say what to do differently."""
-        return await self.attempt("reflect", self._reflect)
+        return await self.run_step("reflect", self._reflect)
 
     @step
     async def answer(self, event: Answer) -> CheckCitations | StopEvent:
         """Give the best attempt."""
-        return await self.attempt("answer", self._answer)
+        return await self.run_step("answer", self._answer)
 
     async def _attempt(self) -> Evaluate:
         self._begun += 1
@@ -193,13 +194,13 @@ class Reflexion(CheckedAnswer):
             self._draft = await self._quote()
         else:
             asked = [*self.conversation(ATTEMPT), *self._lessons()]
-            worked = await work_on(self, asked, voice="thought", lookup=self.standalone)
+            worked = await run_subtask(self, asked, voice="thought", lookup=self.standalone)
             self._draft = worked.text
         return Evaluate()
 
-    def _lessons(self) -> list[Message]:
+    def _lessons(self) -> list[ModelMessage]:
         """What the next attempt is to learn from: the reflections, the best draft, the passages."""
-        best = best_of(self._trials)
+        best = best_attempt(self._trials)
         lessons: dict[str, JsonValue] = {}
         if self.inputs.reflections:
             lessons["earlier_reflections"] = list[JsonValue](self.inputs.reflections)
@@ -211,21 +212,21 @@ class Reflexion(CheckedAnswer):
             return []
         told = delimited("lessons", json.dumps(lessons, ensure_ascii=False))
         if not self._trials:
-            return [Message("user", told)]
-        return [Message("user", f"{told}\n\n{delimited('passages', self.passages())}")]
+            return [ModelMessage("user", told)]
+        return [ModelMessage("user", f"{told}\n\n{delimited('passages', self.passages())}")]
 
     async def _quote(self) -> str:
         """An attempt of the offline model: its own searches first, then those it reflected on."""
         if not self._next_query:
-            asked = [*self.past(), Message("user", self.inputs.question)]
-            worked = await work_on(self, asked, voice="silent", lookup=self.standalone)
+            asked = [*self.past(), ModelMessage("user", self.inputs.question)]
+            worked = await run_subtask(self, asked, voice="silent", lookup=self.standalone)
             # A tool that was called by its name was asked for that call, not for an answer.
             self._is_looked_up = bool(worked.passages) and not is_command(self.inputs.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
             return worked.text
-        self.begin_task(self._next_query)
+        self.start_subtask(self._next_query)
         self._queries.append(self._next_query)
-        await self.act_on(self.searching_turn(self._next_query))
+        await self.run_tool_calls(self.search_turn(self._next_query))
         self.show_evidence()
         return answer_from(self.standalone, self._found(), self._queries)
 
@@ -247,21 +248,23 @@ class Reflexion(CheckedAnswer):
             return Reflect() if self._next_query else Answer()
         return Reflect()
 
-    async def _judged(self) -> Trial:
+    async def _judged(self) -> ScoredAttempt:
         draft = self._draft
         if self.inputs.model.is_extractive:
             if not self._is_looked_up:
                 # A greeting, a tool called by its name, no knowledge base: nothing to measure.
-                return Trial(draft, 1.0, passed=True)
+                return ScoredAttempt(draft, 1.0, passed=True)
             quotation = quote_passages(self.standalone, self._found())
-            return judge_quotes(draft, quotation, surface_text(quotation.missing))
+            return score_quotes(draft, quotation, surface_text(quotation.missing))
         if not draft:
-            return Trial("", 0.0, passed=False, problems=("The attempt came to no answer.",))
+            return ScoredAttempt(
+                "", 0.0, passed=False, problems=("The attempt came to no answer.",)
+            )
         data = json.dumps({"question": self.inputs.question, "answer": draft}, ensure_ascii=False)
         told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
-        asked = [Message("system", EVALUATE), *self.past(), Message("user", told)]
-        verdict = await ask_for(self, asked, Verdict)
-        return judge(draft, self.evidence, None if verdict is None else verdict.value)
+        asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
+        verdict = await ask_structured(self, asked, AttemptVerdict)
+        return score_draft(draft, self.evidence, None if verdict is None else verdict.value)
 
     def _untried_query(self) -> str:
         """The words that are not covered, together, then each of them alone."""
@@ -277,7 +280,7 @@ class Reflexion(CheckedAnswer):
         trial = self._trials[-1]
         if self.inputs.model.is_extractive:
             reflection = reflection_on(self.inputs.question, self._next_query)
-            self.muse(reflection)
+            self.emit_thought(reflection)
         else:
             about: dict[str, JsonValue] = {
                 "question": self.inputs.question,
@@ -285,8 +288,8 @@ class Reflexion(CheckedAnswer):
                 "problems": list(trial.problems),
             }
             told = delimited("attempt", json.dumps(about, ensure_ascii=False))
-            asked = [Message("system", REFLECT), Message("user", told)]
-            turn = await self.think_turn(asked, voice="thought", tools=False)
+            asked = [ModelMessage("system", REFLECT), ModelMessage("user", told)]
+            turn = await self.ask_model(asked, voice="thought", tools=False)
             reflection = (turn.text if turn else "").strip() or " ".join(trial.problems)
         self._reflections.append(reflection)
         reflections = list[JsonValue](self._reflections)
@@ -294,20 +297,20 @@ class Reflexion(CheckedAnswer):
         return Attempt()
 
     async def _answer(self) -> CheckCitations:
-        best = best_of(self._trials)
+        best = best_attempt(self._trials)
         if best is None:
             # No attempt came to anything: what was found is all there is.
             passages = delimited("passages", self.passages())
             self.answer_turn = await self.answer_now(
-                [*self.conversation(ATTEMPT), Message("user", passages)]
+                [*self.conversation(ATTEMPT), ModelMessage("user", passages)]
             )
             return CheckCitations()
         self.emit(StateDelta((PatchOperation("add", "/best_attempt", best + 1),)))
-        self.answer_turn = self.say(self._trials[best].draft)
+        self.answer_turn = self.emit_answer(self._trials[best].draft)
         return CheckCitations()
 
 
-def _queries_of(worked: Worked) -> list[str]:
+def _queries_of(worked: SubtaskResult) -> list[str]:
     calls = [call for message in worked.messages for call in message.tool_calls]
     return [
         search_knowledge_base.query_of(call.arguments)

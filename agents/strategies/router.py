@@ -10,22 +10,22 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.strategies.base import Strategy, StrategyInput
 from agents.strategies.heuristics import route_question
-from agents.strategies.structured_output import ask_for
-from agents.strategies.tool_loop import ToolStrategy
+from agents.strategies.structured_output import ask_structured
+from agents.strategies.tool_loop import ToolLoopStrategy
 
 
-class Choice(BaseModel):
+class RouteChoice(BaseModel):
     """What the model says of a request."""
 
     agent_type: str
     reason: str = ""
 
 
-class Work(Event):
+class RunRouted(Event):
     """The agent type is chosen."""
 
 
-class Worker(ToolStrategy):
+class RouterStrategy(ToolLoopStrategy):
     """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
 
     Args:
@@ -39,9 +39,9 @@ class Worker(ToolStrategy):
         self._route: dict[str, JsonValue] = {}
         self._chosen: Strategy | None = None
 
-    def opening(self) -> RunEvent:
+    def initial_event(self) -> RunEvent:
         """The caller's state with room for the choice."""
-        return self.opened(route=None)
+        return self.initial_state(route=None)
 
     def progress(self) -> dict[str, JsonValue]:
         """That of the chosen type, under its name."""
@@ -51,16 +51,16 @@ class Worker(ToolStrategy):
         return {**told, "agent_type": self._route["agent_type"]}
 
     @step
-    async def router(self, event: StartEvent) -> Work | StopEvent:
+    async def router(self, event: StartEvent) -> RunRouted | StopEvent:
         """Pick the agent type."""
-        return await self.attempt("router", self._pick)
+        return await self.run_step("router", self._pick)
 
     @step
-    async def worker(self, event: Work) -> StopEvent:
+    async def worker(self, event: RunRouted) -> StopEvent:
         """Run it."""
-        return await self.attempt("worker", self._work)
+        return await self.run_step("worker", self._work)
 
-    async def _pick(self) -> Work:
+    async def _pick(self) -> RunRouted:
         choice = None if self.inputs.model.is_extractive else await self._ask()
         if choice is not None and choice.agent_type in self._choices:
             by, name, reason = "model", choice.agent_type, choice.reason
@@ -69,26 +69,26 @@ class Worker(ToolStrategy):
             by, reason = "rules", ""
         self._route = {"agent_type": name, "by": by, "reason": reason}
         self.emit(StateDelta((PatchOperation("replace", "/route", self._route),)))
-        return Work()
+        return RunRouted()
 
-    async def _ask(self) -> Choice | None:
+    async def _ask(self) -> RouteChoice | None:
         described = "\n".join(
             f'- "{name}": {choice.purpose}' for name, choice in self._choices.items()
         )
         is_there = "are" if self.can_search else "are not"
         system = ROUTE.format(choices=described, searchable=is_there)
-        chosen = await ask_for(self, self.conversation(system), Choice)
+        chosen = await ask_structured(self, self.conversation(system), RouteChoice)
         return None if chosen is None else chosen.value
 
     async def _work(self) -> StopEvent:
         name = str(self._route["agent_type"])
         state = {**self.inputs.state, "route": self._route}
         chosen = self._choices[name](replace(self.inputs, state=state))
-        if isinstance(chosen, ToolStrategy):
+        if isinstance(chosen, ToolLoopStrategy):
             # The router's turn and time count, too: the run has one deadline.
             chosen.budget = self.budget
         self._chosen = chosen
-        self.emit(chosen.opening())
+        self.emit(chosen.initial_event())
         self.show_skills(anew=True)
         await chosen.run_inside(self)
         return StopEvent()

@@ -8,12 +8,11 @@ from workflows.errors import WorkflowCancelledByUser
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.events import Failed, Finished, RunEvent, Usage
-from agents.strategies.base import Strategy, outcome_of
-from agents.strategies.event_channel import Batch
+from agents.events import Failed, Finished, RunEvent, RunUsage
+from agents.strategies.base import Strategy, stop_event_future
+from agents.strategies.event_channel import EventBatch
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.server import RunTimedOut
+from core.errors.server import ModelFailed, RunTimedOut
 from core.logging import get_logger
 from kb_service.text.tokenizer import is_cjk_dominant
 
@@ -43,7 +42,7 @@ class StrategyRun:
         self._is_stopped = False
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> RunUsage:
         """Tokens so far."""
         return self._strategy.usage
 
@@ -54,7 +53,7 @@ class StrategyRun:
                 for event in batch.events:
                     yield event
 
-    async def batches(self) -> AsyncGenerator[Batch, None]:
+    async def batches(self) -> AsyncGenerator[EventBatch, None]:
         """The run's events, once, all that wait at a time; what waits longer is joined more.
 
         A batch counts as written down when the next one is asked for. Closing the generator
@@ -112,11 +111,11 @@ class StrategyRun:
         # Who stops a run that was taken up waits until it knows again what it had said.
         if self._is_stopped and not is_behind:
             return
-        self._strategy.emit(self._strategy.opening())
+        self._strategy.emit(self._strategy.initial_event())
         if self._agent_type is not None:
-            self._strategy.begin_progress(self._agent_type)
+            self._strategy.start_progress(self._agent_type)
         self._handler = self._strategy.run()
-        outcome = outcome_of(self._handler)
+        outcome = stop_event_future(self._handler)
         # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
         inputs = self._strategy.inputs
         left = inputs.limits.timeout_seconds - inputs.journal.live_seconds
@@ -149,21 +148,20 @@ class StrategyRun:
 
     def _fail(self, failure: AgentexError) -> None:
         is_chinese = is_cjk_dominant(self._strategy.inputs.question)
-        self._channel.finish(failed(failure, self._strategy.usage, is_chinese=is_chinese))
+        self._channel.finish(failure_event(failure, self._strategy.usage, is_chinese=is_chinese))
 
 
-def failed(failure: AgentexError, usage: Usage, *, is_chinese: bool) -> Failed:
+def failure_event(failure: AgentexError, usage: RunUsage, *, is_chinese: bool) -> Failed:
     """The terminal event of a failure, in the language of the question.
 
     Only a model's failure says more than the code's message: its ``reason`` is ours, never the
     endpoint's own text.
     """
-    code = failure.code
-    message = code.message_zh if is_chinese else code.message
+    message = failure.message_zh if is_chinese else failure.message
     details = failure.details
     reason = (is_chinese and details.get("reason_zh")) or details.get("reason")
-    if code is ErrorCode.MODEL_FAILED and isinstance(reason, str):
+    if failure.code == ModelFailed.code and isinstance(reason, str):
         message = f"{message}: {reason}"
     # Seed 002 section 12.4.1 names this one code.
-    name = "LLM_ERROR" if code is ErrorCode.MODEL_FAILED else code.name
-    return Failed(name, message, int(code), usage)
+    name = "LLM_ERROR" if failure.code == ModelFailed.code else failure.wire_name
+    return Failed(name, message, failure.code, usage)

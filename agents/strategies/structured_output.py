@@ -6,20 +6,20 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.prompts import REPAIR
-from agents.strategies.tool_loop import ToolStrategy
-from agents.tools.base import validation_facts
+from agents.strategies.tool_loop import ToolLoopStrategy
+from agents.tools.base import validation_summary
 
 ShapeT = TypeVar("ShapeT", bound=BaseModel)
 
 
-class Unreadable(ValueError):
+class InvalidStructuredOutput(ValueError):
     """The text holds no such object; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Structured(Generic[ShapeT]):
+class StructuredAnswer(Generic[ShapeT]):
     """A validated answer, and whether it took a second try."""
 
     value: ShapeT
@@ -34,16 +34,16 @@ def read_object(text: str, shape: type[ShapeT]) -> ShapeT:
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
-        raise Unreadable("there is no JSON object in it")
+        raise InvalidStructuredOutput("there is no JSON object in it")
     try:
         return shape.model_validate_json(text[start : end + 1])
     except ValidationError as error:
-        raise Unreadable(validation_facts(error)) from error
+        raise InvalidStructuredOutput(validation_summary(error)) from error
 
 
-async def ask_for(
-    strategy: ToolStrategy, messages: Sequence[Message], shape: type[ShapeT]
-) -> Structured[ShapeT] | None:
+async def ask_structured(
+    strategy: ToolLoopStrategy, messages: Sequence[ModelMessage], shape: type[ShapeT]
+) -> StructuredAnswer[ShapeT] | None:
     """Ask the model for an object; its text is not shown, its reasoning is.
 
     Args:
@@ -59,12 +59,12 @@ async def ask_for(
     """
     asked = list(messages)
     for is_repair in (False, True):
-        turn = await strategy.think_turn(asked, voice="silent", tools=False)
+        turn = await strategy.ask_model(asked, voice="silent", tools=False)
         if turn is None:
             return None
         try:
-            return Structured(read_object(turn.text, shape), is_repair)
-        except Unreadable as fault:
-            said = [Message("assistant", turn.text)] if turn.text else []
-            asked += [*said, Message("user", REPAIR.format(fault=fault))]
+            return StructuredAnswer(read_object(turn.text, shape), is_repair)
+        except InvalidStructuredOutput as fault:
+            said = [ModelMessage("assistant", turn.text)] if turn.text else []
+            asked += [*said, ModelMessage("user", REPAIR.format(fault=fault))]
     return None

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.evidence import NumberedText, read_passages
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
 from agents.strategies.model_turn import Voice
-from agents.strategies.tool_loop import ToolStrategy
+from agents.strategies.tool_loop import ToolLoopStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class SubtaskResult:
     """What came of a task.
 
     Attributes:
@@ -21,7 +21,7 @@ class Worked:
     """
 
     text: str
-    messages: tuple[Message, ...] = ()
+    messages: tuple[ModelMessage, ...] = ()
     ran: int = 0
     failed: int = 0
 
@@ -42,9 +42,9 @@ class Worked:
         return list(found.values())
 
 
-async def work_on(
-    strategy: ToolStrategy, messages: Sequence[Message], *, voice: Voice, lookup: str
-) -> Worked:
+async def run_subtask(
+    strategy: ToolLoopStrategy, messages: Sequence[ModelMessage], *, voice: Voice, lookup: str
+) -> SubtaskResult:
     """Think and act until the model says something without a call, or the budget ends it.
 
     Args:
@@ -56,21 +56,21 @@ async def work_on(
     Raises:
         ModelFailed: the model broke off.
     """
-    strategy.begin_task(lookup)
-    exchange: list[Message] = []
+    strategy.start_subtask(lookup)
+    exchange: list[ModelMessage] = []
     ran = failed = 0
     while True:
-        turn = await strategy.think_turn([*messages, *exchange], voice=voice)
+        turn = await strategy.ask_model([*messages, *exchange], voice=voice)
         text = turn.text if turn is not None and not turn.calls else ""
         if turn is None or not turn.calls:
-            return Worked(text, tuple(exchange), ran, failed)
-        acted = await strategy.act_on(turn)
+            return SubtaskResult(text, tuple(exchange), ran, failed)
+        acted = await strategy.run_tool_calls(turn)
         strategy.show_evidence()
         exchange += acted.messages
         ran, failed = ran + acted.ran, failed + acted.failed
         # Going round in circles ends the task alone, any budget the whole run.
         is_stuck = strategy.budget.is_stuck
         if is_stuck:
-            strategy.budget.forget_repeats()
+            strategy.budget.reset_repeats()
         if is_stuck or strategy.budget.is_over():
-            return Worked("", tuple(exchange), ran, failed)
+            return SubtaskResult("", tuple(exchange), ran, failed)

@@ -9,17 +9,18 @@ from datetime import timedelta
 from pydantic import JsonValue, TypeAdapter
 
 from agents.events import Interrupt, ToolCallResult
-from agents.evidence import Evidence, Finding, noting_findings, read_passages
+from agents.evidence import Evidence, EvidenceFinding, read_passages, record_findings
 from agents.journal import Effect
-from agents.llm.base import Message, ToolCall
+from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.run_skills import ALWAYS_ALLOWED
-from agents.strategies.base import Strategy, Suspended, Waiting
+from agents.strategies.base import PendingCalls, Strategy, Suspended
 from agents.strategies.budget import Budget
 from agents.tools import load_skill, search_knowledge_base
-from agents.tools.approval import question_of
-from agents.tools.base import Prospect, Tool, Toolbox, ToolOutput
+from agents.tools.approval import build_interrupt
+from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput
 from core.db.types import utc_now
 from core.errors.base import AgentexError
+from core.errors.registry import error_for_code
 from core.json_access import as_text, parse
 from core.logging import get_logger
 
@@ -30,10 +31,10 @@ UNKNOWN_OUTCOME = (
 ANSWER_DAYS = 7
 
 _log = get_logger(__name__)
-_FINDINGS = TypeAdapter(list[Finding])
+_FINDINGS = TypeAdapter(list[EvidenceFinding])
 
 
-class CallRunner:
+class ToolCallRunner:
     """Runs the calls of a run, or reads back what they gave.
 
     Args:
@@ -57,7 +58,7 @@ class CallRunner:
             return await self._run_all(calls, tools)
         finally:
             if (skills := self._strategy.inputs.skills) is not None:
-                skills.end_round()
+                skills.mark_read()
 
     async def _run_all(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
         done = await self._run_first(calls, tools)
@@ -77,10 +78,10 @@ class CallRunner:
         done: dict[str, ToolOutput] = {}
         for call in calls:
             tool = tools.get(call.name)
-            if tool is None or tool.foresees is None:
+            if tool is None or tool.preview is None:
                 continue
             known = self._strategy.inputs.journal.find(_key(call))
-            given = known or await self._foreseen(call, tool, tools)
+            given = known or await self._preview(call, tool, tools)
             if isinstance(given, Effect) and given.status == "waiting":
                 self._hold_skill(call, given)
             else:
@@ -88,19 +89,19 @@ class CallRunner:
                 done[call.id] = await self.run_one(call, tools, given)
         return done
 
-    async def _foreseen(
+    async def _preview(
         self, call: ToolCall, tool: Tool, tools: Toolbox
     ) -> Effect | ToolOutput | None:
         """The effect of a call that waits, or the result of one that can't be made; else None."""
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
-                foreseen = await tools.foresee(call.name, call.arguments)
+                preview = await tools.preview_call(call.name, call.arguments)
         except TimeoutError:
             return self._too_late()
-        if isinstance(foreseen, ToolOutput):
-            return foreseen
-        is_waiting = foreseen.question is not None or self._waits(call, tools)
-        return self._hold(call, tool, foreseen) if is_waiting else None
+        if isinstance(preview, ToolOutput):
+            return preview
+        is_waiting = preview.question is not None or self._waits(call, tools)
+        return self._hold(call, tool, preview) if is_waiting else None
 
     def _too_late(self) -> ToolOutput:
         self.budget.end("time")
@@ -109,7 +110,7 @@ class CallRunner:
     def _hold_skill(self, call: ToolCall, held: Effect) -> None:
         skills = self._strategy.inputs.skills
         if skills is not None and "skill" in held.outcome:
-            skills.hold(call.id, held.outcome["skill"])
+            skills.hold_pending(call.id, held.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
         """Whether somebody else has to do something before the call has a result."""
@@ -120,9 +121,9 @@ class CallRunner:
         if tool is None or not tool.needs_others:
             return False
         # What could not be run whatever the answer is never asked.
-        return tools.fault(call.name, call.arguments) is None
+        return tools.call_error(call.name, call.arguments) is None
 
-    def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> Waiting:
+    def _wait(self, calls: Sequence[ToolCall], tools: Toolbox) -> PendingCalls:
         interrupts: list[Interrupt] = []
         frontend: list[str] = []
         for call in calls:
@@ -135,17 +136,19 @@ class CallRunner:
                 frontend.append(call.id)
             else:
                 interrupts.append(TypeAdapter(Interrupt).validate_python(held))
-        return Waiting(tuple(interrupts), tuple(frontend))
+        return PendingCalls(tuple(interrupts), tuple(frontend))
 
-    def _hold(self, call: ToolCall, tool: Tool | None, foreseen: Prospect | None = None) -> Effect:
+    def _hold(
+        self, call: ToolCall, tool: Tool | None, preview: CallPreview | None = None
+    ) -> Effect:
         about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
             is_chinese = self._strategy.is_chinese
-            asked = foreseen.question if foreseen else None
-            interrupt = question_of(tool, call, until=until, is_chinese=is_chinese, asked=asked)
-            if foreseen is not None and foreseen.skill is not None:
-                about["skill"] = foreseen.skill
+            asked = preview.question if preview else None
+            interrupt = build_interrupt(tool, call, until=until, is_chinese=is_chinese, asked=asked)
+            if preview is not None and preview.skill is not None:
+                about["skill"] = preview.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.inputs.journal.write(_key(call), about, "waiting")
 
@@ -167,13 +170,13 @@ class CallRunner:
             )
             done = self._skill_note(call)
             # What a call did that broke does not count.
-            note = done if is_good(output) else None
+            note = done if is_success(output) else None
             noted: dict[str, JsonValue] = {"skill_note": note} if note else {}
             journal.write(key, {**_outcome(output, findings), **noted})
         else:
             output, note = self._read_back(past), past.outcome.get("skill_note")
         if (skills := self._strategy.inputs.skills) is not None:
-            skills.release(call.id)
+            skills.release_pending(call.id)
             skills.apply(call, output.content, note)
         result = ToolCallResult(f"result_{call.id}", call.id, output.content)
         if past is None or journal.is_answered(key):
@@ -187,13 +190,13 @@ class CallRunner:
 
     def _skill_note(self, call: ToolCall) -> JsonValue:
         skills = self._strategy.inputs.skills
-        return None if skills is None else skills.take_note(call.id)
+        return None if skills is None else skills.pop_note(call.id)
 
     async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
         """What a call gives that the active skills do not allow."""
         try:
             if (skills := self._strategy.inputs.skills) is not None:
-                await skills.denied(call.name)
+                await skills.record_denial(call.name)
         except AgentexError as error:
             # It is refused all the same, and must not end the run.
             _log.error("skill.denial_not_noted", tool=call.name, error=type(error).__name__)
@@ -201,7 +204,7 @@ class CallRunner:
 
     async def _run_now(
         self, call: ToolCall, tools: Toolbox, *, refusal: str | None
-    ) -> tuple[ToolOutput, list[Finding]]:
+    ) -> tuple[ToolOutput, list[EvidenceFinding]]:
         journal, key = self._strategy.inputs.journal, _key(call)
         known, tool = journal.find(key), tools.get(call.name)
         if refusal is not None:
@@ -218,7 +221,7 @@ class CallRunner:
             journal.write(key, {"name": call.name, "arguments": arguments}, "started")
             await self._strategy.channel.written()
         is_approved = known is not None and known.status == "approved"
-        with noting_findings() as findings:
+        with record_findings() as findings:
             try:
                 async with asyncio.timeout(self.budget.acting_seconds_left):
                     output = await tools.call(
@@ -238,7 +241,7 @@ class CallRunner:
         return ToolOutput(
             as_text(outcome.get("content")),
             ran=bool(outcome.get("ran")),
-            failure=AgentexError.of_code(failure) if isinstance(failure, int) else None,
+            failure=error_for_code(failure) if isinstance(failure, int) else None,
         )
 
 
@@ -254,10 +257,10 @@ def _may_be_beside_others(tool: Tool | None) -> bool:
     return _is_idempotent(tool) and not (tool is not None and tool.in_order)
 
 
-def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonValue]:
+def _outcome(output: ToolOutput, findings: Sequence[EvidenceFinding]) -> dict[str, JsonValue]:
     outcome: dict[str, JsonValue] = {"content": output.content, "ran": output.ran}
     if output.failure is not None:
-        outcome["failure"] = int(output.failure.code)
+        outcome["failure"] = output.failure.code
     if output.content == LATE_CALL:
         outcome["late"] = True
     if findings:
@@ -266,7 +269,7 @@ def _outcome(output: ToolOutput, findings: Sequence[Finding]) -> dict[str, JsonV
 
 
 @dataclass(frozen=True, slots=True)
-class Acted:
+class ToolRound:
     """A round of calls.
 
     Attributes:
@@ -275,7 +278,7 @@ class Acted:
         failed: Calls that gave nothing.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[ModelMessage, ...]
     ran: int
     failed: int
 
@@ -295,18 +298,18 @@ def _own_call(name: str, arguments: dict[str, str], new_id: str) -> ToolCall:
     return ToolCall(f"call_{new_id.replace('-', '')}", name, text)
 
 
-def is_good(output: ToolOutput) -> bool:
+def is_success(output: ToolOutput) -> bool:
     """Whether a call gave something."""
     return output.ran and output.failure is None
 
 
-def bears_out(call: ToolCall, output: ToolOutput) -> bool:
+def is_uncited_source(call: ToolCall, output: ToolOutput) -> bool:
     """Whether a statement without a citation may rest on a result; not on what a skill says."""
     is_uncited = read_passages(output.content) is None
-    return is_good(output) and is_uncited and call.name not in ALWAYS_ALLOWED
+    return is_success(output) and is_uncited and call.name not in ALWAYS_ALLOWED
 
 
-def signature_of(call: ToolCall) -> str:
+def call_signature(call: ToolCall) -> str:
     """What was called with what, however its JSON is spelled."""
     try:
         arguments = json.dumps(parse(call.arguments or "{}"), sort_keys=True)

@@ -23,27 +23,27 @@ from agents.events import (
     ToolCallStarted,
 )
 from agents.evidence import Evidence
-from agents.llm.base import Message, ModelUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.llm.base import ModelMessage, TokenUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.llm.extractive.model import standalone_question
 from agents.run_request import ContextItem
-from agents.skills.run_skills import LOAD, SkillShelf
+from agents.skills.run_skills import LOAD, RunSkills
 from agents.strategies.base import NextT, Strategy, StrategyInput
 from agents.strategies.budget import Budget
 from agents.strategies.citation_check import check_citations, without_marks
 from agents.strategies.claim_check import unsupported_claims
-from agents.strategies.context_window import LEFT_OUT, as_data, fitted_into
-from agents.strategies.model_turn import Turn, TurnMaker, Voice
+from agents.strategies.context_window import LEFT_OUT, fit_messages, results_as_user_messages
+from agents.strategies.model_turn import ModelCaller, Turn, Voice
 from agents.strategies.prompts import BUDGET_ENDED, question_with_context
 from agents.strategies.tool_calls import (
-    Acted,
-    CallRunner,
-    bears_out,
-    is_good,
+    ToolCallRunner,
+    ToolRound,
+    call_signature,
+    is_success,
+    is_uncited_source,
     load_call,
     search_call,
-    signature_of,
 )
-from agents.tools import search_knowledge_base, toolbox
+from agents.tools import build_toolbox, search_knowledge_base
 from agents.tools.base import ToolOutput, ToolScope
 from core.errors.server import ModelFailed
 
@@ -59,7 +59,7 @@ _RESULT_SHARE = 2
 _CHARACTERS_PER_TOKEN = 3
 
 
-class ToolStrategy(Strategy):
+class ToolLoopStrategy(Strategy):
     """Base of the strategies that call tools.
 
     Attributes:
@@ -69,10 +69,10 @@ class ToolStrategy(Strategy):
     def __init__(self, inputs: StrategyInput) -> None:
         super().__init__(inputs)
         self.evidence = Evidence()
-        self.tools = toolbox(self.scope(inputs.limits.top_k))
+        self.tools = build_toolbox(self.scope(inputs.limits.top_k))
         self._budget = Budget(inputs.limits, inputs.journal)
-        self.turns = TurnMaker(self, self._budget)
-        self.calls = CallRunner(self, self._budget, self.evidence)
+        self.model_caller = ModelCaller(self, self._budget)
+        self.call_runner = ToolCallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
         asked = [m.content for m in inputs.history if m.role == "user"]
         self.standalone = standalone_question(inputs.question, asked)
@@ -102,20 +102,20 @@ class ToolStrategy(Strategy):
             skills=inputs.skills,
         )
 
-    async def attempt(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
+    async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
         """Run a step; the first one of the run begins with the skills that a person chose."""
 
         async def prepared() -> NextT:
             await self._load_chosen()
             return await work()
 
-        return await super().attempt(name, prepared)
+        return await super().run_step(name, prepared)
 
     async def _load_chosen(self) -> None:
         skills = self.inputs.skills
-        if skills is None or not skills.begin():
+        if skills is None or not skills.start_loading_chosen():
             return
-        calls = [self.announce(load_call(one.key, self.new_id())) for one in skills.chosen]
+        calls = [self.announce_call(load_call(one.key, self.new_id())) for one in skills.chosen]
         for output in await self.call(calls):
             if output.failure is not None:
                 # Without it the run would do what the skill does not allow.
@@ -128,7 +128,7 @@ class ToolStrategy(Strategy):
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        self._budget = self.turns.budget = self.calls.budget = budget
+        self._budget = self.model_caller.budget = self.call_runner.budget = budget
 
     @property
     def can_search(self) -> bool:
@@ -145,16 +145,16 @@ class ToolStrategy(Strategy):
             **({"ended_by": ended_by} if ended_by else {}),
         }
 
-    def spend(self, usage: ModelUsage) -> None:
+    def add_usage(self, usage: TokenUsage) -> None:
         """Add a model call's tokens, for the budget too."""
-        super().spend(usage)
+        super().add_usage(usage)
         self._counted_tokens += usage.prompt_tokens + usage.completion_tokens
 
-    def conversation(self, system: str) -> list[Message]:
+    def conversation(self, system: str) -> list[ModelMessage]:
         """The system's message, what was said before and the question."""
         question = question_with_context(self.inputs.question, self.caller_context)
-        asked = Message("user", question, images=self.inputs.sight.images)
-        return [Message("system", system), *self.past(), asked]
+        asked = ModelMessage("user", question, images=self.inputs.sight.images)
+        return [ModelMessage("system", system), *self.past(), asked]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
@@ -162,7 +162,7 @@ class ToolStrategy(Strategy):
         inputs = self.inputs
         return () if inputs.model.is_extractive else (*inputs.context, *inputs.sight.told)
 
-    def past(self) -> list[Message]:
+    def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
         inputs = self.inputs
         return [
@@ -170,8 +170,8 @@ class ToolStrategy(Strategy):
             for message in inputs.history[-inputs.limits.history_messages :]
         ]
 
-    async def think_turn(
-        self, messages: Sequence[Message], *, voice: Voice = "answer", tools: bool = True
+    async def ask_model(
+        self, messages: Sequence[ModelMessage], *, voice: Voice = "answer", tools: bool = True
     ) -> Turn | None:
         """One turn of the model, counted and in time.
 
@@ -192,19 +192,19 @@ class ToolStrategy(Strategy):
         if tools and self.uses_tools:
             try:
                 offered = self.tools.specs
-                return await self.timed_turn(self.equipped(messages), offered, voice=voice)
+                return await self.ask_model_in_time(self.equipped(messages), offered, voice=voice)
             except ToolsRefused:
                 self.uses_tools = False
         messages = self.equipped(messages) if tools else messages
         if tools and self.can_search and not self._outcomes:
-            return self.searching_turn(self._lookup)
-        return await self.timed_turn(messages, (), voice=voice)
+            return self.search_turn(self._lookup)
+        return await self.ask_model_in_time(messages, (), voice=voice)
 
-    def equipped(self, messages: Sequence[Message]) -> list[Message]:
+    def equipped(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with the skills: the active ones, and while they can be loaded their index."""
-        return equipped(self.inputs.skills, messages, self.tools if self.uses_tools else ())
+        return with_skills(self.inputs.skills, messages, self.tools if self.uses_tools else ())
 
-    def begin_task(self, lookup: str) -> None:
+    def start_subtask(self, lookup: str) -> None:
         """Begin something for which no call was made yet.
 
         Args:
@@ -212,14 +212,18 @@ class ToolStrategy(Strategy):
         """
         self._lookup = lookup
         self._outcomes.clear()
-        self.budget.forget_repeats()
+        self.budget.reset_repeats()
 
-    def searching_turn(self, query: str) -> Turn:
+    def search_turn(self, query: str) -> Turn:
         """A turn of the strategy's own, which searches."""
-        return Turn(self.new_id(), "", "", (self.announced(query),), "tool_calls")
+        return Turn(self.new_id(), "", "", (self.announce_search(query),), "tool_calls")
 
-    async def timed_turn(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
+    async def ask_model_in_time(
+        self,
+        messages: Sequence[ModelMessage],
+        tools: Sequence[ToolSpec],
+        *,
+        voice: Voice = "answer",
     ) -> Turn | None:
         """One turn, counted and in time.
 
@@ -233,29 +237,29 @@ class ToolStrategy(Strategy):
         asked = self._as_asked(messages)
         counted = self._counted_tokens
         seconds = self.budget.acting_seconds_left
-        turn = await self.turns.make(asked, tools, voice=voice, seconds=seconds)
+        turn = await self.model_caller.call(asked, tools, voice=voice, seconds=seconds)
         if turn is not None and self.budget.ended_by != "time":
             self.budget.spend_turn(self._tokens_since(counted, asked, turn))
         return turn
 
-    def _as_asked(self, messages: Sequence[Message]) -> list[Message]:
+    def _as_asked(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         limit = _RESULT_SHARE * self.inputs.limits.evidence_characters
-        fitted = fitted_into(limit, messages)
+        fitted = fit_messages(limit, messages)
         gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
         for call in (call for message in messages for call in message.tool_calls):
             if call.id in gone:
                 # Its result can't be read any more: it may be made again.
-                self._outcomes.pop(signature_of(call), None)
-        return fitted if self.uses_tools else as_data(fitted)
+                self._outcomes.pop(call_signature(call), None)
+        return fitted if self.uses_tools else results_as_user_messages(fitted)
 
-    def _tokens_since(self, counted: int, asked: Sequence[Message], turn: Turn) -> int:
+    def _tokens_since(self, counted: int, asked: Sequence[ModelMessage], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
         if tokens or self.inputs.model.is_extractive:
             return tokens
         said = sum(len(message.content) for message in asked) + len(turn.text)
         return said // _CHARACTERS_PER_TOKEN
 
-    async def act_on(self, turn: Turn) -> Acted:
+    async def run_tool_calls(self, turn: Turn) -> ToolRound:
         """Run the calls of a turn; each gets a result, and none is run that was run before.
 
         Raises:
@@ -265,18 +269,19 @@ class ToolStrategy(Strategy):
         ready = [call for call in turn.calls if call.id not in refused]
         for call in ready:
             # A call that failed may be tried once more.
-            repeated += signature_of(call) in self._outcomes
+            repeated += call_signature(call) in self._outcomes
         outputs = await self.call(ready)
         for call, output in zip(ready, outputs, strict=True):
-            signature = signature_of(call)
-            self._outcomes[signature] = is_good(output) or signature in self._outcomes
+            signature = call_signature(call)
+            self._outcomes[signature] = is_success(output) or signature in self._outcomes
         given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
-        good = sum(is_good(output) for output in given.values())
+        good = sum(is_success(output) for output in given.values())
         answers = [
-            Message("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls
+            ModelMessage("tool", given[call.id].content, tool_call_id=call.id)
+            for call in turn.calls
         ]
         self.budget.observe_round(only_repeats=repeated == len(turn.calls))
-        return Acted((turn.message, *answers), good, len(given) - good)
+        return ToolRound((turn.message, *answers), good, len(given) - good)
 
     def _refused(self, turn: Turn) -> tuple[dict[str, ToolOutput], int]:
         """The calls that are not run, with what is said of them, and how many are repeats."""
@@ -284,7 +289,7 @@ class ToolStrategy(Strategy):
         repeated = 0
         asked: set[str] = set()
         for index, call in enumerate(turn.calls):
-            signature = signature_of(call)
+            signature = call_signature(call)
             if turn.is_cut and index == len(turn.calls) - 1:
                 refused[call.id] = ToolOutput(CUT_CALL, ran=False)
             elif index >= MOST_CALLS:
@@ -307,26 +312,26 @@ class ToolStrategy(Strategy):
         Raises:
             Suspended: some of them wait for a person or for the caller's frontend.
         """
-        outputs = await self.calls.run(calls, self.tools)
+        outputs = await self.call_runner.run(calls, self.tools)
         self._made_calls += len(calls)
         self.show_skills()
         self.show_progress()
         given = zip(calls, outputs, strict=True)
-        self._told += [output.content for call, output in given if bears_out(call, output)]
+        self._told += [output.content for call, output in given if is_uncited_source(call, output)]
         return outputs
 
     def show_skills(self, *, anew: bool = False) -> None:
         """Bring the shared state up to date with the active skills and their steps."""
         skills = self.inputs.skills
-        news = None if skills is None else skills.news(anew=anew)
+        news = None if skills is None else skills.state_update(anew=anew)
         if news:
             self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
 
-    def announced(self, query: str) -> ToolCall:
+    def announce_search(self, query: str) -> ToolCall:
         """A search of the strategy's own, shown like a model's."""
-        return self.announce(search_call(query, self.new_id()))
+        return self.announce_call(search_call(query, self.new_id()))
 
-    def announce(self, call: ToolCall) -> ToolCall:
+    def announce_call(self, call: ToolCall) -> ToolCall:
         """A call of the strategy's own, shown like a model's."""
         started = ToolCallStarted(call.id, call.name, self.new_id())
         for one in (started, ToolCallArgs(call.id, call.arguments), ToolCallEnded(call.id)):
@@ -345,14 +350,14 @@ class ToolStrategy(Strategy):
         numbers = self.evidence.numbers(relevant_only=relevant_only)
         return self.evidence.text(numbers, limit=self.inputs.limits.evidence_characters)
 
-    def muse(self, thought: str) -> None:
+    def emit_thought(self, thought: str) -> None:
         """Show a thought of the strategy's own."""
         thought_id = self.new_id()
         self.emit(ThoughtStarted(thought_id))
         self.emit(ThoughtDelta(thought_id, thought))
         self.emit(ThoughtEnded(thought_id))
 
-    def say(self, text: str) -> Turn:
+    def emit_answer(self, text: str) -> Turn:
         """Begin the answer with a text that is there already; it stays open."""
         message_id = self.new_id()
         self.emit(TextStarted(message_id))
@@ -360,24 +365,24 @@ class ToolStrategy(Strategy):
             self.emit(TextDelta(message_id, text))
         return Turn(message_id, text, "", (), "stop")
 
-    async def answer_now(self, messages: Sequence[Message]) -> Turn:
+    async def answer_now(self, messages: Sequence[ModelMessage]) -> Turn:
         """The answer, without tools; where a budget was used up, from what is there.
 
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = self._as_asked(equipped(self.inputs.skills, messages, ()))
+        asked = self._as_asked(with_skills(self.inputs.skills, messages, ()))
         if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
-            asked.append(Message("user", BUDGET_ENDED))
+            asked.append(ModelMessage("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
-        turn = await self.turns.make(asked, (), voice="answer", seconds=seconds)
+        turn = await self.model_caller.call(asked, (), voice="answer", seconds=seconds)
         if turn is not None and turn.text:
             return turn
         if self.budget.ended_by is None:
             raise ModelFailed(reason="the model gave an empty answer")
-        return self.say("")
+        return self.emit_answer("")
 
-    def conclude(self, turn: Turn | None) -> StopEvent:
+    def finish_answer(self, turn: Turn | None) -> StopEvent:
         """Check the answer against its sources and end its message with what came out."""
         if turn is None:
             return StopEvent()
@@ -409,7 +414,7 @@ class CheckCitations(Event):
     """The answer stands."""
 
 
-class CheckedAnswer(ToolStrategy):
+class CitedAnswerStrategy(ToolLoopStrategy):
     """A run whose answer is held as ``answer_turn`` until its citations are checked."""
 
     def __init__(self, inputs: StrategyInput) -> None:
@@ -419,15 +424,15 @@ class CheckedAnswer(ToolStrategy):
     @step
     async def check_citations(self, event: CheckCitations) -> StopEvent:
         """Resolve each cited number and end the message with what it resolves to."""
-        return await self.attempt("check_citations", self._check_citations)
+        return await self.run_step("check_citations", self._check_citations)
 
     async def _check_citations(self) -> StopEvent:
-        return self.conclude(self.answer_turn)
+        return self.finish_answer(self.answer_turn)
 
 
-def equipped(
-    skills: SkillShelf | None, messages: Sequence[Message], tools: Container[str]
-) -> list[Message]:
+def with_skills(
+    skills: RunSkills | None, messages: Sequence[ModelMessage], tools: Container[str]
+) -> list[ModelMessage]:
     """The messages with the active skills in them.
 
     Args:
@@ -437,7 +442,7 @@ def equipped(
     """
     if skills is None:
         return list(messages)
-    told = skills.exchange_for(messages)
+    told = skills.with_active_skills(messages)
     if LOAD in tools and skills.index.text and told and told[0].role == "system":
-        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.told_index()}")
+        told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.render_index()}")
     return told

@@ -21,7 +21,7 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class VisionInput:
     """What a run sees of its question's pictures.
 
     Attributes:

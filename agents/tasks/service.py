@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.events import Interrupt
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
-from agents.run_request import Answer
+from agents.run_request import InterruptAnswer
 from agents.runs import threads
 from core.auth.models import User
 from core.auth.principal import Principal
@@ -172,7 +172,7 @@ async def count_sessions(
 
 async def answers_for(
     session: AsyncSession, run: AgentRun, kind: ResponseType, args: dict[str, JsonValue]
-) -> tuple[Answer, ...]:
+) -> tuple[InterruptAnswer, ...]:
     """One answer of seed 003 as answers to all that a run waits for.
 
     Raises:
@@ -182,7 +182,7 @@ async def answers_for(
         (row.id, TypeAdapter(Interrupt).validate_python(row.interrupt))
         for row in await _open(session, run)
     ]
-    return tuple(Answer(id_, "resolved", _payload(one, kind, args)) for id_, one in opened)
+    return tuple(InterruptAnswer(id_, "resolved", _payload(one, kind, args)) for id_, one in opened)
 
 
 def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue]) -> JsonValue:

@@ -1,1 +1,1 @@
-"""What each person lets agents do with each tool, within what the operator allows."""
+"""Tool policies of people, within what the operator allows."""

@@ -1,4 +1,4 @@
-"""The table of policies that people chose."""
+"""Table of tool policies."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ LONGEST_TOOL_NAME = 128
 
 
 class ChosenPolicy(Table, table=True):
-    """One person's own policy for one tool; without a row the server's applies."""
+    """A person's policy for one tool; without a row the server's applies."""
 
     owner_id: str = Field(
         primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH

@@ -1,4 +1,4 @@
-"""People's own policies: read for a run, listed, set and forgotten by their owner."""
+"""Tool policies of people: read, set and reset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from sqlalchemy import delete
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.mcp.agent_tools import is_bound_name
+from agents.mcp.agent_tools import is_policy_name
 from agents.tool_policies.models import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ToolPolicyFixed
@@ -25,14 +25,13 @@ _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
 
 @dataclass(frozen=True)
 class PolicyView:
-    """A tool's policy as its user sees it.
+    """A tool's policies as its user sees them.
 
     Args:
-        tool: its name.
-        policy: what is in force.
-        default: what is in force where nobody says otherwise.
-        own: what the user chose, if they did.
-        bound: what the operator fixed: the user may be stricter, not freer.
+        policy: in force.
+        default: in force without a choice of the user.
+        own: the user's choice.
+        bound: the operator's; the user may be stricter, not freer.
     """
 
     tool: str
@@ -43,27 +42,26 @@ class PolicyView:
 
 
 def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
-    """The policies of this server.
-
-    Args:
-        bounds: the operator's, by tool name.
+    """The policies of this server with the operator's bounds.
 
     Raises:
-        UnusableSetting: one of them names no tool.
+        UnusableSetting: a bound names no tool.
     """
     unknown = sorted(
-        name for name in bounds if name not in DEFAULT_POLICIES and not is_bound_name(name)
+        name for name in bounds if name not in DEFAULT_POLICIES and not is_policy_name(name)
     )
     if unknown:
         raise UnusableSetting(
             setting="AGENTEX_TOOL_POLICIES",
-            error=f"there is no tool {unknown[0][:100]!r}; there are {_known()}",
+            error=f"there is no tool {unknown[0][:100]!r}; there are {_tool_names()}",
         )
     return ServerPolicies(DEFAULT_POLICIES, bounds)
 
 
-async def view(session: AsyncSession, owner_id: str, server: ServerPolicies) -> list[PolicyView]:
-    """All tools with what applies to a person, by name."""
+async def list_policies(
+    session: AsyncSession, owner_id: str, server: ServerPolicies
+) -> list[PolicyView]:
+    """The policies of all tools for a person, by name."""
     own = await _own(session, owner_id)
     return [
         PolicyView(
@@ -77,43 +75,39 @@ async def view(session: AsyncSession, owner_id: str, server: ServerPolicies) -> 
     ]
 
 
-async def in_force(
+async def effective_policies(
     session: AsyncSession, owner_id: str, server: ServerPolicies
 ) -> dict[str, ToolPolicy]:
-    """What applies to a person's runs that begin now, for every tool."""
-    return {one.tool: one.policy for one in await view(session, owner_id, server)}
+    """The policy of every tool for a person's new runs."""
+    return {view.tool: view.policy for view in await list_policies(session, owner_id, server)}
 
 
-async def choose(
+async def set_policies(
     work: UnitOfWork,
     owner_id: str,
     server: ServerPolicies,
-    wanted: Mapping[str, ToolPolicy | None],
+    choices: Mapping[str, ToolPolicy | None],
 ) -> None:
-    """Set one's own policies; None forgets one, and tools that are not named stay as they are.
-
-    Args:
-        work: the transaction.
-        owner_id: whose they are.
-        server: what may be chosen.
-        wanted: by tool name.
+    """Set some of one's own policies; None removes a choice.
 
     Raises:
         InvalidRequest: there is no such tool.
-        ToolPolicyFixed: the operator allows no freer use of one.
+        ToolPolicyFixed: the operator allows no freer use of a tool.
     """
-    for tool, policy in wanted.items():
+    for tool, policy in choices.items():
         if tool not in server.defaults:
-            raise InvalidRequest(f"policies.{tool[:100]}", f"No such tool; there are {_known()}")
+            raise InvalidRequest(
+                f"policies.{tool[:100]}", f"No such tool; there are {_tool_names()}"
+            )
         bound = server.bounds.get(tool)
         if policy is not None and bound is not None and is_freer(policy, bound):
             raise ToolPolicyFixed(tool=tool, policy=bound)
-    if not wanted:
+    if not choices:
         # An entry without tools says that all was forgotten.
         return
     await take_turn(work.session, owner_id)
-    _note(work, owner_id, dict(wanted))
-    for tool, policy in wanted.items():
+    _note(work, owner_id, dict(choices))
+    for tool, policy in choices.items():
         row = await work.session.get(ChosenPolicy, (owner_id, tool))
         if policy is None:
             if row is not None:
@@ -125,17 +119,17 @@ async def choose(
     await work.session.flush()
 
 
-async def forget(work: UnitOfWork, owner_id: str) -> None:
-    """Forget all of one's own: the server's apply again."""
+async def reset_policies(work: UnitOfWork, owner_id: str) -> None:
+    """Remove all of one's own policies."""
     await work.session.exec(delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == owner_id))
     _note(work, owner_id, {})
 
 
 def _note(work: UnitOfWork, owner_id: str, chosen: dict[str, JsonValue]) -> None:
-    """Note what was chosen; nothing where all was forgotten."""
+    """Audit new policies; none if all were removed."""
     changed: list[JsonValue] = [{"tool": tool, "policy": policy} for tool, policy in chosen.items()]
-    target = Target("user", owner_id)
-    note(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
+    target = AuditTarget("user", owner_id)
+    audit(work.session, AuditAction.TOOL_POLICIES_CHANGED, target, details={"policies": changed})
 
 
 async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:
@@ -144,5 +138,5 @@ async def _own(session: AsyncSession, owner_id: str) -> dict[str, ToolPolicy]:
     return {tool: _POLICIES.validate_python(policy) for tool, policy in rows}
 
 
-def _known() -> str:
+def _tool_names() -> str:
     return ", ".join(sorted(DEFAULT_POLICIES))

@@ -59,7 +59,7 @@ def withheld_tools(lacking: Collection[str]) -> frozenset[str]:
     return frozenset(name for name, permission in PERMISSIONS.items() if permission in lacking)
 
 
-def toolbox(scope: ToolScope) -> Toolbox:
+def build_toolbox(scope: ToolScope) -> Toolbox:
     """All tools that this run's scope has room for."""
     rules = replace(scope.rules, policies={**DEFAULT_POLICIES, **scope.rules.policies})
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from agents.events import Interrupt
 from agents.llm.base import ToolCall
-from agents.tools.base import Question, Tool
+from agents.tools.base import Tool, UserPrompt
 from agents.tools.json_schema import schema_fault
 from core.json_access import as_object, as_text, parse
 
@@ -17,12 +17,12 @@ DECLINED = "Declined: the user does not want this call. Do not make it again unl
 _ASKED = ("Run {name} with these arguments?", "是否以这些参数运行 {name}？")
 
 
-class BadAnswer(ValueError):
+class InvalidAnswer(ValueError):
     """The answer is not of the shape that was asked for; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ApprovalResult:
     """What an answer makes of a call.
 
     Attributes:
@@ -34,8 +34,8 @@ class Answered:
     content: str = ""
 
 
-def question_of(
-    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, asked: Question | None = None
+def build_interrupt(
+    tool: Tool, call: ToolCall, *, until: str, is_chinese: bool, asked: UserPrompt | None = None
 ) -> Interrupt:
     """The interrupt for a call of a tool that asks a person, or needs one's consent.
 
@@ -75,7 +75,7 @@ def question_of(
     return Interrupt(str(uuid4()), "tool_call", message, call.id, schema, until, metadata)
 
 
-def read_answer(interrupt: Interrupt, payload: JsonValue) -> Answered:
+def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
     """What a resolved interrupt makes of its call (reference shapes of AG-UI 1.0).
 
     Args:
@@ -87,17 +87,19 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> Answered:
         BadAnswer: it does not fit the interrupt's schema.
     """
     if fault := schema_fault(interrupt.response_schema, payload):
-        raise BadAnswer(fault)
+        raise InvalidAnswer(fault)
     if filled := as_text(interrupt.metadata.get("fills")):
         given = as_object(interrupt.metadata["arguments"])
         answers = {**as_object(given.get(filled)), **as_object(payload)}
         arguments = json.dumps({**given, filled: answers}, ensure_ascii=False)
-        return Answered("approved", arguments=arguments)
+        return ApprovalResult("approved", arguments=arguments)
     if interrupt.reason != "tool_call":
-        return Answered("done", content=json.dumps(payload, ensure_ascii=False))
+        return ApprovalResult("done", content=json.dumps(payload, ensure_ascii=False))
     answer = as_object(payload)
     if answer.get("approved") is True:
         arguments = answer.get("editedArgs", interrupt.metadata["arguments"])
-        return Answered("approved", arguments=json.dumps(arguments, ensure_ascii=False))
+        return ApprovalResult("approved", arguments=json.dumps(arguments, ensure_ascii=False))
     said = as_text(answer.get("response"))
-    return Answered("done", content=f"The user answered instead: {said}" if said else DECLINED)
+    return ApprovalResult(
+        "done", content=f"The user answered instead: {said}" if said else DECLINED
+    )

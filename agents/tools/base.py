@@ -10,14 +10,14 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from agents.calendar.run_calendar import CalendarBook
+from agents.calendar.run_calendar import RunCalendar
 from agents.citations import DocumentReader, Retriever
-from agents.client_time import PersonTime
+from agents.client_time import UserClock
 from agents.evidence import Evidence
 from agents.llm.base import ToolSpec
 from agents.mcp.agent_tools import RemoteTool
 from agents.run_request import ClientTool
-from agents.skills.run_skills import ALWAYS_ALLOWED, SkillShelf
+from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
 from agents.tools.json_schema import schema_fault
 from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
@@ -37,7 +37,7 @@ _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UserPrompt:
     """What a tool asks a person; the answer is the call's result.
 
     Attributes:
@@ -54,7 +54,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Prospect:
+class CallPreview:
     """What is known of a call before it is made.
 
     Attributes:
@@ -63,7 +63,7 @@ class Prospect:
             call waits, tools are kept to it already.
     """
 
-    question: Question | None = None
+    question: UserPrompt | None = None
     skill: dict[str, JsonValue] | None = None
 
 
@@ -81,7 +81,7 @@ class Tool:
         in_order: Never made beside another call of the same turn.
         side: ``client`` runs in the caller's frontend: never here.
         question: Set when the tool is a question to a person, made of the arguments (JSON text).
-        foresees: Finds out what a call (its JSON text) needs and would do. Calls of such a tool
+        preview: Finds out what a call (its JSON text) needs and would do. Calls of such a tool
             are made before all others of their turn.
     """
 
@@ -95,8 +95,8 @@ class Tool:
     idempotent: bool = False
     in_order: bool = False
     side: Literal["server", "client"] = "server"
-    question: Callable[[str], Question] | None = None
-    foresees: Callable[[str], Awaitable[Prospect]] | None = None
+    question: Callable[[str], UserPrompt] | None = None
+    preview: Callable[[str], Awaitable[CallPreview]] | None = None
 
     @property
     def needs_others(self) -> bool:
@@ -145,12 +145,12 @@ class ToolScope:
     top_k: int
     documents: DocumentReader | None = None
     client_tools: tuple[ClientTool, ...] = ()
-    time: PersonTime = field(default_factory=PersonTime)
-    calendar: CalendarBook | None = None
+    time: UserClock = field(default_factory=UserClock)
+    calendar: RunCalendar | None = None
     memory: LongTermMemory | None = None
     rules: ToolRules = field(default_factory=ToolRules)
     remote_tools: tuple[RemoteTool, ...] = ()
-    skills: SkillShelf | None = None
+    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ToolOutput:
     failure: AgentexError | None = None
 
 
-class NoResult(Exception):
+class ToolError(Exception):
     """Raised by a tool that has nothing to give for a call: its text says why, for the model."""
 
 
@@ -185,7 +185,7 @@ def arguments_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
     return schema
 
 
-def validated(
+def with_validation(
     arguments: type[ArgumentsT], run: Callable[[ArgumentsT], Awaitable[str]]
 ) -> Callable[[str], Awaitable[str]]:
     """A call that validates its JSON text against the model before anything runs."""
@@ -209,7 +209,7 @@ class Toolbox:
         self,
         tools: Sequence[Tool],
         rules: ToolRules | None = None,
-        skills: SkillShelf | None = None,
+        skills: RunSkills | None = None,
     ) -> None:
         rules, self._skills = rules or ToolRules(), skills
         named: dict[str, Tool] = {}
@@ -242,7 +242,7 @@ class Toolbox:
         """The tool of a name."""
         return self._tools.get(name)
 
-    def fault(self, name: str, arguments: str) -> str | None:
+    def call_error(self, name: str, arguments: str) -> str | None:
         """Why a call can't be run as it is, in a sentence for the model; None if it can."""
         if name in self._off:
             return f"The tool {name} is switched off: go on without it."
@@ -274,15 +274,15 @@ class Toolbox:
         is_waiting = tool is not None and tool.needs_others and not is_approved
         if tool is None or is_waiting or name in self._off or self.refusal(name) is not None:
             # Unknown, switched off, not allowed, or arguments that nobody need be asked about.
-            why = self.fault(name, arguments)
+            why = self.call_error(name, arguments)
             return ToolOutput(why or f"The tool {name} needs an answer first.", ran=False)
         _call_id.set(call_id)
         content = await _tried(tool, tool.invoke, arguments)
         if isinstance(content, ToolOutput):
             return content
-        return ToolOutput(capped(content, tool.output_characters))
+        return ToolOutput(truncate_output(content, tool.output_characters))
 
-    async def foresee(self, name: str, arguments: str) -> Prospect | ToolOutput:
+    async def preview_call(self, name: str, arguments: str) -> CallPreview | ToolOutput:
         """What a call needs and would do, or at once its result where it can't be made.
 
         Args:
@@ -290,10 +290,10 @@ class Toolbox:
             arguments: JSON text.
         """
         tool = self._tools.get(name)
-        if tool is None or tool.foresees is None or self.fault(name, arguments) is not None:
+        if tool is None or tool.preview is None or self.call_error(name, arguments) is not None:
             # The call itself tells what is wrong.
-            return Prospect()
-        return await _tried(tool, tool.foresees, arguments)
+            return CallPreview()
+        return await _tried(tool, tool.preview, arguments)
 
 
 async def _tried(
@@ -304,16 +304,16 @@ async def _tried(
         async with asyncio.timeout(tool.timeout_seconds):
             return await work(arguments)
     except ValidationError as error:
-        return ToolOutput(f"The arguments are not valid: {validation_facts(error)}.", ran=False)
-    except NoResult as why:
-        return ToolOutput(capped(str(why), tool.output_characters), ran=False)
+        return ToolOutput(f"The arguments are not valid: {validation_summary(error)}.", ran=False)
+    except ToolError as why:
+        return ToolOutput(truncate_output(str(why), tool.output_characters), ran=False)
     except TimeoutError:
         return ToolOutput(
             f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.",
             failure=AgentexError(),
         )
     except AgentexError as error:
-        return ToolOutput(f"The tool {tool.name} failed: {error.code.message}.", failure=error)
+        return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
     # A tool's fault must not end the run; the model is told and may go another way.
     except Exception as error:  # noqa: BLE001
         _log.error("tool.failed", tool=tool.name, error=type(error).__name__)
@@ -325,14 +325,14 @@ def current_call_id() -> str:
     return _call_id.get()
 
 
-def argument_fault(tool: str, fault: InvalidRequest) -> ValidationError:
+def argument_error(tool: str, fault: InvalidRequest) -> ValidationError:
     """A fault found while a tool runs as that of an argument: the model is told which and why."""
     reason = PydanticCustomError("fault", "{reason}", {"reason": str(fault.details["error"])})
     details = InitErrorDetails(type=reason, loc=(str(fault.details["field"]),), input=None)
     return ValidationError.from_exception_data(tool, [details])
 
 
-def capped(content: str, limit: int = LONGEST_OUTPUT) -> str:
+def truncate_output(content: str, limit: int = LONGEST_OUTPUT) -> str:
     """A tool's result as models are given it: never empty, and cut where it is too long."""
     if not content:
         return "(no output)"
@@ -341,7 +341,7 @@ def capped(content: str, limit: int = LONGEST_OUTPUT) -> str:
     return f"{content[:limit]}\n(cut: {len(content) - limit} more characters)"
 
 
-def validation_facts(error: ValidationError) -> str:
+def validation_summary(error: ValidationError) -> str:
     """Field and rule of each fault, without the values that were sent."""
     return "; ".join(
         ": ".join(part for part in (".".join(map(str, fault["loc"])), fault["msg"]) if part)

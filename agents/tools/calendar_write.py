@@ -6,17 +6,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.calendar.run_calendar import CalendarBook, Done, Order
-from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details
-from agents.calendar.time_span import SaidTimes
-from agents.client_time import PersonTime
+from agents.calendar.run_calendar import CalendarCommand, CommandResult, RunCalendar
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, EventDetails
+from agents.calendar.time_span import TimeInput
+from agents.client_time import UserClock
 from agents.tools.base import (
     Tool,
     ToolScope,
-    argument_fault,
+    argument_error,
     arguments_schema,
     current_call_id,
-    validated,
+    with_validation,
 )
 from core.auth.permissions import Permission
 from core.errors.requests import InvalidRequest
@@ -31,7 +31,7 @@ PERMISSIONS: Mapping[str, Permission] = {NAME: Permission.CALENDAR_WRITE}
 _STATUS = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
-class WriteArguments(BaseModel):
+class CalendarWriteArguments(BaseModel):
     """Arguments of a change to the calendar."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
@@ -71,11 +71,11 @@ def tools(scope: ToolScope) -> list[Tool]:
     if book is None:
         return []
 
-    async def write(arguments: WriteArguments) -> str:
+    async def write(arguments: CalendarWriteArguments) -> str:
         try:
             return await _write(arguments, book, scope.time)
         except InvalidRequest as fault:
-            raise argument_fault(NAME, fault) from fault
+            raise argument_error(NAME, fault) from fault
 
     own = scope.time.zone()
     return [
@@ -84,8 +84,8 @@ def tools(scope: ToolScope) -> list[Tool]:
             description="Create, update or delete one event in the user's calendar. Always say the "
             f"time zone; the user's own is {own.name}. Take today's date from current_time, and an "
             "event's id from calendar_read. Each call is carried out once.",
-            parameters=arguments_schema(WriteArguments),
-            invoke=validated(WriteArguments, write),
+            parameters=arguments_schema(CalendarWriteArguments),
+            invoke=with_validation(CalendarWriteArguments, write),
             output_characters=4000,
             # By its id a call is carried out once, however often it is made.
             idempotent=True,
@@ -94,22 +94,22 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _write(arguments: WriteArguments, book: CalendarBook, time: PersonTime) -> str:
+async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: UserClock) -> str:
     if arguments.action != "create" and not arguments.event_id:
         raise InvalidRequest("event_id", "Say which event; calendar_read gives the ids")
     zone = time.zone(arguments.event_timezone).zone
-    order = Order(
+    order = CalendarCommand(
         arguments.action,
         arguments.event_id,
-        Details(arguments.title, arguments.location, arguments.notes),
-        SaidTimes(zone, arguments.start, arguments.end, arguments.all_day),
+        EventDetails(arguments.title, arguments.location, arguments.notes),
+        TimeInput(zone, arguments.start, arguments.end, arguments.all_day),
     )
     said = arguments.model_dump_json()
-    done = await book.write(order, call_id=current_call_id(), arguments=said)
+    done = await book.execute(order, call_id=current_call_id(), arguments=said)
     return json.dumps(_told(arguments.action, done), ensure_ascii=False)
 
 
-def _told(action: str, done: Done) -> dict[str, JsonValue]:
+def _told(action: str, done: CommandResult) -> dict[str, JsonValue]:
     """What came of it: ids, status, the times in UTC; nothing of what was said."""
     told: dict[str, JsonValue] = {
         "status": _STATUS[action],

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.skills import run_skills as shelves
-from agents.skills.active import ActiveSkill
-from agents.skills.run_skills import SkillShelf
-from agents.skills.strict_steps import told_stage
-from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, validated
-from agents.tools.load_skill import no_result
+from agents.skills.active import ActiveSkill, render_step
+from agents.skills.run_skills import RunSkills
+from agents.tools.base import Tool, ToolScope, arguments_schema, current_call_id, with_validation
+from agents.tools.load_skill import tool_error
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
-from skills.store.summary import plain
+from skills.store.summary import plain_line
 
 NAME = shelves.COMPLETE
 POLICIES: Mapping[str, ToolPolicy] = {NAME: "auto"}
@@ -51,39 +50,39 @@ def tools(scope: ToolScope) -> list[Tool]:
             description="Report that a step of a loaded skill is done, so that the user sees how "
             "far the work is. Gives the next step.",
             parameters=arguments_schema(CompleteArguments),
-            invoke=validated(CompleteArguments, complete),
+            invoke=with_validation(CompleteArguments, complete),
             idempotent=True,
             in_order=True,
         )
     ]
 
 
-async def _complete(skills: SkillShelf, arguments: CompleteArguments) -> str:
+async def _complete(skills: RunSkills, arguments: CompleteArguments) -> str:
     skill = _named(skills, arguments.name)
     if skill is None:
         keys = [one.key for one in skills.active]
-        raise no_result("Name one of the loaded skills.", alike=keys)
+        raise tool_error("Name one of the loaded skills.", alike=keys)
     if arguments.index > len(skill.steps):
-        raise no_result(f"The skill {skill.key} has {len(skill.steps)} steps.")
+        raise tool_error(f"The skill {skill.key} has {len(skill.steps)} steps.")
     if skill.stages and (fault := _fault(skills, skill, arguments)):
-        raise no_result(fault)
+        raise tool_error(fault)
     before = skills.done_steps(skill.ref.id)
     done = before | {arguments.index}
     if len(done) == len(skill.steps) > len(before):
-        await skills.library.completed(skill.ref)
-    evidence = plain(arguments.evidence)
+        await skills.loader.record_completion(skill.ref)
+    evidence = plain_line(arguments.evidence)
     skills.note_step(current_call_id(), skill.ref.id, arguments.index, evidence)
     left = [index for index in range(1, len(skill.steps) + 1) if index not in done]
     if not left:
         return json.dumps({"done": sorted(done), "all_done": True})
     if skill.stages:
         said = f"Step {arguments.index} of {len(skill.steps)} is done."
-        return f"{said}\n\n{told_stage(skill.stages, left[0])}"
+        return f"{said}\n\n{render_step(skill.stages, left[0])}"
     following = {"index": left[0], "title": skill.steps[left[0] - 1]}
     return json.dumps({"done": sorted(done), "next": following}, ensure_ascii=False)
 
 
-def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
+def _fault(skills: RunSkills, skill: ActiveSkill, arguments: CompleteArguments) -> str | None:
     """Why a strict skill does not take a report, for the model; None if it does."""
     index, current = arguments.index, skills.current_step(skill.ref.id)
     if current is None:
@@ -97,7 +96,7 @@ def _fault(skills: SkillShelf, skill: ActiveSkill, arguments: CompleteArguments)
     return None
 
 
-def _named(skills: SkillShelf, name: str) -> ActiveSkill | None:
+def _named(skills: RunSkills, name: str) -> ActiveSkill | None:
     """The loaded skill of a name; without one the only one, or the last one that has steps."""
     if name:
         offered = skills.find(name)

@@ -7,8 +7,8 @@ from re import fullmatch
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.client_time import PersonTime
-from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from agents.client_time import UserClock
+from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 from core.time_zones import find_zone
@@ -44,14 +44,14 @@ def tools(scope: ToolScope) -> list[Tool]:
             description="The current date, time and weekday in a time zone. Use it whenever the "
             "answer depends on today's date.",
             parameters=arguments_schema(TimeArguments),
-            invoke=validated(TimeArguments, tell),
+            invoke=with_validation(TimeArguments, tell),
             timeout_seconds=5,
             idempotent=True,
         )
     ]
 
 
-def _told(name: str, person: PersonTime) -> str:
+def _told(name: str, person: UserClock) -> str:
     own = person.zone()
     zone = _zone(name) if name else own.zone
     if zone is None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from agents.tools.base import Question, Tool, ToolScope, arguments_schema
+from agents.tools.base import Tool, ToolScope, UserPrompt, arguments_schema
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
@@ -60,15 +60,15 @@ async def _never(arguments: str) -> str:
     raise NotImplementedError("answered by a person")
 
 
-def _confirmation(arguments: str) -> Question:
+def _confirmation(arguments: str) -> UserPrompt:
     asked = ConfirmArguments.model_validate_json(arguments)
-    return Question("confirmation", asked.message, _one_field("confirmed", {"type": "boolean"}))
+    return UserPrompt("confirmation", asked.message, _one_field("confirmed", {"type": "boolean"}))
 
 
-def _input(arguments: str) -> Question:
+def _input(arguments: str) -> UserPrompt:
     asked = InputArguments.model_validate_json(arguments)
     field: dict[str, JsonValue] = {"type": "string", "maxLength": 10_000}
-    return Question("input_required", asked.prompt, _one_field("input", field))
+    return UserPrompt("input_required", asked.prompt, _one_field("input", field))
 
 
 def _one_field(name: str, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

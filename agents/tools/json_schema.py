@@ -1,4 +1,4 @@
-"""Values checked against JSON Schemas; what checks them is loaded with the first value."""
+"""Lazy entry point to JSON Schema validation: the validator is imported with the first value."""
 
 from importlib import import_module
 
@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 
 def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
-    """The first thing that keeps a value from fitting a JSON Schema, without the value.
+    """The first violation of a JSON Schema, without the value; empty when the value fits.
 
-    A schema that is none itself lets everything through, as one does that costs too much.
+    An invalid schema, or one that costs too much to check, lets everything through.
     """
     return import_module("agents.tools.json_schema_validator").schema_fault(schema, value)

@@ -1,14 +1,14 @@
-"""Values checked against JSON Schemas that strangers may have written.
+"""Validation against JSON Schemas that strangers may have written.
 
-A schema comes with a request, and what it says is run on the event loop: so nothing is fetched for
-it (``$ref`` of another document), its patterns take time linear in the text, and a check that would
-take long is left. What is left lets the value through: who brought the schema runs the call, or
-checks again.
+A schema comes with a request and is evaluated on the event loop: nothing is fetched for it (``$ref``
+of another document), its patterns take time linear in the text, and a check that would take long is
+skipped. A skipped check lets the value through: whoever brought the schema runs the call, or checks
+again.
 """
 
 # jsonschema has partial types.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnpatternMemberType=false, reportUnpatternVariableType=false
+# pyright: reportUnpatternArgumentType=false
 
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
@@ -20,6 +20,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from pydantic import JsonValue
 from pydantic_core import SchemaError, SchemaValidator, core_schema
+from referencing import Registry
 
 _Keyword = Callable[[object, object, object, object], Iterable[ValidationError] | None]
 # Half a second on a busy machine: about ten thousand keywords.
@@ -27,23 +28,19 @@ _MOST_WORK = 200_000
 _STEP = 20
 # Bytes of a value that are compared or written into a message for one unit of work.
 _BYTES = 8
-# Each of these does its work anew for every entry.
+# Keywords whose work is repeated for every entry.
 _FOR_EACH = frozenset({"allOf", "anyOf", "enum", "oneOf", "prefixItems"})
 # Looked up in the whole document, by rules that follow references themselves, or by another draft.
-_LEFT = ("$dynamicRef", "unevaluatedItems", "unevaluatedProperties")
+_SKIPPED = ("$dynamicRef", "unevaluatedItems", "unevaluatedProperties")
 _OTHER_DOCUMENTS = (b'"$id"', b'"$schema"')
 
 
 class _TooMuchWork(Exception):
-    """The check takes too long."""
+    """The check would take too long."""
 
 
 class _Work:
-    """What a check has cost so far.
-
-    Args:
-        value: what is checked.
-    """
+    """The cost of one check so far."""
 
     def __init__(self, value: JsonValue) -> None:
         self._left = _MOST_WORK
@@ -57,19 +54,15 @@ class _Work:
             inner = value
         elif isinstance(value, dict):
             inner = [*value, *value.values()]
-        size += sum(self._measure(one) for one in inner)
+        size += sum(self._measure(item) for item in inner)
         if inner:
             self._sizes[id(value)] = size
         return size
 
-    def count(self, keyword: str, said: object, value: object) -> None:
-        """Count one keyword on one value.
-
-        Raises:
-            _TooMuchWork: it was one too many.
-        """
+    def count(self, keyword: str, rule: object, value: object) -> None:
+        """Count one keyword applied to one value; raises ``_TooMuchWork`` over the bound."""
         size = len(value) if isinstance(value, str) else self._sizes.get(id(value), 1)
-        entries = len(said) if isinstance(said, list | dict) else 1
+        entries = len(rule) if isinstance(rule, list | dict) else 1
         each = 1 + size // _BYTES
         self._left -= _STEP + (entries * each if keyword in _FOR_EACH else entries + each)
         if self._left < 0:
@@ -79,26 +72,47 @@ class _Work:
 _work: ContextVar[_Work] = ContextVar("work")
 
 
+def schema_fault(schema: dict[str, JsonValue], value: JsonValue) -> str:
+    """See ``agents.tools.json_schema.schema_fault``, the lazy entry point."""
+    rules = {name: rule for name, rule in schema.items() if name != "$schema"}
+    try:
+        if any(name in orjson.dumps(rules) for name in _OTHER_DOCUMENTS):
+            return ""
+        counting = _work.set(_Work(value))
+        try:
+            errors = _VALIDATOR(rules, registry=Registry()).iter_errors(value)
+            faults = [(str(error.json_path), str(error.validator)) for error in errors]
+        finally:
+            _work.reset(counting)
+    # An invalid schema breaks the check in ways of its own.
+    except Exception:  # noqa: BLE001
+        return ""
+    if not faults:
+        return ""
+    path, keyword = min(faults)
+    return f"{path}: does not fit {keyword!r}"
+
+
 def _counted(name: str, check: _Keyword) -> _Keyword:
     def counted(
-        validator: object, said: object, value: object, schema: object
+        validator: object, rule: object, value: object, schema: object
     ) -> Generator[ValidationError, None, None]:
-        _work.get().count(name, said, value)
-        yield from check(validator, said, value, schema) or ()
+        _work.get().count(name, rule, value)
+        yield from check(validator, rule, value, schema) or ()
 
     return counted
 
 
-def _nothing(_validator: object, _said: object, _value: object, _schema: object) -> None:
-    """A keyword that is left."""
+def _skip(_validator: object, _rule: object, _value: object, _schema: object) -> None:
+    """A skipped keyword."""
 
 
 def _ref(
-    validator: object, said: object, value: object, schema: object
+    validator: object, rule: object, value: object, schema: object
 ) -> Iterable[ValidationError] | None:
-    is_here = isinstance(said, str) and (said == "#" or said.startswith("#/"))
+    is_here = isinstance(rule, str) and (rule == "#" or rule.startswith("#/"))
     return (
-        Draft202012Validator.VALIDATORS["$ref"](validator, said, value, schema) if is_here else ()
+        Draft202012Validator.VALIDATORS["$ref"](validator, rule, value, schema) if is_here else ()
     )
 
 
@@ -112,27 +126,27 @@ def _pattern_of(text: str) -> SchemaValidator | None:
 
 
 def _pattern(
-    _validator: object, said: object, value: object, _schema: object
+    _validator: object, rule: object, value: object, _schema: object
 ) -> Generator[ValidationError, None, None]:
-    known = _pattern_of(said) if isinstance(said, str) and isinstance(value, str) else None
-    if known is not None and not known.isinstance_python(value):
+    pattern = _pattern_of(rule) if isinstance(rule, str) and isinstance(value, str) else None
+    if pattern is not None and not pattern.isinstance_python(value):
         yield ValidationError("does not match")
 
 
 def _additional(
-    validator: object, said: object, value: object, schema: object
+    validator: object, rule: object, value: object, schema: object
 ) -> Iterable[ValidationError] | None:
     # Which properties are additional is a question to patterns then.
     if isinstance(schema, dict) and "patternProperties" in schema:
         return ()
-    return Draft202012Validator.VALIDATORS["additionalProperties"](validator, said, value, schema)
+    return Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, value, schema)
 
 
 def _unique(
-    _validator: object, said: object, value: object, _schema: object
+    _validator: object, rule: object, value: object, _schema: object
 ) -> Generator[ValidationError, None, None]:
-    if said and isinstance(value, list):
-        texts = {orjson.dumps(one, option=orjson.OPT_SORT_KEYS) for one in value}
+    if rule and isinstance(value, list):
+        texts = {orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}
         if len(texts) < len(value):
             yield ValidationError("has equal entries")
 
@@ -141,9 +155,9 @@ _OWN: dict[str, _Keyword] = {
     "$ref": _ref,
     "additionalProperties": _additional,
     "pattern": _pattern,
-    "patternProperties": _nothing,
+    "patternProperties": _skip,
     "uniqueItems": _unique,
-    **dict.fromkeys(_LEFT, _nothing),
+    **dict.fromkeys(_SKIPPED, _skip),
 }
 _VALIDATOR = extend(
     Draft202012Validator,

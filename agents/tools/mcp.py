@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from agents.mcp.agent_tools import RemoteTool
-from agents.tools.base import Tool, ToolScope, argument_fault
+from agents.tools.base import Tool, ToolScope, argument_error
 from agents.tools.json_schema import schema_fault
 from core.auth.permissions import Permission
 from core.errors.requests import InvalidRequest
@@ -43,6 +43,6 @@ def _checked(remote: RemoteTool) -> Callable[[str], Awaitable[str]]:
             fault = schema_fault(remote.parameters, value)
             if not fault:
                 return await remote.invoke(as_object(value))
-        raise argument_fault(remote.name, InvalidRequest("arguments", fault))
+        raise argument_error(remote.name, InvalidRequest("arguments", fault))
 
     return invoke

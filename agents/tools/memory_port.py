@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
+class MemoryHit:
     """Something that was remembered.
 
     Attributes:
@@ -21,25 +21,25 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SaveResult:
     """What became of a fact that was to be remembered; ``is_new`` is False for one known before."""
 
     memory_id: str
     is_new: bool
 
 
-class NotTheUsersWords(ValueError):
+class NotStatedByUser(ValueError):
     """A fact that the user did not say in this conversation: it may come from a document."""
 
 
-class NamesASecret(ValueError):
+class SecretInMemory(ValueError):
     """A fact about a password or a key, which agents do not note."""
 
 
 class LongTermMemory(Protocol):
     """The memories of one person, who allowed the run to use them."""
 
-    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+    async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         """What is remembered about something, best first; nothing that has nothing to do with it.
 
         Args:
@@ -51,12 +51,12 @@ class LongTermMemory(Protocol):
         """
         ...
 
-    async def save(self, text: str) -> Kept:
+    async def save(self, text: str) -> SaveResult:
         """Remember a fact that the user stated; one that is known already stays as it is.
 
         Raises:
-            NotTheUsersWords: the user said nothing of the kind.
-            NamesASecret: it is about a password or a key.
+            NotStatedByUser: the user said nothing of the kind.
+            SecretInMemory: it is about a password or a key.
             core.errors.InvalidRequest: it is empty or too long.
             core.errors.MemoryFull: no more memories are kept for this person.
         """

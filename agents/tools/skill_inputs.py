@@ -10,7 +10,7 @@ from core.json_access import as_list, as_object
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SkillInputs:
     """What there is for a skill's inputs.
 
     Attributes:
@@ -24,11 +24,11 @@ class Gathered:
     faults: tuple[str, ...]
 
 
-def gather(
+def resolve_inputs(
     schema: dict[str, JsonValue],
     requested: Mapping[str, JsonValue],
     given: Mapping[str, JsonValue],
-) -> Gathered:
+) -> SkillInputs:
     """Put the inputs of a skill together.
 
     Args:
@@ -53,10 +53,10 @@ def gather(
             missing.append(name)
         elif one.get("default") is not None:
             values[name] = one["default"]
-    return Gathered(values, tuple(missing), tuple(faults))
+    return SkillInputs(values, tuple(missing), tuple(faults))
 
 
-def requested_for(
+def inputs_for_skill(
     names: Sequence[str], schema: dict[str, JsonValue], inputs: Mapping[str, JsonValue]
 ) -> dict[str, JsonValue]:
     """What a request's ``skill_inputs`` say for one skill.
@@ -73,7 +73,7 @@ def requested_for(
     return dict(inputs)
 
 
-def schema_of_missing(
+def missing_inputs_schema(
     schema: dict[str, JsonValue], missing: tuple[str, ...]
 ) -> dict[str, JsonValue]:
     """The JSON Schema of what a person is asked for."""

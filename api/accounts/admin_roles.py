@@ -5,21 +5,22 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth import roles
 from core.auth.models import Role
 from core.auth.permissions import Permission
 from core.auth.roles import RoleDraft
-from core.errors.codes import ErrorCode
+from core.errors.auth import RoleNotFound
+from core.errors.conflicts import RoleBuiltIn, RoleInUse, RoleNameTaken
 
 router = Router(prefix="/api/v1/admin", tags=["administration"])
 Manage = Depends(requires(Permission.USERS_MANAGE))
 
 
-class WholeRoleAnswer(Shape):
+class WholeRoleAnswer(ResponseModel):
     """A role and what it allows; a built-in one stays as it is."""
 
     id: str
@@ -29,7 +30,7 @@ class WholeRoleAnswer(Shape):
     built_in: bool
 
 
-class RoleList(Shape):
+class RoleList(ResponseModel):
     """All roles, the built-in ones first, and every permission that there is."""
 
     items: list[WholeRoleAnswer]
@@ -37,7 +38,7 @@ class RoleList(Shape):
     permissions: list[str]
 
 
-class RoleChangeBody(Body):
+class RoleChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, max_length=50, examples=["auditor"])
@@ -69,13 +70,7 @@ async def list_roles(principal: CurrentPrincipal, session: Reading) -> Envelope[
     return Envelope(data=RoleList(items=items, total=len(items), permissions=names))
 
 
-@router.post(
-    "/roles",
-    dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.ROLE_NAME_TAKEN
-    ),
-)
+@router.post("/roles", dependencies=[Manage], responses=error_responses(RoleNameTaken))
 async def create_role(
     body: NewRoleBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[WholeRoleAnswer]:
@@ -83,9 +78,7 @@ async def create_role(
     return Envelope(data=_answer(await roles.create_role(work.session, principal, body.draft())))
 
 
-@router.get(
-    "/roles/{role_id}", dependencies=[Manage], responses=error_responses(ErrorCode.ROLE_NOT_FOUND)
-)
+@router.get("/roles/{role_id}", dependencies=[Manage], responses=error_responses(RoleNotFound))
 async def read_role(
     role_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeRoleAnswer]:
@@ -96,13 +89,7 @@ async def read_role(
 @router.put(
     "/roles/{role_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.ROLE_NOT_FOUND,
-        ErrorCode.ROLE_BUILT_IN,
-        ErrorCode.ROLE_NAME_TAKEN,
-    ),
+    responses=error_responses(RoleNotFound, RoleBuiltIn, RoleNameTaken),
 )
 async def change_role(
     role_id: Text, body: RoleChangeBody, principal: CurrentPrincipal, work: Writing
@@ -115,12 +102,7 @@ async def change_role(
 @router.delete(
     "/roles/{role_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.ROLE_NOT_FOUND,
-        ErrorCode.ROLE_BUILT_IN,
-        ErrorCode.ROLE_IN_USE,
-    ),
+    responses=error_responses(RoleNotFound, RoleBuiltIn, RoleInUse),
 )
 async def delete_role(role_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a role that nobody has."""

@@ -8,27 +8,31 @@ from fastapi import Depends, Query
 from pydantic import Field
 
 from agents.accounts import deletion
-from agents.accounts.deletion import Departure, Fate
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from agents.accounts.deletion import DeletionMode, DeletionResult
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth import user_admin
 from core.auth.models import Role, User, UserStatus
 from core.auth.permissions import Permission
 from core.auth.roles import effective_permissions
-from core.auth.user_admin import Only, UserChange, UserFilter
+from core.auth.user_admin import AccessLimit, UserChange, UserFilter
 from core.auth.users import draft_user
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, UserNotFound
+from core.errors.conflicts import EmailTaken, LastAdministrator, UsernameTaken, UserOwnsThings
+from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
 from core.security.passwords import check_strength, hash_password
 
 router = Router(prefix="/api/v1/admin/users", tags=["administration"])
@@ -38,14 +42,14 @@ _Id = Annotated[Text, Field(min_length=1, max_length=200)]
 _Ids = Annotated[list[_Id], Field(max_length=_MOST_IDS)]
 # What every change of an account that is there may be answered with.
 _CHANGE_REFUSALS = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.PERMISSION_DENIED,
-    ErrorCode.USER_NOT_FOUND,
+    InvalidRequest,
+    PermissionDenied,
+    UserNotFound,
 )
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
-class UserRoleAnswer(Shape):
+class UserRoleAnswer(ResponseModel):
     """A role as an account shows it."""
 
     id: str
@@ -53,7 +57,7 @@ class UserRoleAnswer(Shape):
     display_name: str
 
 
-class UserAnswer(Shape):
+class UserAnswer(ResponseModel):
     """An account as lists show it."""
 
     id: str
@@ -66,7 +70,7 @@ class UserAnswer(Shape):
     created_at: datetime
 
 
-class CustomPermissions(Shape):
+class CustomPermissions(ResponseModel):
     """What an account may do beside its role, or may not do in spite of it."""
 
     grants: list[str]
@@ -82,7 +86,7 @@ class WholeUserAnswer(UserAnswer):
     mcp_access: list[str] | None
 
 
-class NewUserBody(Body):
+class NewUserBody(RequestModel):
     """An account for somebody; without a role it gets that of those who register."""
 
     username: Text = Field(max_length=200, examples=["lisi"])
@@ -91,14 +95,14 @@ class NewUserBody(Body):
     role_id: _Id | None = None
 
 
-class CustomPermissionsBody(Body):
+class CustomPermissionsBody(RequestModel):
     """Names of permissions; each list that is given replaces the one before."""
 
     grants: _Ids | None = Field(default=None, examples=[["mcp:create"]])
     revokes: _Ids | None = Field(default=None, examples=[["kb:write"]])
 
 
-class UserChangeBody(Body):
+class UserChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     role_id: _Id | None = None
@@ -119,12 +123,12 @@ class UserChangeBody(Body):
             status=self.status,
             grants=None if custom is None else custom.grants,
             revokes=None if custom is None else custom.revokes,
-            model_access=Only(self.model_access) if "model_access" in given else None,
-            mcp_access=Only(self.mcp_access) if "mcp_access" in given else None,
+            model_access=AccessLimit(self.model_access) if "model_access" in given else None,
+            mcp_access=AccessLimit(self.mcp_access) if "mcp_access" in given else None,
         )
 
 
-class PasswordResetBody(Body):
+class PasswordResetBody(RequestModel):
     """A new password for somebody else's account."""
 
     new_password: Secret = Field(max_length=1000)
@@ -133,7 +137,7 @@ class PasswordResetBody(Body):
     )
 
 
-class TransferredThings(Shape):
+class TransferredThings(ResponseModel):
     """How many things the heir owns now."""
 
     knowledge_bases: int
@@ -151,7 +155,7 @@ class ErasedThings(TransferredThings):
     api_keys: int
 
 
-class DeletedUser(Shape):
+class DeletedUser(ResponseModel):
     """An account that is deleted, and what became of what it owned."""
 
     id: str
@@ -161,15 +165,15 @@ class DeletedUser(Shape):
     erased: ErasedThings
 
     @classmethod
-    def of(cls, departure: Departure) -> Self:
+    def of(cls, result: DeletionResult) -> Self:
         """The same in the answer's terms."""
-        counts = asdict(departure.belongings) | {"api_keys": departure.api_keys}
+        counts = asdict(result.owned) | {"api_keys": result.api_keys}
         nothing = {"knowledge_bases": 0, "documents": 0, "skills": 0}
-        is_handed_over = departure.heir_id is not None
+        is_handed_over = result.heir_id is not None
         return cls(
-            id=departure.user_id,
-            username=departure.username,
-            transferred_to=departure.heir_id,
+            id=result.user_id,
+            username=result.username,
+            transferred_to=result.heir_id,
             transferred=TransferredThings.model_validate(counts if is_handed_over else nothing),
             erased=ErasedThings.model_validate(counts | nothing if is_handed_over else counts),
         )
@@ -215,21 +219,17 @@ async def _fate(
         Query(max_length=200, description="Id of the account that takes over knowledge bases"),
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
-) -> Fate:
+) -> DeletionMode:
     """What becomes of what a deleted account owns."""
-    return Fate(transfer_to, erase)
+    return DeletionMode(transfer_to, erase)
 
 
-@router.get(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
-)
+@router.get("", dependencies=[Manage], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
     wanted: Annotated[UserFilter, Depends(_wanted)],
-    page: Annotated[Page, Depends(paging(*user_admin.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*user_admin.SORT_FIELDS))],
 ) -> Envelope[Items[UserAnswer]]:
     """All accounts; `search` looks in user names and e-mail addresses."""
     listing = await user_admin.list_users(session, wanted, page)
@@ -240,27 +240,19 @@ async def list_users(
 @router.post(
     "",
     dependencies=[Manage],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
-    ),
+    responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken),
 )
 async def create_user(
-    body: NewUserBody, principal: CurrentPrincipal, services: CurrentServices
+    body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Envelope[WholeUserAnswer]:
     """Make an account for somebody; nobody gives a role that allows more than their own."""
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         found = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
     return _whole(*found)
 
 
-@router.get(
-    "/{user_id}", dependencies=[Manage], responses=error_responses(ErrorCode.USER_NOT_FOUND)
-)
+@router.get("/{user_id}", dependencies=[Manage], responses=error_responses(UserNotFound))
 async def read_user(
     user_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[WholeUserAnswer]:
@@ -271,7 +263,7 @@ async def read_user(
 @router.put(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator),
 )
 async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
@@ -284,36 +276,37 @@ async def change_user(
 @router.delete(
     "/{user_id}",
     dependencies=[Manage],
-    responses=error_responses(
-        *_CHANGE_REFUSALS, ErrorCode.LAST_ADMINISTRATOR, ErrorCode.USER_OWNS_THINGS
-    ),
+    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings),
 )
 async def delete_user(
-    user_id: Text, fate: Annotated[Fate, Depends(_fate)], principal: CurrentPrincipal, work: Writing
+    user_id: Text,
+    fate: Annotated[DeletionMode, Depends(_fate)],
+    principal: CurrentPrincipal,
+    work: Writing,
 ) -> Envelope[DeletedUser]:
     """Delete an account; the answer says what became of what it owned.
 
     Without `transfer_to` and `erase` an account that owns anything stays.
     """
-    departure = await deletion.delete_account(work, principal, user_id, fate)
-    return Envelope(data=DeletedUser.of(departure))
+    result = await deletion.delete_account(work, principal, user_id, fate)
+    return Envelope(data=DeletedUser.of(result))
 
 
 @router.put(
     "/{user_id}/password",
     dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, ErrorCode.WEAK_PASSWORD),
+    responses=error_responses(*_CHANGE_REFUSALS, WeakPassword),
 )
 async def reset_password(
-    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Empty:
     """Give an account another password; all its logins end."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         user, _ = await user_admin.find_account(session, user_id)
     check_strength(body.new_password, username=user.username)
     # Hashes take long: no transaction is open while they are made.
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         await user_admin.reset_password(
             work.session,
             principal,

@@ -12,20 +12,20 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import JsonValue, TypeAdapter
 
-from api.http.dependencies import CurrentServices, Reading, paging, requires
+from api.dependencies import CurrentDatabase, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.audit.models import AuditEntry
-from core.audit.queries import SORT_FIELDS, AuditFilter, list_page, walk
+from core.audit.queries import SORT_FIELDS, AuditFilter, iterate_batches, list_page
 from core.auth.permissions import Permission
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.text.csv_escape import guarded
+from core.errors.requests import InvalidPagination, InvalidRequest
+from core.text.csv_escape import escape_cell
 from core.types.datetimes import Moment
 
 router = Router(
@@ -41,7 +41,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-class AuditAnswer(Shape):
+class AuditAnswer(ResponseModel):
     """An act: who did what to what, when, from where, in which request."""
 
     id: str
@@ -85,9 +85,9 @@ async def _filter(
 Filter = Annotated[AuditFilter, Depends(_filter)]
 
 
-@router.get("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION))
+@router.get("", responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_audit(
-    session: Reading, wanted: Filter, page: Annotated[Page, Depends(paging(*SORT_FIELDS))]
+    session: Reading, wanted: Filter, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
 ) -> Envelope[Items[AuditAnswer]]:
     """One page of the log, the newest act first."""
     listing = await list_page(session, wanted, page)
@@ -100,16 +100,15 @@ async def list_audit(
     response_class=ExportResponse,
     responses={
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-        **error_responses(ErrorCode.INVALID_REQUEST),
     },
 )
-async def export_audit(services: CurrentServices, wanted: Filter) -> ExportResponse:
+async def export_audit(database: CurrentDatabase, wanted: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
     # Noted first: who takes the log with them stands in what they take.
-    async with unit_of_work(services.database) as work:
-        note(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
+    async with unit_of_work(database) as work:
+        audit(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
-    blocks = _csv_blocks(services.database, wanted)
+    blocks = _csv_blocks(database, wanted)
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)
@@ -131,7 +130,7 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
 async def _csv_blocks(database: Database, wanted: AuditFilter) -> AsyncGenerator[bytes]:
     # Spreadsheets take a file without the mark for their own old encoding.
     head = "\ufeff" + _lines([list(_COLUMNS)])
-    async with aclosing(walk(database, wanted)) as batches:
+    async with aclosing(iterate_batches(database, wanted)) as batches:
         async for rows in batches:
             yield (head + _lines([_cells(row) for row in rows])).encode()
             head = ""
@@ -143,7 +142,7 @@ def _cells(row: AuditEntry) -> list[str]:
     fields = row.model_dump()
     fields["created_at"] = row.created_at.isoformat()
     fields["details"] = json.dumps(row.details, ensure_ascii=False) if row.details else ""
-    return [guarded(str(fields[name] or "")) for name in _COLUMNS]
+    return [escape_cell(str(fields[name] or "")) for name in _COLUMNS]
 
 
 def _lines(rows: list[list[str]]) -> str:

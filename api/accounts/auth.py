@@ -6,25 +6,39 @@ from typing import Literal
 from fastapi import Request
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, Writing
+from api.dependencies import CurrentDatabase, CurrentPrincipal, CurrentSettings, Security, Writing
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
-from core.auth.authentication import Tokens, check_password, note_failed_login, revoke_family
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.authentication import (
+    IssuedTokens,
+    audit_failed_login,
+    check_password,
+    revoke_family,
+)
 from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import AccountDisabled, InvalidCredentials, RegistrationDisabled, TokenReused
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidCredentials,
+    InvalidToken,
+    NotAuthenticated,
+    RegistrationDisabled,
+    TokenExpired,
+    TokenReused,
+)
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.requests import InvalidRequest, TooManyLogins, TooManyRequests, WeakPassword
 
 router = Router(prefix="/api/v1/auth", tags=["auth"])
 
 
-class RegisterBody(Body):
+class RegisterBody(RequestModel):
     """A new account."""
 
     username: Text = Field(max_length=200, examples=["zhangsan"])
@@ -32,20 +46,20 @@ class RegisterBody(Body):
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class LoginBody(Body):
+class LoginBody(RequestModel):
     """User name or e-mail address, and password."""
 
     username: Text = Field(max_length=300, examples=["zhangsan"])
     password: Secret = Field(max_length=1000, examples=["Password123"])
 
 
-class RefreshBody(Body):
+class RefreshBody(RequestModel):
     """The refresh token of the last login or refresh."""
 
     refresh_token: Secret = Field(max_length=10_000)
 
 
-class RegisteredUser(Shape):
+class RegisteredUser(ResponseModel):
     """An account that was just made."""
 
     id: str
@@ -55,7 +69,7 @@ class RegisteredUser(Shape):
     created_at: datetime
 
 
-class LoggedInUser(Shape):
+class LoggedInUser(ResponseModel):
     """Whose tokens these are."""
 
     id: str
@@ -65,7 +79,7 @@ class LoggedInUser(Shape):
     avatar_url: str | None
 
 
-class TokenPair(Shape):
+class TokenPair(ResponseModel):
     """Tokens; ``expires_in`` is the access token's life in seconds."""
 
     access_token: str
@@ -83,25 +97,29 @@ class LoginAnswer(TokenPair):
 @router.post(
     "/register",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.REGISTRATION_DISABLED,
-        ErrorCode.USERNAME_TAKEN,
-        ErrorCode.EMAIL_TAKEN,
+        InvalidRequest,
+        WeakPassword,
+        RegistrationDisabled,
+        UsernameTaken,
+        EmailTaken,
     ),
 )
 async def register(
-    body: RegisterBody, request: Request, services: CurrentServices, settings: CurrentSettings
+    body: RegisterBody,
+    request: Request,
+    database: CurrentDatabase,
+    security: Security,
+    settings: CurrentSettings,
 ) -> Envelope[RegisteredUser]:
     """Make an account with the default role."""
     if not settings.registration_enabled:
         raise RegistrationDisabled
-    await services.login_throttle.register(address_of(request.scope))
+    await security.login_throttle.register(client_address(request.scope))
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         user = await create_user(work.session, draft, role=DEFAULT_ROLE)
-        target, actor = Target("user", user.id, user.username), Actor(user.id, user.username)
-        note(work.session, AuditAction.USER_CREATED, target, actor=actor)
+        target, actor = AuditTarget("user", user.id, user.username), Actor(user.id, user.username)
+        audit(work.session, AuditAction.USER_CREATED, target, actor=actor)
     return Envelope(
         data=RegisteredUser(
             id=user.id,
@@ -116,33 +134,31 @@ async def register(
 @router.post(
     "/login",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.ACCOUNT_DISABLED,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
+        InvalidRequest,
+        InvalidCredentials,
+        AccountDisabled,
+        TooManyRequests,
+        TooManyLogins,
     ),
 )
 async def login(
-    body: LoginBody, request: Request, services: CurrentServices
+    body: LoginBody, request: Request, database: CurrentDatabase, security: Security
 ) -> Envelope[LoginAnswer]:
     """Exchange a password for tokens; after many wrong ones, 42902 says when to come again."""
-    throttle, address = services.login_throttle, address_of(request.scope)
+    throttle, address = security.login_throttle, client_address(request.scope)
     try:
         async with throttle.attempt(body.username, address):
-            checked = await check_password(
-                services.database, login=body.username, password=body.password
-            )
-        async with unit_of_work(services.database) as work:
-            user, tokens = await services.authenticator.begin_login(work.session, checked)
+            checked = await check_password(database, login=body.username, password=body.password)
+        async with unit_of_work(database) as work:
+            user, tokens = await security.authenticator.begin_login(work.session, checked)
             role = await get_role(work.session, user.role_id)
     except (InvalidCredentials, AccountDisabled):
-        await note_failed_login(services.database, body.username)
+        await audit_failed_login(database, body.username)
         raise
     return Envelope(data=login_answer(user, role, tokens))
 
 
-def login_answer(user: User, role: Role, tokens: Tokens) -> LoginAnswer:
+def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
     """What somebody gets who has logged in, in whatever way."""
     return LoginAnswer(
         access_token=tokens.access_token,
@@ -161,22 +177,24 @@ def login_answer(user: User, role: Role, tokens: Tokens) -> LoginAnswer:
 @router.post(
     "/refresh",
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_TOKEN,
-        ErrorCode.TOKEN_EXPIRED,
-        ErrorCode.TOKEN_REUSED,
+        InvalidRequest,
+        InvalidToken,
+        TokenExpired,
+        TokenReused,
     ),
 )
-async def refresh(body: RefreshBody, services: CurrentServices) -> Envelope[TokenPair]:
+async def refresh(
+    body: RefreshBody, database: CurrentDatabase, security: Security
+) -> Envelope[TokenPair]:
     """Exchange a refresh token for a new pair; a second use ends the whole login."""
-    async with unit_of_work(services.database) as work:
-        outcome = await services.authenticator.refresh(work.session, body.refresh_token)
+    async with unit_of_work(database) as work:
+        outcome = await security.authenticator.refresh(work.session, body.refresh_token)
     if isinstance(outcome, TokenReused):
         raise outcome
     return Envelope(data=_pair(outcome))
 
 
-def _pair(tokens: Tokens) -> TokenPair:
+def _pair(tokens: IssuedTokens) -> TokenPair:
     return TokenPair(
         access_token=tokens.access_token,
         refresh_token=tokens.refresh_token,
@@ -184,7 +202,7 @@ def _pair(tokens: Tokens) -> TokenPair:
     )
 
 
-@router.post("/logout", responses=error_responses(ErrorCode.NOT_AUTHENTICATED))
+@router.post("/logout", responses=error_responses(NotAuthenticated))
 async def logout(principal: CurrentPrincipal, work: Writing) -> Empty:
     """End this login; its tokens stop working at once. An API key has nothing to end."""
     if principal.family_id is not None:

@@ -2,8 +2,8 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
-from api.http.responses import Envelope, Shape
+from api.dependencies import CurrentPrincipal, CurrentSettings, Reading, requires
+from api.http.responses import Envelope, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from kb_service.documents import quota as document_quota
@@ -12,7 +12,7 @@ router = Router(prefix="/api/v1/users/me/storage", tags=["users"])
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StorageAnswer(Shape):
+class StorageAnswer(ResponseModel):
     """The files that the caller keeps; ``limit_bytes`` is null without a quota.
 
     ``image_bytes`` are those of ``used_bytes`` that are images attached to messages.
@@ -29,7 +29,7 @@ async def read_storage(
     principal: CurrentPrincipal, settings: CurrentSettings, session: Reading
 ) -> Envelope[StorageAnswer]:
     """How many bytes of files the caller keeps, and how many are allowed."""
-    storage = await document_quota.storage_of(session, principal.user_id)
+    storage = await document_quota.storage_usage(session, principal.user_id)
     answer = StorageAnswer(
         used_bytes=storage.used_bytes,
         limit_bytes=settings.user_quota_bytes or None,

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from api.http.responses import Envelope, Items, Shape, page_of
+from api.http.responses import Envelope, Items, ResponseModel, page_of
 from core.auth.api_keys import ApiKeyListing
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 
 
-class ApiKeyAnswer(Shape):
+class ApiKeyAnswer(ResponseModel):
     """A key as lists show it."""
 
     id: str
@@ -19,7 +19,7 @@ class ApiKeyAnswer(Shape):
     created_at: datetime
 
 
-def key_page(listing: ApiKeyListing, page: Page) -> Envelope[Items[ApiKeyAnswer]]:
+def key_page(listing: ApiKeyListing, page: PageRequest) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of an account's keys as they are shown."""
     items = [ApiKeyAnswer.model_validate(row, from_attributes=True) for row in listing.items]
     return page_of(items, page, total=listing.total)

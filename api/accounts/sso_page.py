@@ -36,13 +36,13 @@ def wants_page(request: Request) -> bool:
 def sign_in_page(error: AgentexError) -> HTMLResponse:
     """The error in both languages, with what narrows it down."""
     reason = error.details.get("reason")
-    code = f"{int(error.code)} {reason}" if isinstance(reason, str) else str(int(error.code))
+    code = f"{error.code} {reason}" if isinstance(reason, str) else str(error.code)
     page = _PAGE.format(
-        message=escape(error.code.message),
-        message_zh=escape(error.code.message_zh),
+        message=escape(error.message),
+        message_zh=escape(error.message_zh),
         code=escape(code),
     )
     headers = {"Content-Security-Policy": _POLICY}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))
-    return HTMLResponse(page, status_code=error.code.status, headers=headers)
+    return HTMLResponse(page, status_code=error.status, headers=headers)

@@ -8,27 +8,33 @@ from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from api.accounts.schemas import ApiKeyAnswer, key_page
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, paging
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Security, Writing, paging
 from api.http.errors import error_responses
-from api.http.rate_limit import address_of
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text
+from api.http.rate_limit import client_address
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth import api_keys, users
 from core.auth.authentication import change_password
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import InvalidCredentials
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, InvalidCredentials
+from core.errors.conflicts import ApiKeysFull, UsernameTaken
+from core.errors.requests import (
+    InvalidPagination,
+    TooManyLogins,
+    TooManyRequests,
+    WeakPassword,
+)
 from core.security.passwords import check_strength, hash_password, verify_password
 from core.types.datetimes import Moment
 
 router = Router(prefix="/api/v1/users/me", tags=["users"])
 
 
-class RoleAnswer(Shape):
+class RoleAnswer(ResponseModel):
     """A role as its bearer sees it."""
 
     id: str
@@ -36,13 +42,13 @@ class RoleAnswer(Shape):
     display_name: str
 
 
-class AccountSettings(Shape):
+class AccountSettings(ResponseModel):
     """What an account has set; ``timezone`` counts where nobody says another one."""
 
     timezone: str | None
 
 
-class AccountAnswer(Shape):
+class AccountAnswer(ResponseModel):
     """One's own account."""
 
     id: str
@@ -57,13 +63,13 @@ class AccountAnswer(Shape):
     created_at: datetime
 
 
-class AccountSettingsBody(Body):
+class AccountSettingsBody(RequestModel):
     """Settings to change; what is left out stays, an empty text unsets."""
 
     timezone: Text | None = Field(default=None, max_length=64, examples=["Asia/Shanghai"])
 
 
-class ProfileBody(Body):
+class ProfileBody(RequestModel):
     """What may be changed; what is left out stays."""
 
     username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
@@ -77,14 +83,14 @@ class ProfileBody(Body):
     )
 
 
-class PasswordBody(Body):
+class PasswordBody(RequestModel):
     """The present password and the new one."""
 
     old_password: Secret = Field(max_length=1000)
     new_password: Secret = Field(max_length=1000)
 
 
-class ApiKeyBody(Body):
+class ApiKeyBody(RequestModel):
     """A name to tell keys apart, and what bounds the key."""
 
     name: Text = Field(min_length=1, max_length=100, examples=["生产环境"])
@@ -99,7 +105,7 @@ class ApiKeyBody(Body):
     )
 
 
-class NewApiKey(Shape):
+class NewApiKey(ResponseModel):
     """A new key; ``key`` is shown this once."""
 
     id: str
@@ -133,7 +139,7 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
     return Envelope(data=await _account(session, principal))
 
 
-@router.put("", responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.USERNAME_TAKEN))
+@router.put("", responses=error_responses(UsernameTaken))
 async def change_me(
     body: ProfileBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccountAnswer]:
@@ -145,7 +151,7 @@ async def change_me(
     )
     if body.settings is not None and body.settings.timezone is not None:
         users.set_time_zone(work.session, user, body.settings.timezone)
-    users.choose_memory(
+    users.set_memory_choices(
         work.session,
         user,
         use=body.use_memories,
@@ -156,27 +162,26 @@ async def change_me(
 
 @router.put(
     "/password",
-    responses=error_responses(
-        ErrorCode.INVALID_CREDENTIALS,
-        ErrorCode.WEAK_PASSWORD,
-        ErrorCode.TOO_MANY_REQUESTS,
-        ErrorCode.TOO_MANY_LOGINS,
-    ),
+    responses=error_responses(InvalidCredentials, WeakPassword, TooManyRequests, TooManyLogins),
 )
 async def change_my_password(
-    body: PasswordBody, request: Request, principal: CurrentPrincipal, services: CurrentServices
+    body: PasswordBody,
+    request: Request,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    security: Security,
 ) -> Empty:
     """Change one's password; all other logins end."""
     principal.require_whole()
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         before = await users.get_user(session, principal.user_id)
     # Hashes take long: no transaction is open while they are made.
-    async with services.login_throttle.attempt(before.username, address_of(request.scope)):
+    async with security.login_throttle.attempt(before.username, client_address(request.scope)):
         if not await verify_password(body.old_password, before.password_hash):
             raise InvalidCredentials(field="old_password")
     check_strength(body.new_password, username=before.username)
     password_hash = await hash_password(body.new_password)
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         user = await users.get_user(work.session, principal.user_id)
         if user.password_hash != before.password_hash:
             raise InvalidCredentials(field="old_password")
@@ -186,27 +191,22 @@ async def change_my_password(
             password_hash=password_hash,
             keep_family_id=principal.family_id,
         )
-        target = Target("user", user.id, user.username)
-        note(work.session, AuditAction.PASSWORD_CHANGED, target)
+        target = AuditTarget("user", user.id, user.username)
+        audit(work.session, AuditAction.PASSWORD_CHANGED, target)
     return Empty()
 
 
-@router.get("/api-keys", responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("/api-keys", responses=error_responses(InvalidPagination))
 async def list_my_api_keys(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*api_keys.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))],
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of one's own API keys, without the keys themselves."""
     return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
 
 
-@router.post(
-    "/api-keys",
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.PERMISSION_DENIED, ErrorCode.API_KEYS_FULL
-    ),
-)
+@router.post("/api-keys", responses=error_responses(ApiKeysFull))
 async def create_my_api_key(
     body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[NewApiKey]:
@@ -216,7 +216,7 @@ async def create_my_api_key(
     a key ends no later than that one, and with it when that one is revoked.
     """
     draft = api_keys.ApiKeyDraft(body.name, body.scopes, body.expires_at)
-    row, key = await api_keys.make_api_key(work.session, principal, draft)
+    row, key = await api_keys.create_api_key(work.session, principal, draft)
     return Envelope(
         data=NewApiKey(
             id=row.id,
@@ -229,10 +229,7 @@ async def create_my_api_key(
     )
 
 
-@router.delete(
-    "/api-keys/{key_id}",
-    responses=error_responses(ErrorCode.API_KEY_NOT_FOUND, ErrorCode.PERMISSION_DENIED),
-)
+@router.delete("/api-keys/{key_id}", responses=error_responses(ApiKeyNotFound))
 async def revoke_my_api_key(key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke an API key; it stops working at once, and its open streams end within seconds."""
     await api_keys.revoke_api_key(work.session, principal, key_id)

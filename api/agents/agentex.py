@@ -8,17 +8,19 @@ from pydantic import JsonValue
 from agents.agui.decoder import read_run_request
 from agents.agui.snake_case import to_snake_case
 from agents.strategies import DEFAULT_AGENT_TYPE, STRATEGIES
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
+from api.dependencies import Agents, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.streaming.cursor import parse_cursor
-from api.streaming.framing import EVENT_CONTENT, AskedMediaType, Framing, framing_of
+from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, choose_framing
 from api.streaming.response import EventStream
-from api.streaming.run_stream import RunPlace, stream_run
+from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidCursor
+from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
+from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, UnknownAgentType
+from core.errors.server import ShuttingDown
 
 router = Router(prefix="/api/v1/agent", tags=["agent"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -37,15 +39,15 @@ _EXAMPLE: dict[str, JsonValue] = {
 
 
 async def _framing_asked(
-    media_type: AskedMediaType,
+    media_type: NegotiatedMediaType,
     spelling: Annotated[
         Literal["camel", "snake"], Query(description="Of keys; protobuf has none")
     ] = "camel",
 ) -> Framing:
-    return framing_of(media_type, to_snake_case if spelling == "snake" else None)
+    return choose_framing(media_type, to_snake_case if spelling == "snake" else None)
 
 
-class Stopped(Shape):
+class Stopped(ResponseModel):
     """Whether this request ended the run; false when it was over already."""
 
     run_id: str
@@ -59,24 +61,24 @@ class Stopped(Shape):
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
         **error_responses(
-            ErrorCode.MALFORMED_JSON,
-            ErrorCode.UNKNOWN_AGENT_TYPE,
-            ErrorCode.INVALID_RUN_INPUT,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SESSION_NOT_FOUND,
-            ErrorCode.THREAD_BUSY,
-            ErrorCode.SESSION_ARCHIVED,
-            ErrorCode.RUN_ID_TAKEN,
-            ErrorCode.INTERRUPTS_OPEN,
-            ErrorCode.SHUTTING_DOWN,
+            MalformedJson,
+            UnknownAgentType,
+            InvalidRunInput,
+            KnowledgeBaseNotFound,
+            SessionNotFound,
+            ThreadBusy,
+            SessionArchived,
+            RunIdTaken,
+            InterruptsOpen,
+            ShuttingDown,
         ),
     },
 )
 async def run_agent(
     body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE], description=_DESCRIPTION)],
     principal: CurrentPrincipal,
-    services: CurrentServices,
-    media_type: AskedMediaType,
+    agents: Agents,
+    media_type: NegotiatedMediaType,
 ) -> EventStream:
     """Run an agent and stream its events.
 
@@ -84,10 +86,10 @@ async def run_agent(
     The run goes on when the connection breaks; ``stop`` ends it.
     """
     request = read_run_request(body)
-    run_key = await services.runs.begin(principal, request)
+    run_key = await agents.runs.start(principal, request)
     spell = to_snake_case if request.spelling == "snake" else None
-    framing = framing_of(media_type, spell)
-    return stream_run(services.runs, RunPlace(run_key, request.run_id), framing)
+    framing = choose_framing(media_type, spell)
+    return stream_run(agents.runs, RunPosition(run_key, request.run_id), framing)
 
 
 @router.get(
@@ -96,23 +98,23 @@ async def run_agent(
     response_class=EventStream,
     responses={
         200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"},
-        **error_responses(ErrorCode.RUN_NOT_FOUND, ErrorCode.INVALID_CURSOR),
+        **error_responses(RunNotFound, InvalidCursor),
     },
 )
 async def follow_run(
     run_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     framing: Annotated[Framing, Depends(_framing_asked)],
-    cursor: CursorGiven,
+    cursor: RequestedCursor,
 ) -> EventStream:
     """Follow a run from its beginning, or from the place behind the last event that was read.
 
     No event is left out, sent twice or out of order, whichever process writes them.
     """
     seq = _place(cursor, run_id)
-    run_key = await services.runs.find(principal, run_id, after=seq)
-    return stream_run(services.runs, RunPlace(run_key, run_id, seq), framing)
+    run_key = await agents.runs.find(principal, run_id, after=seq)
+    return stream_run(agents.runs, RunPosition(run_key, run_id, seq), framing)
 
 
 def _place(cursor: str, run_id: str) -> int:
@@ -128,11 +130,9 @@ def _place(cursor: str, run_id: str) -> int:
     # A run id is the caller's own string, which may hold a slash.
     "/run/{run_id:path}/stop",
     dependencies=[Run],
-    responses=error_responses(ErrorCode.RUN_NOT_FOUND),
+    responses=error_responses(RunNotFound),
 )
-async def stop_run(
-    run_id: Text, principal: CurrentPrincipal, services: CurrentServices
-) -> Envelope[Stopped]:
+async def stop_run(run_id: Text, principal: CurrentPrincipal, agents: Agents) -> Envelope[Stopped]:
     """Stop a run; what it said until then is kept in its session."""
-    stopped = await services.runs.stop(principal, run_id)
+    stopped = await agents.runs.stop(principal, run_id)
     return Envelope(data=Stopped(run_id=run_id, stopped=stopped))

@@ -10,16 +10,31 @@ from pydantic import JsonValue
 from agents.agui.decoder import read_run_request, read_thread_id
 from agents.async_runs.event_mapper import read_outcome
 from agents.events import WireEvent
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.strategies import ROUTED, STRATEGIES
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import Agents, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_responses
 from api.http.routing import Router
-from api.streaming.framing import EVENT_CONTENT, AskedMediaType, Framing, framing_of
+from api.streaming.framing import EVENT_CONTENT, Framing, NegotiatedMediaType, choose_framing
 from api.streaming.response import EventStream
-from api.streaming.run_stream import RunPlace, stream_run
+from api.streaming.run_stream import RunPosition, stream_run
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, SessionNotFound
+from core.errors.conflicts import (
+    InterruptAnswered,
+    InterruptNotOpen,
+    InterruptsOpen,
+    RunIdTaken,
+    SessionArchived,
+    ThreadBusy,
+)
+from core.errors.requests import (
+    InterruptAnswerInvalid,
+    InvalidRunInput,
+    MalformedJson,
+    UnknownAgentType,
+)
+from core.errors.server import ShuttingDown
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -32,10 +47,10 @@ _NAMES = {
     "RUN_TIMED_OUT": "TIMEOUT",
     **dict.fromkeys(
         (
-            ErrorCode.INTERRUPTS_OPEN.name,
-            ErrorCode.INTERRUPT_NOT_OPEN.name,
-            ErrorCode.INTERRUPT_ANSWERED.name,
-            ErrorCode.INTERRUPT_ANSWER_INVALID.name,
+            InterruptsOpen.wire_name,
+            InterruptNotOpen.wire_name,
+            InterruptAnswered.wire_name,
+            InterruptAnswerInvalid.wire_name,
         ),
         "INVALID_REQUEST",
     ),
@@ -75,15 +90,15 @@ def with_error(event: WireEvent) -> WireEvent:
 def _framing(media_type: str, version: JsonValue) -> Framing:
     """What a stream is made of; who names a version of AG-UI gets that and nothing beside it."""
     if version is not None:
-        return framing_of(media_type)
-    return framing_of(media_type, with_error, _WITH_ERROR)
+        return choose_framing(media_type)
+    return choose_framing(media_type, with_error, _WITH_ERROR)
 
 
 async def run_agent(
     body: Annotated[dict[str, JsonValue], Body(examples=[_EXAMPLE])],
     principal: CurrentPrincipal,
-    services: CurrentServices,
-    media_type: AskedMediaType,
+    agents: Agents,
+    media_type: NegotiatedMediaType,
 ) -> EventStream:
     """Run an agent and stream its events, for stock AG-UI clients.
 
@@ -93,30 +108,28 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await services.runs.begin(principal, request, refusal=Refusal.RUN)
-    place = RunPlace(run_key, request.run_id)
-    return stream_run(services.runs, place, _framing(media_type, request.declared_version))
+    run_key = await agents.runs.start(principal, request, refusal=RejectPolicy.RUN)
+    place = RunPosition(run_key, request.run_id)
+    return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 
 
 async def join_thread(
     body: Annotated[dict[str, JsonValue], Body(examples=[{"threadId": "thread-xxx"}])],
     principal: CurrentPrincipal,
-    services: CurrentServices,
-    media_type: AskedMediaType,
+    agents: Agents,
+    media_type: NegotiatedMediaType,
 ) -> EventStream:
     """Come to a thread late: its messages and state, what is open, and then what happens.
 
     The answer is a stream of its own that a stock client takes: a live run is followed to its
     end, a finished thread is told as a run that is over, open interrupts included.
     """
-    joined = await services.runs.join(principal, read_thread_id(body))
-    place = RunPlace(joined.run_key, joined.run_id, joined.after, joined.prelude)
-    return stream_run(services.runs, place, _framing(media_type, body.get("protocolVersion")))
+    joined = await agents.runs.join(principal, read_thread_id(body))
+    place = RunPosition(joined.run_key, joined.run_id, joined.after, joined.prelude)
+    return stream_run(agents.runs, place, _framing(media_type, body.get("protocolVersion")))
 
 
-async def get_capabilities(
-    services: CurrentServices, settings: CurrentSettings
-) -> dict[str, JsonValue]:
+async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
     given: dict[str, Any] = {
         "identity": {
@@ -161,19 +174,17 @@ async def get_capabilities(
 
 
 _RUN_ERRORS = error_responses(
-    ErrorCode.MALFORMED_JSON,
-    ErrorCode.UNKNOWN_AGENT_TYPE,
-    ErrorCode.INVALID_RUN_INPUT,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.SESSION_NOT_FOUND,
-    ErrorCode.THREAD_BUSY,
-    ErrorCode.SESSION_ARCHIVED,
-    ErrorCode.RUN_ID_TAKEN,
-    ErrorCode.SHUTTING_DOWN,
+    MalformedJson,
+    UnknownAgentType,
+    InvalidRunInput,
+    KnowledgeBaseNotFound,
+    SessionNotFound,
+    ThreadBusy,
+    SessionArchived,
+    RunIdTaken,
+    ShuttingDown,
 )
-_JOIN_ERRORS = error_responses(
-    ErrorCode.MALFORMED_JSON, ErrorCode.INVALID_RUN_INPUT, ErrorCode.SESSION_NOT_FOUND
-)
+_JOIN_ERRORS = error_responses(MalformedJson, InvalidRunInput, SessionNotFound)
 # The document's own path, and the same under the product's prefix.
 for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
     router.add_api_route(

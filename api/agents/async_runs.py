@@ -9,30 +9,44 @@ from fastapi import Depends, Request, Response
 from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
-from agents.async_runs.input import MOST_BYTES, AttachedImage, Rule, read_run_input, with_images
-from agents.async_runs.thread_stream import Frame, find_place, follow_thread, is_new_thread
+from agents.async_runs.input import (
+    MOST_BYTES,
+    AttachedImage,
+    InputRule,
+    read_run_input,
+    with_images,
+)
+from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread, is_new_thread
 from agents.run_request import ImageRef
 from agents.strategies import STRATEGIES
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CursorGiven, requires
+from api.container import AgentServices
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, RequestedCursor, requires
 from api.http.errors import error_responses
 from api.http.multipart import STREAMS_BODY
-from api.http.responses import Shape, Text
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from api.streaming.cursor import format_cursor, parse_cursor
-from api.streaming.framing import stream
+from api.streaming.framing import stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.auth import InvalidLink, LinkExpired
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    InvalidLink,
+    KnowledgeBaseNotFound,
+    LinkExpired,
+    RunNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
+from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, RejectedRunInput
+from core.errors.server import ShuttingDown
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 Run = Depends(requires(Permission.AGENT_RUN))
 View = Depends(requires(Permission.SESSION_VIEW))
 
 
-class TaskAcceptedResponse(Shape):
+class TaskAcceptedResponse(ResponseModel):
     """An accepted run; ``created`` tells whether it made its thread."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
@@ -114,17 +128,15 @@ _STREAM_EXAMPLE = (
 
 def _rejections() -> dict[int | str, dict[str, object]]:
     """The OpenAPI entry of the validation table, with each message as an example."""
-    described = error_responses(ErrorCode.REJECTED_RUN_INPUT)
-    code = int(ErrorCode.REJECTED_RUN_INPUT)
+    described = error_responses(RejectedRunInput)
+    code = RejectedRunInput.code
     examples = {
         rule.name.lower(): {
             "value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}
         }
-        for rule in Rule
+        for rule in InputRule
     }
-    described[ErrorCode.REJECTED_RUN_INPUT.status]["content"] = {
-        "application/json": {"examples": examples}
-    }
+    described[RejectedRunInput.status]["content"] = {"application/json": {"examples": examples}}
     return described
 
 
@@ -136,18 +148,18 @@ async def _read_body(request: Request) -> bytes:
     """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > MOST_BYTES:
-        raise Rule.SIZE.broken("body", max_bytes=MOST_BYTES)
+        raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
     setattr(request.state, STREAMS_BODY, True)
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            raise Rule.SIZE.broken("body", max_bytes=MOST_BYTES)
+            raise InputRule.SIZE.broken("body", max_bytes=MOST_BYTES)
     return bytes(body)
 
 
 async def _resolved(
-    image: AttachedImage, principal: Principal, services: Services, hosts: set[str]
+    image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]
 ) -> ImageRef:
     """The caller's own image behind a signed URL; nothing is fetched.
 
@@ -155,9 +167,9 @@ async def _resolved(
         RejectedRunInput: the URL is none, or has expired.
     """
     try:
-        row = await services.attachments.resolve(image.url, principal, hosts=hosts)
+        row = await agents.attachments.resolve(image.url, principal, hosts=hosts)
     except (InvalidLink, LinkExpired) as error:
-        raise Rule.URL.broken("messages.0.content", error=error.code.message) from error
+        raise InputRule.URL.broken("messages.0.content", error=error.message) from error
     return ImageRef(row.id, row.mime_type)
 
 
@@ -168,22 +180,22 @@ async def _resolved(
     openapi_extra=_RUN_BODY,
     responses={
         **error_responses(
-            ErrorCode.MALFORMED_JSON,
-            ErrorCode.INVALID_RUN_INPUT,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SESSION_NOT_FOUND,
-            ErrorCode.THREAD_BUSY,
-            ErrorCode.SESSION_ARCHIVED,
-            ErrorCode.RUN_ID_TAKEN,
-            ErrorCode.INTERRUPTS_OPEN,
-            ErrorCode.INVALID_LINK,
-            ErrorCode.SHUTTING_DOWN,
+            MalformedJson,
+            InvalidRunInput,
+            KnowledgeBaseNotFound,
+            SessionNotFound,
+            ThreadBusy,
+            SessionArchived,
+            RunIdTaken,
+            InterruptsOpen,
+            InvalidLink,
+            ShuttingDown,
         ),
         **_rejections(),
     },
 )
 async def accept_run(
-    request: Request, principal: CurrentPrincipal, services: CurrentServices
+    request: Request, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> TaskAcceptedResponse:
     """Accept a run and answer at once; its events are read from the thread's stream.
 
@@ -192,9 +204,9 @@ async def accept_run(
     """
     asked = read_run_input(await _read_body(request))
     hosts = {request.headers.get("host", "")}
-    images = [await _resolved(image, principal, services, hosts) for image in asked.images]
-    run_key = await services.runs.begin(principal, with_images(asked.request, images))
-    async with services.database.reading() as session:
+    images = [await _resolved(image, principal, agents, hosts) for image in asked.images]
+    run_key = await agents.runs.start(principal, with_images(asked.request, images))
+    async with database.reading() as session:
         created = await is_new_thread(session, run_key)
     return TaskAcceptedResponse(
         task_id=run_key,
@@ -204,14 +216,14 @@ async def accept_run(
     )
 
 
-def frame(told: Frame) -> bytes:
+def frame(told: ThreadEvent) -> bytes:
     """One server-sent event; only the last one of a place names it, so that none is lost."""
     kind = str(told.event["type"])
     place = "" if told.seq is None else f"id: {format_cursor(told.run_id, told.seq)}\n"
     return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(told.event) + b"\n\n"
 
 
-async def pieces(feed: AsyncGenerator[list[Frame]]) -> AsyncGenerator[bytes]:
+async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[bytes]:
     """The frames of a feed; an empty piece where nothing happened for a while."""
     async with aclosing(feed):
         async for frames in feed:
@@ -229,16 +241,15 @@ async def pieces(feed: AsyncGenerator[list[Frame]]) -> AsyncGenerator[bytes]:
             "description": "Events of seed 004; `id:` is the place to go on from",
         },
         204: {"description": "Everything behind the given place was read already"},
-        **error_responses(
-            ErrorCode.INVALID_CURSOR, ErrorCode.SESSION_NOT_FOUND, ErrorCode.RUN_NOT_FOUND
-        ),
+        **error_responses(InvalidCursor, SessionNotFound, RunNotFound),
     },
 )
 async def stream_thread(
     thread_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
-    given: CursorGiven,
+    database: CurrentDatabase,
+    agents: Agents,
+    given: RequestedCursor,
 ) -> Response:
     """Stream the newest run of a thread, live or over, or what follows on an event.
 
@@ -246,9 +257,9 @@ async def stream_thread(
     newest run; 204 tells an `EventSource` not to come back.
     """
     cursor = parse_cursor(given) if given else None
-    async with services.database.reading() as session:
-        place = await find_place(session, principal, thread_id, cursor)
+    async with database.reading() as session:
+        place = await find_position(session, principal, thread_id, cursor)
     if place is None:
         return Response(status_code=204)
-    feed = follow_thread(services.database, services.runs, place)
-    return stream(pieces(feed))
+    feed = follow_thread(database, agents.runs, place)
+    return stream_response(pieces(feed))

@@ -12,16 +12,25 @@ from pydantic.alias_generators import to_camel
 
 from agents.attachments.image_sanitizer import MIME_TYPES
 from agents.attachments.service import AttachmentLimits
-from agents.attachments.signed_links import Claim
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from agents.attachments.signed_links import LinkClaim
+from api.dependencies import Agents, CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.files import HeldFileResponse, file_responses
-from api.http.multipart import one_file
-from api.http.responses import Shape, Text
+from api.http.files import RangeFileResponse, file_responses
+from api.http.multipart import single_file_form
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.auth import InvalidLink
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidLink, LinkExpired
+from core.errors.requests import (
+    CorruptImage,
+    EmptyFile,
+    FileTooLarge,
+    ImageTooLarge,
+    InvalidRequest,
+    QuotaExceeded,
+    UnsupportedFileType,
+)
+from core.errors.server import ObjectStoreUnavailable, StorageFull
 from kb_service.models import Attachment
 
 router = Router(prefix="/api/v1/agent/attachments", tags=["agent"])
@@ -43,7 +52,7 @@ _FORM: dict[str, Any] = {
 }
 
 
-class AttachmentAnswer(Shape):
+class AttachmentAnswer(ResponseModel):
     """An image that was taken in; ``url`` is relative to this server."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
@@ -57,7 +66,7 @@ class AttachmentAnswer(Shape):
     height: int
 
 
-class ImageResponse(HeldFileResponse):
+class ImageResponse(RangeFileResponse):
     """An image as a file, which no browser takes for anything else.
 
     Args:
@@ -86,27 +95,27 @@ class ImageResponse(HeldFileResponse):
     dependencies=[Run],
     openapi_extra=_FORM,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.CORRUPT_IMAGE,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.IMAGE_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
-        ErrorCode.OBJECT_STORE_UNAVAILABLE,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        CorruptImage,
+        FileTooLarge,
+        ImageTooLarge,
+        QuotaExceeded,
+        StorageFull,
+        ObjectStoreUnavailable,
     ),
 )
 async def create_attachment(
-    request: Request, principal: CurrentPrincipal, services: CurrentServices
+    request: Request, principal: CurrentPrincipal, context: CurrentContext
 ) -> AttachmentAnswer:
     """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
-    settings = await services.live.now()
+    settings = await context.live.now()
     limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
-    async with one_file(request, max_bytes=limits.max_bytes) as form:
+    async with single_file_form(request, max_bytes=limits.max_bytes) as form:
         content = await form.file.read(limits.max_bytes + 1)
-    row = await services.attachments.add(principal, content, limits)
-    link = services.attachments.link(row)
+    row = await context.agents.attachments.add(principal, content, limits)
+    link = context.agents.attachments.link(row)
     return AttachmentAnswer(
         attachment_id=row.id,
         mime_type=row.mime_type,
@@ -123,20 +132,20 @@ async def create_attachment(
     response_class=FileResponse,
     responses={
         **file_responses("The image", *MIME_TYPES),
-        **error_responses(ErrorCode.INVALID_LINK, ErrorCode.LINK_EXPIRED),
+        **error_responses(InvalidLink, LinkExpired),
     },
 )
 async def read_attachment(
     attachment_id: Text,
-    services: CurrentServices,
+    agents: Agents,
     expires: Annotated[int, Query(ge=0, le=10**12)],
     signature: Annotated[Text, Query(max_length=64)],
 ) -> FileResponse:
     """The image of a signed link; needs no other credential."""
-    row = await services.attachments.follow(Claim(attachment_id, expires, signature))
+    row = await agents.attachments.resolve_claim(LinkClaim(attachment_id, expires, signature))
     async with AsyncExitStack() as stack:
         try:
-            path = await stack.enter_async_context(services.attachments.open(row))
+            path = await stack.enter_async_context(agents.attachments.open(row))
         except FileNotFoundError as error:
             raise InvalidLink(reason="forged") from error
         return ImageResponse(path, row, stack.pop_all())

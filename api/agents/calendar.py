@@ -13,28 +13,36 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.calendar import feeds
 from agents.calendar import service as calendar_events
-from agents.calendar.local_time import BadTime, day_of, read_bound
+from agents.calendar.local_time import BadTime, local_day, read_bound
 from agents.calendar.models import CalendarEvent
-from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, Details, Range
-from agents.calendar.time_span import SaidTimes, Span, zone_of
-from agents.client_time import PersonTime
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
+from agents.calendar.service import (
+    LONGEST_LOCATION,
+    LONGEST_NOTES,
+    LONGEST_TITLE,
+    EventDetails,
+    TimeRange,
 )
+from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
+from agents.client_time import UserClock
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import get_user
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.db.pagination import PageRequest
+from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.time_zones import LONGEST_NAME
 
 router = Router(prefix="/api/v1/calendar", tags=["calendar"])
@@ -49,7 +57,7 @@ _TIME = (
 )
 
 
-class EventBody(Body):
+class EventBody(RequestModel):
     """A new event."""
 
     title: Text = Field(min_length=1, max_length=LONGEST_TITLE, examples=["周会"])
@@ -68,7 +76,7 @@ class EventBody(Body):
     notes: Text = Field(default="", max_length=LONGEST_NOTES)
 
 
-class EventChangeBody(Body):
+class EventChangeBody(RequestModel):
     """What may be changed; what is left out stays. A new start alone keeps the event's length."""
 
     title: Text | None = Field(default=None, max_length=LONGEST_TITLE)
@@ -82,7 +90,7 @@ class EventChangeBody(Body):
     notes: Text | None = Field(default=None, max_length=LONGEST_NOTES)
 
 
-class EventAnswer(Shape):
+class EventAnswer(ResponseModel):
     """An event; ``start`` and ``end`` are in UTC, the local ones in its own time zone.
 
     Of an all-day event the local ones are days, ``end_local`` the one after its last. ``sequence``
@@ -106,13 +114,13 @@ class EventAnswer(Shape):
     time_notes: list[str] = Field(default_factory=list)
 
 
-class FeedAnswer(Shape):
+class FeedAnswer(ResponseModel):
     """The feed; its address is shown only when it is made."""
 
     created_at: datetime
 
 
-class NewFeed(Shape):
+class NewFeed(ResponseModel):
     """The feed's new address, relative to this server: whoever has it reads the calendar."""
 
     url: str
@@ -120,8 +128,8 @@ class NewFeed(Shape):
     created_at: datetime
 
 
-def _answer(row: CalendarEvent, span: Span | None = None) -> EventAnswer:
-    zone = zone_of(row)
+def _answer(row: CalendarEvent, span: TimeSpan | None = None) -> EventAnswer:
+    zone = event_zone(row)
     return EventAnswer(
         id=row.id,
         title=row.title,
@@ -143,14 +151,14 @@ def _answer(row: CalendarEvent, span: Span | None = None) -> EventAnswer:
 
 def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
     if all_day:
-        return day_of(moment, zone).isoformat()
+        return local_day(moment, zone).isoformat()
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
 async def _zone(session: AsyncSession, principal: Principal, named: str | None) -> ZoneInfo:
     """The zone that was named, else that of the account, else UTC (seed 000's order)."""
     account = await get_user(session, principal.user_id)
-    return PersonTime(None, account.time_zone).zone(named).zone
+    return UserClock(None, account.time_zone).zone(named).zone
 
 
 async def _range(
@@ -161,9 +169,9 @@ async def _range(
     event_timezone: Annotated[
         Text | None, Query(max_length=LONGEST_NAME, description=_ZONE)
     ] = None,
-) -> Range:
+) -> TimeRange:
     zone = await _zone(session, principal, event_timezone)
-    return Range(_bound("start", start, zone), _bound("end", end, zone))
+    return TimeRange(_bound("start", start, zone), _bound("end", end, zone))
 
 
 def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
@@ -176,37 +184,33 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
 
 
 @router.get(
-    "/events",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
+    "/events", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def list_events(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
-    between: Annotated[Range, Depends(_range)],
+    page: Annotated[PageRequest, Depends(paging(*calendar_events.SORT_FIELDS, descending=False))],
+    between: Annotated[TimeRange, Depends(_range)],
 ) -> Envelope[Items[EventAnswer]]:
     """One's own events, or those that take place in a range."""
     listing = await calendar_events.list_events(session, principal.user_id, between, page)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post("/events", dependencies=[Write], responses=error_responses(ErrorCode.INVALID_REQUEST))
+@router.post("/events", dependencies=[Write])
 async def create_event(
     body: EventBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
     """Put an event into one's calendar."""
     zone = await _zone(work.session, principal, body.event_timezone)
-    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
-    details = Details(body.title, body.location, body.notes)
+    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    details = EventDetails(body.title, body.location, body.notes)
     row, span = await calendar_events.create(work, principal.user_id, details, said)
     return Envelope(data=_answer(row, span))
 
 
 @router.get(
-    "/events/{event_id}",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[View], responses=error_responses(CalendarEventNotFound)
 )
 async def read_event(
     event_id: Text, principal: CurrentPrincipal, session: Reading
@@ -216,27 +220,23 @@ async def read_event(
 
 
 @router.patch(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
     """Change an event."""
     row = await calendar_events.get(work.session, principal.user_id, event_id)
-    zone = PersonTime().zone(body.event_timezone).zone if body.event_timezone else zone_of(row)
-    said = SaidTimes(zone, body.start, body.end, body.all_day, instants=True)
-    span = await calendar_events.change(
-        work, row, Details(body.title, body.location, body.notes), said
+    zone = UserClock().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
+    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    span = await calendar_events.update(
+        work, row, EventDetails(body.title, body.location, body.notes), said
     )
     return Envelope(data=_answer(row, span))
 
 
 @router.delete(
-    "/events/{event_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_EVENT_NOT_FOUND),
+    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
 )
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
@@ -246,11 +246,7 @@ async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writin
     return Empty()
 
 
-@router.get(
-    "/feed",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
-)
+@router.get("/feed", dependencies=[View], responses=error_responses(CalendarFeedNotFound))
 async def read_feed(principal: CurrentPrincipal, session: Reading) -> Envelope[FeedAnswer]:
     """Whether one's calendar has a feed, and since when."""
     row = await feeds.get(session, principal.user_id)
@@ -265,11 +261,7 @@ async def create_feed(principal: CurrentPrincipal, work: Writing) -> Envelope[Ne
     return Envelope(data=NewFeed(url=url, token=token, created_at=row.created_at))
 
 
-@router.delete(
-    "/feed",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
-)
+@router.delete("/feed", dependencies=[Write], responses=error_responses(CalendarFeedNotFound))
 async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke the feed's address."""
     await feeds.revoke(work, principal.user_id)
@@ -281,14 +273,14 @@ async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
     response_class=Response,
     responses={
         200: {"description": "The calendar (RFC 5545)", "content": {"text/calendar": {}}},
-        **error_responses(ErrorCode.CALENDAR_FEED_NOT_FOUND),
+        **error_responses(CalendarFeedNotFound),
     },
 )
 async def download_feed(
-    services: CurrentServices, token: Annotated[Secret, Query(max_length=200)]
+    database: CurrentDatabase, token: Annotated[Secret, Query(max_length=200)]
 ) -> Response:
     """The calendar of whoever made this token; needs no other credential."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         rows = await feeds.read(session, token)
     # Thousands of events would hold up the event loop.
     content = await asyncio.to_thread(feeds.to_ics, rows)

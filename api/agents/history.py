@@ -9,22 +9,22 @@ from pydantic.alias_generators import to_camel
 
 from agents.async_runs.history import HistoryMessage, read_day
 from agents.async_runs.ui_schema import UiSchemaRenderer
-from agents.attachments.service import Attachments
-from agents.client_time import PersonTime
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, requires
+from agents.attachments.service import AttachmentService
+from agents.client_time import UserClock
+from api.dependencies import Agents, CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Shape, Text
+from api.http.responses import ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.users import get_user
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
 from core.errors.requests import InvalidRequest
 
 router = Router(prefix="/api/v1/agent", tags=["asynchronous runs"])
 View = Depends(requires(Permission.SESSION_VIEW))
 
 
-class _Camel(Shape):
+class _Camel(ResponseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
 
@@ -35,7 +35,7 @@ class HistoryAttachment(_Camel):
     url: str
 
 
-class HistoryMessageUser(Shape):
+class HistoryMessageUser(ResponseModel):
     """What the user said; ``seq`` is its place in the thread."""
 
     id: str
@@ -46,7 +46,7 @@ class HistoryMessageUser(Shape):
     timestamp: str = Field(examples=["2026-03-15T10:00:00Z"])
 
 
-class HistoryMessageAssistant(Shape):
+class HistoryMessageAssistant(ResponseModel):
     """What the assistant said; null as ``ui_schema`` for what it said on the way."""
 
     id: str
@@ -67,7 +67,7 @@ class HistorySnapshotResponse(_Camel):
     messages: list[HistoryMessageUser | HistoryMessageAssistant]
 
 
-def _message(message: HistoryMessage, attachments: Attachments) -> dict[str, JsonValue]:
+def _message(message: HistoryMessage, attachments: AttachmentService) -> dict[str, JsonValue]:
     row = message.row
     told: dict[str, JsonValue] = {
         "id": row.message_id,
@@ -100,12 +100,12 @@ def _day(text: str | None) -> date | None:
     "/history",
     dependencies=[View],
     response_model_exclude_unset=True,
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND),
+    responses=error_responses(SessionNotFound),
 )
 async def read_history(
     principal: CurrentPrincipal,
     session: Reading,
-    services: CurrentServices,
+    agents: Agents,
     thread_id: Annotated[
         Text | None,
         Query(alias="threadId", description="Left out: the thread with the newest message"),
@@ -124,7 +124,7 @@ async def read_history(
     are not shown.
     """
     account = await get_user(session, principal.user_id)
-    zone = PersonTime(profile_timezone=account.time_zone).zone().zone
+    zone = UserClock(profile_timezone=account.time_zone).zone().zone
     day = await read_day(session, principal, thread_id, before=_day(before), zone=zone)
     return HistorySnapshotResponse.model_validate(
         {
@@ -132,6 +132,6 @@ async def read_history(
             "thread_id": day.thread_id,
             "day": None if day.day is None else day.day.isoformat(),
             "has_more": day.has_more,
-            "messages": [_message(message, services.attachments) for message in day.messages],
+            "messages": [_message(message, agents.attachments) for message in day.messages],
         }
     )

@@ -8,27 +8,42 @@ from fastapi import Depends
 from pydantic import Field, JsonValue
 
 from agents.mcp import connections
-from agents.mcp.agent_tools import default_policy, policies_with
-from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, Known
+from agents.mcp.agent_tools import add_tool_policies, default_policy
+from agents.mcp.config import McpType
+from agents.mcp.connections import MOST_CONNECTIONS, SORT_FIELDS, ConnectionWithTools
 from agents.mcp.errors import McpRefusal
-from agents.mcp.forms import LONGEST_TOKEN, Said, create, update
+from agents.mcp.forms import LONGEST_TOKEN, ConnectionForm, create, update
 from agents.mcp.models import LONGEST_NAME, McpConnection, McpStatus
-from agents.mcp.target import McpType
 from agents.mcp.tools import McpTool, callable_name
 from agents.tools.json_schema import schema_fault
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import AgentServices
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Secret, Shape, Text, page_of
+from api.http.responses import (
+    Empty,
+    Envelope,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Secret,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.database import Database
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import McpToolNotFound, ToolPolicyFixed
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
-from core.errors.server import McpRefused
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
+from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
 from core.outbound.guard import LONGEST_URL
 from core.settings.tool_policies import ToolPolicy
 
@@ -36,12 +51,12 @@ router = Router(prefix="/api/v1/mcp/connections", tags=["mcp"])
 View = Depends(requires(Permission.MCP_VIEW))
 Create = Depends(requires(Permission.MCP_CREATE))
 Call = Depends(requires(Permission.AGENT_RUN))
-_ABSENT = ErrorCode.MCP_CONNECTION_NOT_FOUND
+_ABSENT = McpConnectionNotFound
 _MILLISECONDS = 1000
 AuthType = Literal["none", "bearer"]
 
 
-class McpConfig(Body):
+class McpConfig(RequestModel):
     """How a connection is kept up; milliseconds."""
 
     heartbeat_interval: int | None = Field(
@@ -58,7 +73,7 @@ class McpConfig(Body):
     )
 
 
-class McpConnectionBody(Body):
+class McpConnectionBody(RequestModel):
     """A new connection; without `auth_type`, `bearer` if there is a token."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME, examples=["File System"])
@@ -70,7 +85,7 @@ class McpConnectionBody(Body):
     enabled: bool = True
 
 
-class McpConnectionChangeBody(Body):
+class McpConnectionChangeBody(RequestModel):
     """What may be changed; what is left out stays, the token too, unless the host is another."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
@@ -82,7 +97,7 @@ class McpConnectionChangeBody(Body):
     enabled: bool | None = None
 
 
-class McpConnectionAnswer(Shape):
+class McpConnectionAnswer(ResponseModel):
     """A connection; its token is never shown. ``fault`` is why the last contact failed."""
 
     id: str
@@ -101,7 +116,7 @@ class McpConnectionAnswer(Shape):
     updated_at: datetime
 
 
-class McpTested(Shape):
+class McpTested(ResponseModel):
     """How a test went; ``latency`` in milliseconds, ``message`` says why it failed."""
 
     success: bool
@@ -110,7 +125,7 @@ class McpTested(Shape):
     tool_count: int
 
 
-class McpToolAnswer(Shape):
+class McpToolAnswer(ResponseModel):
     """A tool; ``call_name`` is what models call it by, ``default_policy`` what holds in runs."""
 
     name: str
@@ -122,7 +137,7 @@ class McpToolAnswer(Shape):
     default_policy: ToolPolicy
 
 
-class McpToolList(Shape):
+class McpToolList(ResponseModel):
     """The tools of a server; ``is_stale`` where it gave no list now and this is its last one."""
 
     items: list[McpToolAnswer]
@@ -131,13 +146,13 @@ class McpToolList(Shape):
     listed_at: datetime | None
 
 
-class McpCallBody(Body):
+class McpCallBody(RequestModel):
     """Arguments for a tool."""
 
     params: dict[str, JsonValue] = Field(default_factory=dict, examples=[{"path": "/"}])
 
 
-class McpCalled(Shape):
+class McpCalled(ResponseModel):
     """What a call gave, as the protocol has it; ``duration`` in milliseconds."""
 
     result: dict[str, JsonValue]
@@ -150,7 +165,9 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
-def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
+def _tools(
+    known: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
+) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
@@ -166,11 +183,11 @@ def _tools(known: Known, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpTo
     return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)
@@ -180,19 +197,17 @@ async def list_mcp_connections(
 @router.post(
     "",
     dependencies=[Create],
-    responses=error_responses(
-        ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN, ErrorCode.MCP_CONNECTIONS_FULL
-    ),
+    responses=error_responses(UrlNotAllowed, McpNameTaken, McpConnectionsFull),
     description=f"Keep a connection; up to {MOST_CONNECTIONS}. Its server is looked at beside.",
 )
 async def create_mcp_connection(
-    body: McpConnectionBody, principal: CurrentPrincipal, services: CurrentServices
+    body: McpConnectionBody, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    said = Said(
+    said = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
-    row = await create(services.database, services.mcp, principal.user_id, said)
+    row = await create(database, agents.mcp, principal.user_id, said)
     return Envelope(data=_answer(row))
 
 
@@ -208,40 +223,41 @@ async def read_mcp_connection(
 @router.put(
     "/{connection_id}",
     dependencies=[Create],
-    responses=error_responses(_ABSENT, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MCP_NAME_TAKEN),
+    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
 )
 async def change_mcp_connection(
     connection_id: Text,
     body: McpConnectionChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
-    said = Said(**body.model_dump(exclude={"config"}), config=config)
-    row = await update(services.database, services.mcp, (principal.user_id, connection_id), said)
+    said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
+    row = await update(database, agents.mcp, (principal.user_id, connection_id), said)
     return Envelope(data=_answer(row))
 
 
 @router.delete("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT))
 async def delete_mcp_connection(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
     """Delete a connection with its token."""
-    async with unit_of_work(services.database) as work:
+    async with unit_of_work(database) as work:
         await connections.delete(work, principal.user_id, connection_id)
-    await services.mcp.forget(connection_id)
+    await agents.mcp.discard(connection_id)
     return Empty()
 
 
 @router.post("/{connection_id}/test", dependencies=[View], responses=error_responses(_ABSENT))
 async def test_mcp_connection(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpTested]:
     """Connect anew and list the tools, whether the connection is enabled or not."""
-    row = (await _known(services, principal, connection_id)).row
+    row = (await _known(database, agents, principal, connection_id)).row
     start = time.monotonic()
-    contact = await services.mcp.test(row)
+    contact = await agents.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
@@ -254,18 +270,18 @@ async def test_mcp_connection(
 @router.get(
     "/{connection_id}/tools",
     dependencies=[View],
-    responses=error_responses(_ABSENT, ErrorCode.MCP_UNAVAILABLE, ErrorCode.MCP_RESULT_TOO_LARGE),
+    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
 )
 async def list_mcp_tools(
-    connection_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpToolList]:
     """The tools of a server: asked for now, or its last list where it gives none."""
-    known = await _known(services, principal, connection_id)
+    known = await _known(database, agents, principal, connection_id)
     if not known.row.enabled:
         return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await services.mcp.look(known.row)
+    contact = await agents.mcp.refresh(known.row)
     if contact.failure is None:
-        now = await _known(services, principal, connection_id)
+        now = await _known(database, agents, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
     if known.listed_at is None:
         raise contact.failure
@@ -277,13 +293,13 @@ async def list_mcp_tools(
     dependencies=[Call],
     responses=error_responses(
         _ABSENT,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.TOOL_POLICY_FIXED,
-        ErrorCode.MCP_TOOL_NOT_FOUND,
-        ErrorCode.MCP_SWITCHED_OFF,
-        ErrorCode.MCP_UNAVAILABLE,
-        ErrorCode.MCP_RESULT_TOO_LARGE,
-        ErrorCode.MCP_REFUSED,
+        PermissionDenied,
+        ToolPolicyFixed,
+        McpToolNotFound,
+        McpSwitchedOff,
+        McpUnavailable,
+        McpResultTooLarge,
+        McpRefused,
     ),
 )
 async def call_mcp_tool(
@@ -291,13 +307,14 @@ async def call_mcp_tool(
     tool_name: Text,
     body: McpCallBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Envelope[McpCalled]:
     """Call a tool once; a tool's own error is a result with `isError`."""
-    known = await _known(services, principal, connection_id)
+    known = await _known(database, agents, principal, connection_id)
     tools = known.tools
     if known.listed_at is None and known.row.enabled:
-        contact = await services.mcp.look(known.row)
+        contact = await agents.mcp.refresh(known.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
@@ -305,24 +322,26 @@ async def call_mcp_tool(
     if tool is None:
         raise McpToolNotFound
     name = callable_name(known.row.name, tool.name)
-    if name in policies_with(services.tool_policies, [known]).forbidden:
+    if name in add_tool_policies(agents.tool_policies, [known]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
     start = time.monotonic()
     try:
-        result = await services.mcp.call(known.row, tool.name, body.params)
+        result = await agents.mcp.call(known.row, tool.name, body.params)
     except McpRefusal as refusal:
         raise McpRefused(reason=refusal.text) from refusal
     duration = round((time.monotonic() - start) * _MILLISECONDS)
     return Envelope(data=McpCalled(result=result.value, duration=duration))
 
 
-async def _known(services: Services, principal: Principal, connection_id: str) -> Known:
+async def _known(
+    database: Database, agents: AgentServices, principal: Principal, connection_id: str
+) -> ConnectionWithTools:
     """A connection that the caller may use."""
-    async with services.database.reading() as session:
-        (found,) = await connections.known(
-            session, services.mcp.parsed, principal.user_id, [connection_id]
+    async with database.reading() as session:
+        (found,) = await connections.list_with_tools(
+            session, agents.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
     return found

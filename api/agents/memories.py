@@ -10,20 +10,23 @@ from agents.memory import store
 from agents.memory.models import Memory, MemorySource
 from agents.memory.store import SORT_FIELDS, MemoryDraft
 from agents.memory.text import MAX_CHARACTERS
-from api.http.dependencies import (
+from api.dependencies import (
+    Agents,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
     Reading,
     Writing,
     paging,
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.db.pagination import PageRequest
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict, MemoryFull
+from core.errors.requests import InvalidPagination
 
 router = Router(prefix="/api/v1/memories", tags=["memories"])
 View = Depends(requires(Permission.MEMORY_VIEW))
@@ -31,7 +34,7 @@ Write = Depends(requires(Permission.MEMORY_WRITE))
 _MAX_QUERY = 1000
 
 
-class MemoryBody(Body):
+class MemoryBody(RequestModel):
     """Something to remember."""
 
     text: Text = Field(
@@ -39,7 +42,7 @@ class MemoryBody(Body):
     )
 
 
-class MemoryAnswer(Shape):
+class MemoryAnswer(ResponseModel):
     """A memory; ``run_id`` is the run it comes from, ``score`` how well it fits a search."""
 
     id: str
@@ -51,7 +54,7 @@ class MemoryAnswer(Shape):
     score: float | None = None
 
 
-class Forgotten(Shape):
+class Forgotten(ResponseModel):
     """How many memories were deleted."""
 
     deleted: int
@@ -62,42 +65,37 @@ def _answer(row: Memory, score: float | None = None) -> MemoryAnswer:
     return MemoryAnswer(**fields, score=score)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_memories(
     principal: CurrentPrincipal,
-    services: CurrentServices,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    database: CurrentDatabase,
+    agents: Agents,
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     q: Annotated[
         Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
     ] = "",
 ) -> Envelope[Items[MemoryAnswer]]:
     """One's own memories; those that fit ``q`` best first, whatever the sort order says."""
     if q.strip():
-        found = await services.memories.search(principal.user_id, q)
+        found = await agents.memories.search(principal.user_id, q)
         part = found[(page.number - 1) * page.size : page.number * page.size]
         items = [_answer(one.memory, one.score) for one in part]
         return page_of(items, page, total=len(found))
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         listing = await store.list_page(session, principal.user_id, page)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)
 
 
-@router.post(
-    "",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_FULL),
-)
+@router.post("", dependencies=[Write], responses=error_responses(MemoryFull))
 async def create_memory(
-    body: MemoryBody, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+    body: MemoryBody, principal: CurrentPrincipal, agents: Agents, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Remember something; what is remembered already is answered as it is."""
-    saved = await services.memories.save(work, principal.user_id, MemoryDraft(body.text))
+    saved = await agents.memories.save(work, principal.user_id, MemoryDraft(body.text))
     return Envelope(data=_answer(saved.row))
 
 
-@router.get(
-    "/{memory_id}", dependencies=[View], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.get("/{memory_id}", dependencies=[View], responses=error_responses(MemoryNotFound))
 async def read_memory(
     memory_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[MemoryAnswer]:
@@ -106,23 +104,17 @@ async def read_memory(
 
 
 @router.patch(
-    "/{memory_id}",
-    dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.MEMORY_NOT_FOUND, ErrorCode.CONFLICT
-    ),
+    "/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound, Conflict)
 )
 async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:
     """Put another text in place of a memory's."""
-    row = await store.change(work, principal.user_id, memory_id, text=body.text)
+    row = await store.update(work, principal.user_id, memory_id, text=body.text)
     return Envelope(data=_answer(row))
 
 
-@router.delete(
-    "/{memory_id}", dependencies=[Write], responses=error_responses(ErrorCode.MEMORY_NOT_FOUND)
-)
+@router.delete("/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound))
 async def delete_memory(memory_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget one memory."""
     await store.delete(work, principal.user_id, memory_id)

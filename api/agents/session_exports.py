@@ -9,9 +9,9 @@ from fastapi import Depends, Query
 
 from agents.models import ChatMessage, ChatSession
 from agents.sessions import service as sessions
-from agents.sessions.export import SessionMarkdown, message_batches
+from agents.sessions.export import MarkdownExporter, message_batches
 from api.agents.session_schemas import message_answer, session_answer
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.files import content_disposition
 from api.http.responses import Text
@@ -19,7 +19,7 @@ from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.db.types import utc_now
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -34,7 +34,7 @@ _FORMAT = '"format":"agentex-session","version":1'
     dependencies=[View],
     response_class=ExportResponse,
     responses={
-        **error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+        **error_responses(SessionNotFound),
         200: {
             "description": "The file, as an attachment",
             "content": {
@@ -47,7 +47,7 @@ _FORMAT = '"format":"agentex-session","version":1'
 async def export_session(
     session_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     file_format: Annotated[Literal["markdown", "json"], Query(alias="format")] = "markdown",
 ) -> ExportResponse:
     """A whole session as a file: Markdown for people, JSON for programs.
@@ -55,9 +55,9 @@ async def export_session(
     Markdown folds tool calls, lists the sources of each answer, and has nothing in it that runs
     or is loaded when it is shown; JSON has the messages as they are listed.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await sessions.get(session, principal, session_id)
-    batches = message_batches(services.database, row.id)
+    batches = message_batches(database, row.id)
     pieces = _markdown(row, batches) if file_format == "markdown" else _json(row, batches)
     disposition = content_disposition(
         row.title, fallback="session", extension=_EXTENSIONS[file_format]
@@ -70,7 +70,7 @@ async def export_session(
 
 
 async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:
-    writer = SessionMarkdown(row, now=utc_now())
+    writer = MarkdownExporter(row, now=utc_now())
     yield writer.head()
     async with aclosing(batches):
         async for messages in batches:

@@ -6,11 +6,11 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from agents.models import ChatMessage, ChatSession
-from agents.sessions.search import Match
-from api.http.responses import Shape
+from agents.sessions.search import MessageMatch
+from api.http.responses import ResponseModel
 
 
-class SessionAnswer(Shape):
+class SessionAnswer(ResponseModel):
     """A session; ``thread_id`` is what runs name it by."""
 
     id: str
@@ -24,7 +24,7 @@ class SessionAnswer(Shape):
     updated_at: datetime
 
 
-class MatchAnswer(Shape):
+class MatchAnswer(ResponseModel):
     """The newest message of a session that has the words that were searched for."""
 
     message_id: str
@@ -38,7 +38,7 @@ class ListedSession(SessionAnswer):
     match: MatchAnswer | None
 
 
-class MessageAnswer(Shape):
+class MessageAnswer(ResponseModel):
     """A message; ``metadata`` has citations, usage and the tools that were called."""
 
     id: str
@@ -50,7 +50,7 @@ class MessageAnswer(Shape):
     created_at: datetime
 
 
-class MessageList(Shape):
+class MessageList(ResponseModel):
     """Messages, oldest first."""
 
     items: list[MessageAnswer]
@@ -62,7 +62,7 @@ def session_answer(row: ChatSession) -> SessionAnswer:
     return SessionAnswer.model_validate(row.model_dump())
 
 
-def listed_session(row: ChatSession, match: Match | None) -> ListedSession:
+def listed_session(row: ChatSession, match: MessageMatch | None) -> ListedSession:
     """A session of a list, with the place where what was searched for stands."""
     found = None if match is None else MatchAnswer.model_validate(asdict(match))
     return ListedSession(**session_answer(row).model_dump(), match=found)

@@ -10,7 +10,7 @@ from agents import session_config
 from agents.run_request import MOST_SKILLS
 from agents.runs import session_deletion
 from agents.sessions import service as sessions
-from agents.sessions.service import check_room
+from agents.sessions.service import check_quota
 from agents.strategies import STRATEGIES
 from api.agents.session_schemas import (
     ListedSession,
@@ -20,10 +20,11 @@ from api.agents.session_schemas import (
     message_answer,
     session_answer,
 )
-from api.container import Services
-from api.http.dependencies import (
+from api.container import AgentServices
+from api.dependencies import (
+    Agents,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
     CurrentSettings,
     Reading,
     Writing,
@@ -31,12 +32,19 @@ from api.http.dependencies import (
     requires,
 )
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.db.pagination import PageRequest
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    McpConnectionNotFound,
+    ModelNotFound,
+    SessionNotFound,
+)
+from core.errors.conflicts import SessionsFull, ThreadBusy
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
 router = Router(prefix="/api/v1/sessions", tags=["sessions"])
 View = Depends(requires(Permission.SESSION_VIEW))
@@ -46,14 +54,14 @@ _MAX_MESSAGES = 200
 Title = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
-class SkillPin(Body):
+class SkillPin(RequestModel):
     """A skill in one version, whichever is the newest."""
 
     id: Text = Field(max_length=200)
     version: int | None = Field(default=None, ge=1)
 
 
-class SessionConfig(Body):
+class SessionConfig(RequestModel):
     """How questions of a session are answered when a run does not say otherwise."""
 
     agent_type: Text | None = Field(default=None, json_schema_extra={"enum": [*STRATEGIES, None]})
@@ -63,14 +71,14 @@ class SessionConfig(Body):
     skill_ids: list[Text | SkillPin] | None = Field(default=None, max_length=MOST_SKILLS)
 
 
-class SessionBody(Body):
+class SessionBody(RequestModel):
     """A new session."""
 
     title: Title = Field(default="", examples=["新对话"])
     config: SessionConfig = SessionConfig()
 
 
-class SessionChangeBody(Body):
+class SessionChangeBody(RequestModel):
     """What may be changed; what is left out stays."""
 
     title: Title | None = None
@@ -79,24 +87,20 @@ class SessionChangeBody(Body):
 
 
 async def _config(
-    services: Services, session: AsyncSession, principal: Principal, config: SessionConfig
+    agents: AgentServices, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
     given = config.model_dump(exclude_none=True)
-    await session_config.require_usable(session, principal, given)
+    await session_config.check_config(session, principal, given)
     if config.model_id:
-        await services.models.choose(session, principal, config.model_id)
+        await agents.models.select(session, principal, config.model_id)
     return given
 
 
-@router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION),
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_sessions(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*sessions.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     is_archived: bool | None = None,
     search: Annotated[
         Text,
@@ -115,31 +119,29 @@ async def list_sessions(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
-        ErrorCode.SESSIONS_FULL,
+        InvalidRequest,
+        UnknownAgentType,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
+        SessionsFull,
     ),
 )
 async def create_session(
     body: SessionBody,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
-    config = await _config(services, work.session, principal, body.config)
-    await check_room(work.session, principal.user_id, most=settings.max_sessions_per_user)
+    config = await _config(agents, work.session, principal, body.config)
+    await check_quota(work.session, principal.user_id, most=settings.max_sessions_per_user)
     row = await sessions.create(work, principal, title=body.title, config=config)
     return Envelope(data=session_answer(row))
 
 
-@router.get(
-    "/{session_id}", dependencies=[View], responses=error_responses(ErrorCode.SESSION_NOT_FOUND)
-)
+@router.get("/{session_id}", dependencies=[View], responses=error_responses(SessionNotFound))
 async def read_session(
     session_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[SessionAnswer]:
@@ -151,47 +153,43 @@ async def read_session(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_AGENT_TYPE,
-        ErrorCode.SESSION_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.MCP_CONNECTION_NOT_FOUND,
+        InvalidRequest,
+        UnknownAgentType,
+        SessionNotFound,
+        KnowledgeBaseNotFound,
+        ModelNotFound,
+        McpConnectionNotFound,
     ),
 )
 async def change_session(
     session_id: Text,
     body: SessionChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    agents: Agents,
     work: Writing,
 ) -> Envelope[SessionAnswer]:
     """Change a session's title, settings or archive mark."""
     row = await sessions.get(work.session, principal, session_id)
     config = None
     if body.config is not None:
-        config = await _config(services, work.session, principal, body.config)
-    await sessions.change(work, row, title=body.title, config=config, is_archived=body.is_archived)
+        config = await _config(agents, work.session, principal, body.config)
+    await sessions.update(work, row, title=body.title, config=config, is_archived=body.is_archived)
     return Envelope(data=session_answer(row))
 
 
 @router.delete(
-    "/{session_id}",
-    dependencies=[Write],
-    responses=error_responses(ErrorCode.SESSION_NOT_FOUND, ErrorCode.THREAD_BUSY),
+    "/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy)
 )
 async def delete_session(
-    session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
     """Delete a session with its messages; a run that is under way is stopped first."""
-    await session_deletion.delete_session(services.database, services.runs, principal, session_id)
+    await session_deletion.delete_session(database, agents.runs, principal, session_id)
     return Empty()
 
 
 @router.get(
-    "/{session_id}/messages",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.SESSION_NOT_FOUND),
+    "/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound)
 )
 async def list_messages(
     session_id: Text,

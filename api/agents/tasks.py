@@ -10,22 +10,39 @@ from pydantic import BaseModel, Field, JsonValue
 from agents.memory.store import MemoryDraft
 from agents.run_request import ContextItem, RunRequest, UserMessage
 from agents.runs import session_deletion
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.tasks import service as tasks
 from agents.tasks.service import TaskStatus, TaskView
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Writing, requires
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Shape, Text
+from api.http.responses import RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.auth.users import find_user_by_login
 from core.db.database import Database
-from core.errors.auth import AccountDisabled, InvalidToken, PermissionDenied, UserNotFound
-from core.errors.codes import ErrorCode
-from core.errors.conflicts import InterruptNotOpen
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    RunNotFound,
+    SessionNotFound,
+    UserNotFound,
+)
+from core.errors.conflicts import (
+    InterruptAnswered,
+    InterruptNotOpen,
+    InterruptsOpen,
+    MemoryFull,
+    RunIdTaken,
+    SessionArchived,
+    ThreadBusy,
+)
+from core.errors.requests import InterruptAnswerInvalid
+from core.errors.server import ShuttingDown
 
 router = Router(tags=["agent tasks"])
 Run = Depends(requires(Permission.AGENT_RUN))
@@ -35,7 +52,7 @@ Remember = Depends(requires(Permission.MEMORY_WRITE))
 Id = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
-class AgentRequest(Body):
+class AgentRequest(RequestModel):
     """A question to an agent; all ids are the caller's own strings."""
 
     user_id: Id
@@ -45,7 +62,7 @@ class AgentRequest(Body):
     system_message: Annotated[Text, Field(max_length=20_000)] | None = None
 
 
-class InterruptResponse(Body):
+class InterruptResponse(RequestModel):
     """The answer to what a task waits for."""
 
     user_id: Id
@@ -55,7 +72,7 @@ class InterruptResponse(Body):
     args: dict[str, JsonValue] | None = None
 
 
-class LongMemRequest(Body):
+class LongMemRequest(RequestModel):
     """Something to remember about a person."""
 
     user_id: Id
@@ -70,7 +87,7 @@ class TaskIds(BaseModel):
     task_id: Text
 
 
-class AgentResponse(Shape):
+class AgentResponse(ResponseModel):
     """What came of a task; ``timestamp`` in seconds since the epoch."""
 
     session_id: str
@@ -82,7 +99,7 @@ class AgentResponse(Shape):
     interrupt_data: dict[str, Any] | None = None
 
 
-class SessionStatusResponse(Shape):
+class SessionStatusResponse(ResponseModel):
     """Where a task is."""
 
     user_id: str
@@ -95,32 +112,32 @@ class SessionStatusResponse(Shape):
     last_response: AgentResponse | None = None
 
 
-class SystemInfoResponse(Shape):
+class SystemInfoResponse(ResponseModel):
     """How many sessions there are, and who has a run under way."""
 
     sessions_count: int
     active_users: list[str]
 
 
-class SessionInfoResponse(Shape):
+class SessionInfoResponse(ResponseModel):
     """All sessions of a user."""
 
     session_ids: list[str]
 
 
-class TaskInfoResponse(Shape):
+class TaskInfoResponse(ResponseModel):
     """All tasks of a session."""
 
     task_ids: list[str]
 
 
-class ActiveSessionInfoResponse(Shape):
+class ActiveSessionInfoResponse(ResponseModel):
     """The session that changed last; empty where there is none."""
 
     active_session_id: str
 
 
-class Remembered(Shape):
+class Remembered(ResponseModel):
     """What was noted."""
 
     status: str = "success"
@@ -128,7 +145,7 @@ class Remembered(Shape):
     message: str = "记忆存储成功"
 
 
-class Deleted(Shape):
+class Deleted(ResponseModel):
     """What was deleted."""
 
     status: str = "success"
@@ -152,7 +169,7 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
         if known is None:
             raise UserNotFound
         try:
-            return await principal_of_user(session, known.id)
+            return await principal_for_user(session, known.id)
         except (AccountDisabled, InvalidToken) as error:
             # It is not the caller whose credentials are of no use.
             raise UserNotFound from error
@@ -172,34 +189,34 @@ async def oneself(database: Database, principal: Principal, user_id: str) -> Pri
 
 
 async def invoke(
-    body: AgentRequest, principal: CurrentPrincipal, services: CurrentServices
+    body: AgentRequest, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> TaskIds:
     """Begin a task; how it goes is read from its status, or from its events.
 
     The task id is the id of its first run, so the streams of runs follow it.
     """
-    owner = await oneself(services.database, principal, body.user_id)
+    owner = await oneself(database, principal, body.user_id)
     context: tuple[ContextItem, ...] = ()
     if body.system_message:
         context = (ContextItem("How the caller wants the task to be done", body.system_message),)
     question = UserMessage(str(uuid4()), body.query)
     request = RunRequest(body.session_id, body.task_id, (question,), context=context)
-    await services.runs.begin(owner, request)
+    await agents.runs.start(owner, request)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
 async def resume(
-    body: InterruptResponse, principal: CurrentPrincipal, services: CurrentServices
+    body: InterruptResponse, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> TaskIds:
     """Answer what a task waits for; it goes on at once."""
-    owner = await oneself(services.database, principal, body.user_id)
-    async with services.database.reading() as session:
+    owner = await oneself(database, principal, body.user_id)
+    async with database.reading() as session:
         _, newest = await tasks.find_task(session, owner, body.session_id, body.task_id)
         answers = await tasks.answers_for(session, newest, body.response_type, body.args or {})
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await services.runs.begin(owner, request, refusal=Refusal.ERROR)
+    await agents.runs.start(owner, request, refusal=RejectPolicy.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
@@ -208,11 +225,11 @@ async def status(
     session_id: Text,
     task_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
 ) -> SessionStatusResponse:
     """Where a task is: `not_found`, `idle`, `running`, `interrupted`, `completed` or `error`."""
-    owner = await person(services.database, principal, user_id)
-    async with services.database.reading() as session:
+    owner = await person(database, principal, user_id)
+    async with database.reading() as session:
         seen = await tasks.view(session, owner, session_id, task_id)
     return SessionStatusResponse(
         user_id=user_id,
@@ -248,48 +265,52 @@ def _response(session_id: str, task_id: str, seen: TaskView) -> AgentResponse | 
     )
 
 
-async def system_info(principal: CurrentPrincipal, services: CurrentServices) -> SystemInfoResponse:
+async def system_info(principal: CurrentPrincipal, database: CurrentDatabase) -> SystemInfoResponse:
     """All sessions and active users for an administrator, one's own for anybody else."""
     whose = None if principal.is_administrator else principal
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         count, active = await tasks.count_sessions(session, whose)
     return SystemInfoResponse(sessions_count=count, active_users=active)
 
 
 async def active_session(
-    user_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> ActiveSessionInfoResponse:
     """The session of a user that changed last."""
-    owner = await person(services.database, principal, user_id)
-    async with services.database.reading() as session:
+    owner = await person(database, principal, user_id)
+    async with database.reading() as session:
         ids = await tasks.list_sessions(session, owner)
     return ActiveSessionInfoResponse(active_session_id=ids[0] if ids else "")
 
 
 async def session_ids(
-    user_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> SessionInfoResponse:
     """All sessions of a user, the newest first."""
-    owner = await person(services.database, principal, user_id)
-    async with services.database.reading() as session:
+    owner = await person(database, principal, user_id)
+    async with database.reading() as session:
         return SessionInfoResponse(session_ids=await tasks.list_sessions(session, owner))
 
 
 async def task_ids(
-    user_id: Text, session_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    user_id: Text, session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> TaskInfoResponse:
     """All tasks of a session, the oldest first."""
-    owner = await person(services.database, principal, user_id)
-    async with services.database.reading() as session:
+    owner = await person(database, principal, user_id)
+    async with database.reading() as session:
         return TaskInfoResponse(task_ids=await tasks.list_tasks(session, owner, session_id))
 
 
 async def write_longterm(
-    body: LongMemRequest, principal: CurrentPrincipal, services: CurrentServices, work: Writing
+    body: LongMemRequest,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    agents: Agents,
+    work: Writing,
 ) -> Remembered:
     """Remember something about a user."""
-    owner = await oneself(services.database, principal, body.user_id)
-    saved = await services.memories.save(work, owner.user_id, MemoryDraft(body.memory_info))
+    owner = await oneself(database, principal, body.user_id)
+    saved = await agents.memories.save(work, owner.user_id, MemoryDraft(body.memory_info))
     return Remembered(memory_id=saved.row.id)
 
 
@@ -297,47 +318,48 @@ async def delete_session(
     user_id: Text,
     session_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Deleted:
     """Delete a session with everything in it; a run that is under way is stopped first."""
-    owner = await person(services.database, principal, user_id)
-    await session_deletion.delete_session(services.database, services.runs, owner, session_id)
+    owner = await person(database, principal, user_id)
+    await session_deletion.delete_session(database, agents.runs, owner, session_id)
     return Deleted(message=f"用户 {user_id}:{session_id} 的会话已删除")
 
 
 async def delete_task(
     ids: Annotated[TaskIds, Depends()],
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     work: Writing,
 ) -> Deleted:
     """Delete a task with its messages and events."""
-    owner = await person(services.database, principal, ids.user_id)
+    owner = await person(database, principal, ids.user_id)
     first, _ = await tasks.find_task(work.session, owner, ids.session_id, ids.task_id)
     await tasks.delete_task(work, first)
     return Deleted(message=f"用户 {ids.user_id}:{ids.session_id}:{ids.task_id} 的任务已删除")
 
 
 _TASK = "/session/{user_id}/{session_id}"
-_OF_USER = (ErrorCode.USER_NOT_FOUND,)
-_OF_SESSION = (*_OF_USER, ErrorCode.SESSION_NOT_FOUND)
-_OF_TASK = (*_OF_SESSION, ErrorCode.RUN_NOT_FOUND)
+_OF_USER = (UserNotFound,)
+_OF_SESSION = (*_OF_USER, SessionNotFound)
+_OF_TASK = (*_OF_SESSION, RunNotFound)
 _BEGIN = (
     *_OF_SESSION,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.THREAD_BUSY,
-    ErrorCode.SESSION_ARCHIVED,
-    ErrorCode.SHUTTING_DOWN,
+    KnowledgeBaseNotFound,
+    ThreadBusy,
+    SessionArchived,
+    ShuttingDown,
 )
-_INVOKE = (*_BEGIN, ErrorCode.RUN_ID_TAKEN, ErrorCode.INTERRUPTS_OPEN)
+_INVOKE = (*_BEGIN, RunIdTaken, InterruptsOpen)
 _RESUME = (
     *_BEGIN,
-    ErrorCode.RUN_NOT_FOUND,
-    ErrorCode.INTERRUPT_NOT_OPEN,
-    ErrorCode.INTERRUPT_ANSWERED,
-    ErrorCode.INTERRUPT_ANSWER_INVALID,
+    RunNotFound,
+    InterruptNotOpen,
+    InterruptAnswered,
+    InterruptAnswerInvalid,
 )
-_SAVE = (ErrorCode.MEMORY_FULL, ErrorCode.USER_NOT_FOUND)
+_SAVE = (MemoryFull, UserNotFound)
 # Method, path below `/agent`, what answers, which permission, which errors: the document's table.
 _ROUTES = (
     ("POST", "/agent/invoke", invoke, Run, _INVOKE),
@@ -348,13 +370,13 @@ _ROUTES = (
     ("GET", "/agent/tasks/{user_id}/{session_id}", task_ids, View, _OF_SESSION),
     ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _OF_USER),
     ("POST", "/agent/write/longterm", write_longterm, Remember, _SAVE),
-    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ErrorCode.THREAD_BUSY)),
+    ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ThreadBusy)),
     (
         "DELETE",
         f"/agent{_TASK}/{{task_id}}",
         delete_task,
         Write,
-        (*_OF_TASK, ErrorCode.THREAD_BUSY),
+        (*_OF_TASK, ThreadBusy),
     ),
 )
 for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):

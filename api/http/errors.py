@@ -10,19 +10,28 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from api.http.responses import ErrorBody
-from api.http.validation_errors import told_of
+from api.http.validation_errors import error_details
+from core.errors.auth import NotAuthenticated, NotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import RejectedRunInput
+from core.errors.conflicts import Conflict
+from core.errors.requests import (
+    InvalidPagination,
+    InvalidRequest,
+    MalformedJson,
+    MethodNotAllowed,
+    RejectedRunInput,
+    RequestTooLarge,
+)
+from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from core.logging import get_logger
 from kb_service.failures import MODEL_ERRORS
 
 log = get_logger(__name__)
 
 EMBEDDING_FAILURES = (
-    ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-    ErrorCode.ENGINE_UNAVAILABLE,
-    *(error.code for error in MODEL_ERRORS),
+    VectorIndexUnavailable,
+    EngineUnavailable,
+    *MODEL_ERRORS,
 )
 """What all may end with that needs an embedding model and its index."""
 
@@ -30,53 +39,53 @@ EMBEDDING_FAILURES = (
 _RETRY_SECONDS = {429: 2, 502: 2, 503: 2}
 _BY_STATUS = {
     # What FastAPI raises for a body that it can't decode.
-    400: ErrorCode.MALFORMED_JSON,
-    401: ErrorCode.NOT_AUTHENTICATED,
-    404: ErrorCode.NOT_FOUND,
-    405: ErrorCode.METHOD_NOT_ALLOWED,
-    413: ErrorCode.REQUEST_TOO_LARGE,
+    400: MalformedJson,
+    401: NotAuthenticated,
+    404: NotFound,
+    405: MethodNotAllowed,
+    413: RequestTooLarge,
 }
 
 
 def error_response(
-    code: ErrorCode, details: dict[str, object] | None = None, *, language: str = ""
+    error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = ""
 ) -> JSONResponse:
-    """The answer for an error code (seed 002, section 1.3), in Chinese where that is preferred."""
+    """The answer for an error (docs/reference/agentex-api.md, section 1.3), in Chinese where that is preferred."""
     headers: dict[str, str] = {}
-    if code.status in _RETRY_SECONDS:
+    if error.status in _RETRY_SECONDS:
         # RFC 9110, section 10.2.3; a rate limit knows better.
-        seconds = (details or {}).get("retry_after", _RETRY_SECONDS[code.status])
+        seconds = (details or {}).get("retry_after", _RETRY_SECONDS[error.status])
         headers["Retry-After"] = str(seconds)
-    if code.status == ErrorCode.NOT_AUTHENTICATED.status:
+    if error.status == NotAuthenticated.status:
         headers["WWW-Authenticate"] = "Bearer"
-    body = error_body(code, details, language=language)
-    return JSONResponse(body.model_dump(), status_code=code.status, headers=headers)
+    body = error_body(error, details, language=language)
+    return JSONResponse(body.model_dump(), status_code=error.status, headers=headers)
 
 
 def error_body(
-    code: ErrorCode, details: dict[str, object] | None = None, *, language: str = ""
+    error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = ""
 ) -> ErrorBody:
     """The body of an error, for answers and for streams that have begun."""
-    message = code.message_zh if language.lower().startswith("zh") else code.message
+    message = error.message_zh if language.lower().startswith("zh") else error.message
     return ErrorBody.model_validate(
-        {"code": int(code), "message": message, "details": details or {}}
+        {"code": error.code, "message": message, "details": details or {}}
     )
 
 
-def error_responses(*codes: ErrorCode) -> dict[int | str, dict[str, object]]:
+def error_responses(*errors: type[AgentexError]) -> dict[int | str, dict[str, object]]:
     """OpenAPI entries for the errors of a route, grouped by HTTP status."""
     by_status: dict[int | str, dict[str, object]] = {}
-    for code in codes:
-        line = error_line(code)
-        entry = by_status.setdefault(code.status, {"model": ErrorBody, "description": ""})
+    for error in errors:
+        line = error_line(error)
+        entry = by_status.setdefault(error.status, {"model": ErrorBody, "description": ""})
         present = str(entry["description"])
         entry["description"] = f"{present}; {line}" if present else line
     return by_status
 
 
-def error_line(code: ErrorCode) -> str:
+def error_line(error: type[AgentexError]) -> str:
     """How OpenAPI names an error."""
-    return f"`{int(code)}` {code.message}"
+    return f"`{error.code}` {error.message}"
 
 
 def _language(request: Request) -> str:
@@ -85,13 +94,13 @@ def _language(request: Request) -> str:
 
 def _answer_known(request: Request, error: Exception) -> JSONResponse:
     known = cast(AgentexError, error)
-    if known.code.status >= ErrorCode.INTERNAL.status:
-        log.warning("request.failed", code=int(known.code))
-    answer = error_response(known.code, known.details, language=_language(request))
+    if known.status >= AgentexError.status:
+        log.warning("request.failed", code=known.code)
+    answer = error_response(type(known), known.details, language=_language(request))
     if isinstance(known, RejectedRunInput):
         # Programs compare these words: they are those of the contract.
         body = ErrorBody.model_validate(
-            {"code": int(known.code), "message": known.message, "details": known.details}
+            {"code": known.code, "message": known.contract_message, "details": known.details}
         )
         return JSONResponse(body.model_dump(), status_code=answer.status_code)
     return answer
@@ -102,24 +111,24 @@ def _answer_invalid(request: Request, error: Exception) -> JSONResponse:
     problems = cast(Sequence[dict[str, object]], invalid.errors())
     language = _language(request)
     if problems[0]["type"] == "json_invalid":
-        return error_response(ErrorCode.MALFORMED_JSON, language=language)
+        return error_response(MalformedJson, language=language)
     (place, *_) = cast(tuple[str | int, ...], problems[0]["loc"])
-    details = told_of(problems, invalid.body)
-    code = ErrorCode.INVALID_REQUEST
+    details = error_details(problems, invalid.body)
+    code = InvalidRequest
     if place == "query" and details["field"] in {"page", "page_size", "sort_by", "sort_order"}:
-        code = ErrorCode.INVALID_PAGINATION
+        code = InvalidPagination
     return error_response(code, details, language=language)
 
 
 def _answer_http(request: Request, error: Exception) -> JSONResponse:
     status = cast(StarletteHTTPException, error).status_code
-    code = _BY_STATUS.get(status, ErrorCode.INVALID_REQUEST)
+    code = _BY_STATUS.get(status, InvalidRequest)
     return error_response(code, language=_language(request))
 
 
 def _answer_conflict(request: Request, _error: Exception) -> JSONResponse:
     # Two requests passed the same check at the same moment; the constraint let one in.
-    return error_response(ErrorCode.CONFLICT, language=_language(request))
+    return error_response(Conflict, language=_language(request))
 
 
 def install_error_handlers(app: FastAPI) -> None:

@@ -11,18 +11,19 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from api.http.errors import error_response, error_responses
-from core.errors.codes import ErrorCode
-from core.text.graphemes import boundary
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest, NoSuchPart
+from core.text.graphemes import grapheme_boundary
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
-_CODES = {code.status: code for code in (ErrorCode.INVALID_REQUEST, ErrorCode.NO_SUCH_PART)}
+_ERRORS = {error.status: error for error in (InvalidRequest, NoSuchPart)}
 
 
 def file_responses(description: str, *media_types: str) -> dict[int | str, dict[str, Any]]:
     """OpenAPI entries for a file in one of these media types, whole or in parts."""
     kinds = dict.fromkeys(media_types, _FILE)
     return {
-        **error_responses(*_CODES.values()),
+        **error_responses(*_ERRORS.values()),
         200: {"description": description, "content": kinds},
         206: {
             "description": "The part that was asked for by `Range`; several ones as one body",
@@ -31,7 +32,7 @@ def file_responses(description: str, *media_types: str) -> dict[int | str, dict[
     }
 
 
-class HeldFileResponse(FileResponse):
+class RangeFileResponse(FileResponse):
     """A file of which parts can be asked for (``Range``).
 
     Attributes:
@@ -45,9 +46,9 @@ class HeldFileResponse(FileResponse):
         async with self.held:
             refused = _Refused(send)
             await super().__call__(scope, receive, refused.send)
-            if refused.code is not None:
+            if refused.error is not None:
                 language = Headers(scope=scope).get("accept-language", "")
-                answer = error_response(refused.code, {"field": "Range"}, language=language)
+                answer = error_response(refused.error, {"field": "Range"}, language=language)
                 if refused.whole:
                     answer.headers["Content-Range"] = refused.whole
                 await answer(scope, receive, send)
@@ -57,16 +58,16 @@ class _Refused:
     """Takes away Starlette's plain words about a range, in whose place our envelope comes."""
 
     def __init__(self, send: Send) -> None:
-        self.code: ErrorCode | None = None
+        self.error: type[AgentexError] | None = None
         self.whole = ""
         self._send = send
 
     async def send(self, message: Message) -> None:
         """Pass a message on, or keep it."""
-        if message["type"] == "http.response.start" and message["status"] in _CODES:
-            self.code = _CODES[message["status"]]
+        if message["type"] == "http.response.start" and message["status"] in _ERRORS:
+            self.error = _ERRORS[message["status"]]
             self.whole = Headers(raw=message["headers"]).get("content-range", "")
-        if self.code is None:
+        if self.error is None:
             await self._send(message)
 
 
@@ -93,5 +94,5 @@ def safe_name(title: str) -> str:
     """A title as a file name without its extension; empty where nothing of it can be used."""
     seen = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in title)
     name = " ".join(_FORBIDDEN.sub(" ", seen).split()).strip(". ")
-    name = name[: boundary(name, _LONGEST)].rstrip(". ")
+    name = name[: grapheme_boundary(name, _LONGEST)].rstrip(". ")
     return "" if _RESERVED.match(name) else name

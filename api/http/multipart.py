@@ -41,7 +41,7 @@ STREAMS_BODY = "streams_body"
 
 
 @dataclass(frozen=True)
-class SentForm:
+class FileForm:
     """A multipart form with one file.
 
     Args:
@@ -54,9 +54,9 @@ class SentForm:
 
 
 @asynccontextmanager
-async def one_file(
+async def single_file_form(
     request: Request, *, max_bytes: int, fields: Collection[str] = ()
-) -> AsyncGenerator[SentForm]:
+) -> AsyncGenerator[FileForm]:
     """A multipart body with one part named ``file``, spooled to disk while it arrives.
 
     Args:
@@ -71,14 +71,14 @@ async def one_file(
     _check_head(request, max_bytes)
     setattr(request.state, STREAMS_BODY, True)
     stream = _bounded(request, max_bytes + _OVERHEAD, max_bytes)
-    with _told_to_callers():
-        form = await _Form(request.headers, stream, most_files=1).parse()
+    with _translated_errors():
+        form = await _LimitedParser(request.headers, stream, most_files=1).parse()
     try:
         _check_names(form.multi_items(), fields)
         file = form.get("file")
         if not isinstance(file, UploadFile):
-            raise no_file(many=False)
-        yield SentForm(file, {k: text for k, text in form.multi_items() if isinstance(text, str)})
+            raise missing_file(many=False)
+        yield FileForm(file, {k: text for k, text in form.multi_items() if isinstance(text, str)})
     finally:
         await form.close()
 
@@ -89,7 +89,7 @@ def _check_kind(request: Request) -> None:
         raise InvalidRequest("file", error, "请用 multipart/form-data 发送名为 file 的部分")
 
 
-def no_file(*, many: bool) -> InvalidRequest:
+def missing_file(*, many: bool) -> InvalidRequest:
     """That a form has no part named ``file``."""
     words = "at least one part" if many else "one part"
     zh = f"请发送{'至少' if many else ''}一个名为 file 且带文件名的部分"
@@ -123,7 +123,7 @@ def _declared_bytes(request: Request) -> int:
 
 
 @dataclass(frozen=True)
-class SentFile:
+class FormFile:
     """One file of a form with many.
 
     Args:
@@ -137,7 +137,7 @@ class SentFile:
     is_too_large: bool
 
 
-class _Form(MultiPartParser):
+class _LimitedParser(MultiPartParser):
     """A form with at most so many files."""
 
     def __init__(
@@ -156,7 +156,7 @@ class _Form(MultiPartParser):
             raise InvalidRequest("file", f"Send {words} in a request", zh)
 
 
-class _OneByOne(_Form):
+class _StreamingParser(_LimitedParser):
     """Keeps no more of a file than is allowed; the files are taken from it as they end."""
 
     def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], *, max_bytes: int) -> None:
@@ -189,8 +189,8 @@ class _OneByOne(_Form):
             raise InvalidRequest(name, error, "请把该字段写在它所对应的文件之前")
 
 
-async def each_file(
-    request: Request, take: Callable[[SentFile], Awaitable[None]], *, max_bytes: int
+async def read_files(
+    request: Request, take: Callable[[FormFile], Awaitable[None]], *, max_bytes: int
 ) -> None:
     """Hand over the parts named ``file`` of a multipart body one by one, as each has arrived.
 
@@ -202,17 +202,17 @@ async def each_file(
     _check_kind(request)
     setattr(request.state, STREAMS_BODY, True)
 
-    async def take_one(few: Sequence[SentFile]) -> None:
+    async def take_one(few: Sequence[FormFile]) -> None:
         await take(few[0])
 
-    with _told_to_callers():
-        files = _OneByOne(request.headers, _blocks(request), max_bytes=max_bytes)
+    with _translated_errors():
+        files = _StreamingParser(request.headers, _blocks(request), max_bytes=max_bytes)
         await _hand_over(files, take_one, most=1)
 
 
-async def few_files(
+async def read_file_batches(
     request: Request,
-    take: Callable[[Sequence[SentFile]], Awaitable[None]],
+    take: Callable[[Sequence[FormFile]], Awaitable[None]],
     *,
     most: int,
     max_bytes: int,
@@ -241,12 +241,12 @@ async def few_files(
     if _declared_bytes(request) > limit:
         raise RequestTooLarge(max_bytes=limit)
     setattr(request.state, STREAMS_BODY, True)
-    with _told_to_callers(), SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
+    with _translated_errors(), SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
         body = UploadFile(cast(BinaryIO, spool), size=0)
         # First only the names count: of the files no more than a beginning is kept.
-        names = _OneByOne(request.headers, _kept(request, body, limit), max_bytes=0)
+        names = _StreamingParser(request.headers, _kept(request, body, limit), max_bytes=0)
         await _hand_over(names, _pass_over, most=MOST_FILES, fields=fields)
-        files = _OneByOne(request.headers, read_blocks(body), max_bytes=max_bytes)
+        files = _StreamingParser(request.headers, read_blocks(body), max_bytes=max_bytes)
         await _hand_over(files, take, most=most, fields=fields)
 
 
@@ -263,13 +263,13 @@ async def _blocks(request: Request) -> AsyncGenerator[bytes]:
         yield block
 
 
-async def _pass_over(_few: Sequence[SentFile]) -> None:
+async def _pass_over(_few: Sequence[FormFile]) -> None:
     pass
 
 
 async def _hand_over(
-    form: _OneByOne,
-    take: Callable[[Sequence[SentFile]], Awaitable[None]],
+    form: _StreamingParser,
+    take: Callable[[Sequence[FormFile]], Awaitable[None]],
     *,
     most: int,
     fields: Collection[str] = (),
@@ -301,21 +301,21 @@ async def _hand_over(
 
 def _arrived(
     items: Iterable[tuple[str, UploadFile | str]], fields: dict[str, str], max_bytes: int
-) -> Iterator[SentFile]:
+) -> Iterator[FormFile]:
     for name, value in items:
         if isinstance(value, str):
             fields[name] = value
         elif name == "file":
-            yield SentFile(value, dict(fields), (value.size or 0) > max_bytes)
+            yield FormFile(value, dict(fields), (value.size or 0) > max_bytes)
 
 
-def _parted(files: Iterator[SentFile], most: int) -> Iterator[list[SentFile]]:
+def _parted(files: Iterator[FormFile], most: int) -> Iterator[list[FormFile]]:
     while few := list(islice(files, most)):
         yield few
 
 
 @contextmanager
-def _told_to_callers() -> Generator[None]:
+def _translated_errors() -> Generator[None]:
     try:
         yield
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:

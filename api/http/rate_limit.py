@@ -4,13 +4,13 @@ from starlette.types import Scope
 
 from core.auth.principal import Principal
 from core.errors.requests import TooManyRequests
-from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
+from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, charge_or_refuse
 from core.settings.http import AccessSettings
 
 _MINUTE = 60.0
 
 
-def address_of(scope: Scope) -> str:
+def client_address(scope: Scope) -> str:
     """Where a request comes from, as far as its proxies are believed; empty over a socket file."""
     client = scope.get("client")
     return client[0] if client else ""
@@ -38,7 +38,7 @@ class RequestLimits:
         charges = [Charge(f"user:{principal.user_id}", self._general)]
         if principal.key_id is not None:
             charges.append(Charge(f"key:{principal.key_id}", self._per_key))
-        await take_or_refuse(self._limiter, charges, TooManyRequests)
+        await charge_or_refuse(self._limiter, charges, TooManyRequests)
 
     async def admit_stranger(self, scope: Scope) -> None:
         """Count a request without a valid credential; those of others behind one address do not count.
@@ -46,5 +46,5 @@ class RequestLimits:
         Raises:
             TooManyRequests: the address has used up its requests.
         """
-        charge = Charge(f"address:{address_range(address_of(scope))}", self._general)
-        await take_or_refuse(self._limiter, [charge], TooManyRequests)
+        charge = Charge(f"address:{address_range(client_address(scope))}", self._general)
+        await charge_or_refuse(self._limiter, [charge], TooManyRequests)

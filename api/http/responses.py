@@ -4,9 +4,9 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.text.sanitize import Storable, refuse_half_characters
-from core.types.strict import Exact
+from core.types.strict import StrictJsonModel
 
 T = TypeVar("T")
 
@@ -18,19 +18,19 @@ Text = Storable
 """Text from a caller."""
 
 
-class Shape(BaseModel):
+class ResponseModel(BaseModel):
     """Base of what routes answer with; its schema is made when the first answer needs it."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-class Body(Exact):
+class RequestModel(StrictJsonModel):
     """Base of request bodies: unknown fields are refused, so that nobody sets what isn't theirs."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Envelope(Shape, Generic[T]):
+class Envelope(ResponseModel, Generic[T]):
     """A successful answer."""
 
     code: int = 0
@@ -38,14 +38,14 @@ class Envelope(Shape, Generic[T]):
     data: T
 
 
-class Empty(Shape):
+class Empty(ResponseModel):
     """A successful answer without data (seed 002, section 2.4)."""
 
     code: int = 0
     message: str = "success"
 
 
-class Items(Shape, Generic[T]):
+class Items(ResponseModel, Generic[T]):
     """One page of a list."""
 
     items: list[T]
@@ -55,7 +55,7 @@ class Items(Shape, Generic[T]):
     pages: int
 
 
-class ErrorBody(Shape):
+class ErrorBody(ResponseModel):
     """An answer that says what went wrong."""
 
     code: int = Field(examples=[40001])
@@ -65,7 +65,7 @@ class ErrorBody(Shape):
     )
 
 
-def page_of(items: list[T], page: Page, *, total: int) -> Envelope[Items[T]]:
+def page_of(items: list[T], page: PageRequest, *, total: int) -> Envelope[Items[T]]:
     """Wrap one page of a list of ``total`` items."""
     pages = -(-total // page.size)
     return Envelope(

@@ -6,14 +6,14 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from core.auth.models import Role, User
 from core.auth.principal import Access
-from core.auth.sharing import MOST_SHARES, Shared, Wanted, version_of
-from core.types.errors import Unfit
+from core.auth.sharing import MAX_SHARES, ShareEntry, ShareSpec, share_list_version
+from core.types.errors import FieldValueError
 
 
-class SharedUser(Shape):
+class SharedUser(ResponseModel):
     """A person whom something is shared with."""
 
     id: str
@@ -25,7 +25,7 @@ class SharedUser(Shape):
         return None if row is None else cls(id=row.id, username=row.username)
 
 
-class SharedRole(Shape):
+class SharedRole(ResponseModel):
     """A role whose bearers something is shared with."""
 
     name: str
@@ -37,7 +37,7 @@ class SharedRole(Shape):
         return None if row is None else cls(name=row.name, display_name=row.display_name)
 
 
-class ShareAnswer(Shape):
+class ShareAnswer(ResponseModel):
     """A person or a role, and how far: ``read`` or ``write``."""
 
     user: SharedUser | None
@@ -46,7 +46,7 @@ class ShareAnswer(Shape):
     created_at: datetime
 
 
-class ShareList(Shape):
+class ShareList(ResponseModel):
     """All with whom something is shared."""
 
     items: list[ShareAnswer]
@@ -54,7 +54,7 @@ class ShareList(Shape):
     version: str
 
 
-class SubjectBody(Body):
+class SubjectBody(RequestModel):
     """A person, by id or by user name, or a role, by its name."""
 
     user_id: Text | None = Field(default=None, max_length=100)
@@ -65,7 +65,7 @@ class SubjectBody(Body):
     def _names_one(self) -> Self:
         if sum(name is not None for name in (self.user_id, self.username, self.role)) != 1:
             zh = "请给出 user_id、username 和 role 之一"
-            raise Unfit("Name one of user_id, username and role", zh)
+            raise FieldValueError("Name one of user_id, username and role", zh)
         return self
 
 
@@ -74,27 +74,27 @@ class ShareBody(SubjectBody):
 
     access: Literal["read", "write"] = "read"
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ShareSpec:
         """The same in the domain's terms."""
-        return Wanted(Access(self.access), self.user_id, self.username, self.role)
+        return ShareSpec(Access(self.access), self.user_id, self.username, self.role)
 
 
-class SharesBody(Body):
+class SharesBody(RequestModel):
     """Everyone with whom it is to be shared; whoever is left out loses it at once."""
 
-    shares: list[ShareBody] = Field(max_length=MOST_SHARES)
+    shares: list[ShareBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
         default=None,
         max_length=100,
         description="Of the list as it was read; refused if it changed",
     )
 
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[ShareSpec]:
         """The same in the domain's terms."""
         return [one.wanted() for one in self.shares]
 
 
-def shares_answer(shares: Sequence[Shared]) -> Envelope[ShareList]:
+def shares_answer(shares: Sequence[ShareEntry]) -> Envelope[ShareList]:
     """A list of shares as an answer."""
     items = [
         ShareAnswer(
@@ -105,5 +105,5 @@ def shares_answer(shares: Sequence[Shared]) -> Envelope[ShareList]:
         )
         for one in shares
     ]
-    version = version_of(shares)
+    version = share_list_version(shares)
     return Envelope(data=ShareList(items=items, total=len(items), version=version))

@@ -7,7 +7,7 @@ request: what is told here are fields that the request has, or lacks.
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 
 _Part = str | int
 
@@ -61,7 +61,7 @@ _LENGTHS = {
 }
 
 
-def told_of(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
+def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[str, object]:
     """Where a request is wrong, and how.
 
     Of a value that may be one of several things, pydantic reports why it is none of each: what is
@@ -141,7 +141,7 @@ def _words_of(problem: Mapping[str, Any], *, in_chinese: bool) -> str:
         is_text = isinstance(problem.get("input"), str)
         return _length_words(kind, facts, is_text=is_text, in_chinese=in_chinese)
     cause = facts.get("error")
-    if in_chinese and isinstance(cause, Unfit):
+    if in_chinese and isinstance(cause, FieldValueError):
         return cause.error_zh
     if in_chinese and kind in _CHINESE:
         expected = str(facts.get("expected", "")).replace(" or ", "、").replace(", ", "、")

@@ -4,19 +4,30 @@ from dataclasses import replace
 
 from fastapi import Depends, Request
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file
-from api.http.responses import Envelope, Shape, Text
+from api.http.multipart import single_file_form
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
 from core.auth.permissions import Permission
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from ingestion.parsers.limits import Limits
-from ingestion.zip_upload import Archive, Member, open_archive
+from core.errors.requests import (
+    ArchiveLimits,
+    CorruptArchive,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
+from ingestion.parsers.limits import ParseLimits
+from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
@@ -35,7 +46,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _ABOUT_THE_MEMBER = frozenset({400, 409, 413})
 
 
-class MemberRefusal(Shape):
+class MemberRefusal(ResponseModel):
     """Why a member of an archive did not become a document."""
 
     code: int
@@ -44,7 +55,7 @@ class MemberRefusal(Shape):
     details: dict[str, object]
 
 
-class MemberAnswer(Shape):
+class MemberAnswer(ResponseModel):
     """What became of one member: a document, or a refusal."""
 
     path: str
@@ -53,7 +64,7 @@ class MemberAnswer(Shape):
     error: MemberRefusal | None = None
 
 
-class ArchiveAnswer(Shape):
+class ArchiveAnswer(ResponseModel):
     """What became of each member, in the order of the archive."""
 
     items: list[MemberAnswer]
@@ -66,24 +77,24 @@ class ArchiveAnswer(Shape):
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.CORRUPT_ARCHIVE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        ArchiveLimits,
+        CorruptArchive,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        FileTooLarge,
+        StorageFull,
     ),
 )
 async def upload_archive(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[ArchiveAnswer]:
     """Upload a zip file; each member that can be read becomes a document of its own.
@@ -92,15 +103,15 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated. Office files and e-books, which
     are zip files inside, are refused: they are documents themselves.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
         sent = form.fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
         name = document_names.clean_name(form.file.filename or "")
-        archive = await open_archive(form.file.file, name, Limits())
+        archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
-            members = _Members(services, intake, archive, attributes)
+            members = _Members(context, intake, archive, attributes)
             items = [await members.take(member) for member in archive.members]
         finally:
             archive.close()
@@ -113,17 +124,17 @@ class _Members:
 
     def __init__(
         self,
-        services: Services,
+        context: AppContext,
         intake: Intake,
-        archive: Archive,
+        archive: ZipUpload,
         attributes: Attributes | None,
     ) -> None:
-        self._services = services
+        self._context = context
         self._intake = intake
         self._archive = archive
         self._attributes = attributes
 
-    async def take(self, member: Member) -> MemberAnswer:
+    async def take(self, member: ZipMember) -> MemberAnswer:
         """Make a member a document.
 
         Raises:
@@ -133,8 +144,8 @@ class _Members:
         try:
             found = await self._archive.detect(member)
             name = document_names.clean_name(member.name)
-            stored = await document_storage.store_upload(
-                self._services.store,
+            stored = await document_storage.store_stream(
+                self._context.knowledge.store,
                 self._archive.read(member),
                 max_bytes=self._intake.max_bytes,
             )
@@ -144,13 +155,12 @@ class _Members:
             answer.document = await self._intake.write_down(upload)
             answer.name = answer.document.name
         except AgentexError as error:
-            if error.code.status not in _ABOUT_THE_MEMBER:
+            if error.status not in _ABOUT_THE_MEMBER:
                 raise
-            code = error.code
             answer.error = MemberRefusal(
-                code=code,
-                message=code.message,
-                message_zh=code.message_zh,
+                code=error.code,
+                message=error.message,
+                message_zh=error.message_zh,
                 # The list of all endings would be told anew for each member.
                 details={k: v for k, v in error.details.items() if k != "supported"},
             )

@@ -5,16 +5,19 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import Field
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import KnowledgeServices
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, Reading, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
-from ingestion.chunk_edit import MOST_CHARACTERS, Edit, edit_chunk
+from core.db.database import Database
+from core.db.pagination import PageRequest
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest
+from ingestion.chunk_edit import MAX_CHARACTERS, ChunkEdit, edit_chunk
 from kb_service.documents import chunks
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -23,17 +26,11 @@ from kb_service.models import Chunk, Document
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}", tags=["chunks"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.CHUNK_NOT_FOUND)
-_CHANGES = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.READ_ONLY,
-    *_MISSING,
-    ErrorCode.CONFLICT,
-    *EMBEDDING_FAILURES,
-)
+_MISSING = (KnowledgeBaseNotFound, ChunkNotFound)
+_CHANGES = error_responses(InvalidRequest, ReadOnly, *_MISSING, Conflict, *EMBEDDING_FAILURES)
 
 
-class ChunkAnswer(Shape):
+class ChunkAnswer(ResponseModel):
     """A passage of a document.
 
     ``char_start`` and ``char_end`` count characters of the document's extracted text and, like
@@ -57,11 +54,11 @@ class ChunkAnswer(Shape):
     edited: bool
 
 
-class ChangeBody(Body):
+class ChunkChangeBody(RequestModel):
     """What may be changed; what is left out stays as it is."""
 
     version: int = Field(ge=1, description="Of the passage as it was read")
-    content: Text | None = Field(default=None, min_length=1, max_length=MOST_CHARACTERS)
+    content: Text | None = Field(default=None, min_length=1, max_length=MAX_CHARACTERS)
     enabled: bool | None = None
 
 
@@ -79,16 +76,12 @@ async def _document(
 @router.get(
     "/documents/{doc_id}/chunks",
     dependencies=[View],
-    responses=error_responses(
-        ErrorCode.INVALID_PAGINATION,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-    ),
+    responses=error_responses(InvalidPagination, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def list_chunks(
     document: Annotated[Document, Depends(_document)],
     session: Reading,
-    page: Annotated[Page, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
+    page: Annotated[PageRequest, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
     changed: Annotated[
         bool | None, Query(description="Only passages that were edited or disabled, or no such")
     ] = None,
@@ -112,33 +105,42 @@ async def read_chunk(
 async def change_chunk(
     kb_id: Text,
     chunk_id: Text,
-    body: ChangeBody,
+    body: ChunkChangeBody,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> Envelope[ChunkAnswer]:
     """Edit a passage, or take it out of searches; when this answers, searches follow it.
 
     The document's file stays as it is: its next revision and a re-index make all passages anew,
     without the edits.
     """
-    edit = Edit(body.version, body.content, body.enabled)
-    return Envelope(data=await _change(services, principal, (kb_id, chunk_id), edit))
+    edit = ChunkEdit(body.version, body.content, body.enabled)
+    return Envelope(data=await _change(database, knowledge, principal, (kb_id, chunk_id), edit))
 
 
 @router.delete("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
 async def delete_chunk(
-    kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text,
+    chunk_id: Text,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
-    await _change(services, principal, (kb_id, chunk_id), Edit(None, enabled=False))
+    await _change(database, knowledge, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
     return Empty()
 
 
 async def _change(
-    services: Services, principal: Principal, ids: tuple[str, str], edit: Edit
+    database: Database,
+    knowledge: KnowledgeServices,
+    principal: Principal,
+    ids: tuple[str, str],
+    edit: ChunkEdit,
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         place = await chunks.get(session, principal, row, chunk_id)
-    return _answer(await edit_chunk(services.database, services.spaces, place, edit))
+    return _answer(await edit_chunk(database, knowledge.spaces, place, edit))

@@ -6,17 +6,19 @@ from datetime import datetime
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import SharedRole, SharedUser, SubjectBody
 from core.auth.permissions import Permission
 from core.auth.principal import Access
-from core.auth.sharing import MOST_SHARES, Shared, Wanted
-from core.errors.codes import ErrorCode
+from core.auth.sharing import MAX_SHARES, ShareEntry, ShareSpec
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict, DocumentNameTaken
+from core.errors.requests import InvalidRequest
 from kb_service.documents import permissions
-from kb_service.documents.permissions import NewReaders, Readers
+from kb_service.documents.permissions import DocumentAcl, DocumentAclUpdate
 
 router = Router(
     prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
@@ -24,14 +26,14 @@ router = Router(
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 _MISSING = (
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    ErrorCode.DOCUMENT_NOT_FOUND,
+    ReadOnly,
+    OwnerOnly,
+    KnowledgeBaseNotFound,
+    DocumentNotFound,
 )
 
 
-class ReaderAnswer(Shape):
+class ReaderAnswer(ResponseModel):
     """A person or a role whose bearers read a restricted document."""
 
     user: SharedUser | None
@@ -39,7 +41,7 @@ class ReaderAnswer(Shape):
     created_at: datetime
 
 
-class AccessAnswer(Shape):
+class AccessAnswer(ResponseModel):
     """Whether a document is restricted and, where it is, to whom beside the owner."""
 
     restricted: bool
@@ -51,33 +53,33 @@ class AccessAnswer(Shape):
 class ReaderBody(SubjectBody):
     """A person, by id or by user name, or a role, by its name."""
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ShareSpec:
         """The same in the domain's terms."""
-        return Wanted(Access.READ, self.user_id, self.username, self.role)
+        return ShareSpec(Access.READ, self.user_id, self.username, self.role)
 
 
-class AccessBody(Body):
+class AccessBody(RequestModel):
     """Everyone who is to read it beside the owner; nobody: the owner alone."""
 
-    readers: list[ReaderBody] = Field(max_length=MOST_SHARES)
+    readers: list[ReaderBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
         default=None,
         max_length=100,
         description="Of the readers as they were read; refused if they changed",
     )
 
-    def wanted(self) -> NewReaders:
+    def wanted(self) -> DocumentAclUpdate:
         """The same in the domain's terms."""
-        return NewReaders([one.wanted() for one in self.readers], self.version)
+        return DocumentAclUpdate([one.wanted() for one in self.readers], self.version)
 
 
-def _reader(one: Shared) -> ReaderAnswer:
+def _reader(one: ShareEntry) -> ReaderAnswer:
     return ReaderAnswer(
         user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
     )
 
 
-def _answer(readers: Readers) -> Envelope[AccessAnswer]:
+def _answer(readers: DocumentAcl) -> Envelope[AccessAnswer]:
     items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
     answer = AccessAnswer(
         restricted=readers.restricted,
@@ -93,13 +95,13 @@ async def read_access(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[AccessAnswer]:
     """Who reads a document of one's own knowledge base."""
-    return _answer(await permissions.readers_of(session, principal, kb_id, doc_id))
+    return _answer(await permissions.get_acl(session, principal, kb_id, doc_id))
 
 
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
 )
 async def restrict_document(
     kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
@@ -115,11 +117,11 @@ async def restrict_document(
 @router.delete(
     "",
     dependencies=[Write],
-    responses=error_responses(*_MISSING, ErrorCode.DOCUMENT_NAME_TAKEN),
+    responses=error_responses(*_MISSING, DocumentNameTaken),
 )
 async def open_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Let all who read the knowledge base read the document again."""
-    await permissions.open_to_all(work, principal, kb_id, doc_id)
+    await permissions.unrestrict(work, principal, kb_id, doc_id)
     return Empty()

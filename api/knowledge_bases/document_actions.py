@@ -6,16 +6,17 @@ from typing import Annotated, Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, Writing, requires
+from api.dependencies import CurrentPrincipal, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, answer
+from api.knowledge_bases.schemas import DocumentAnswer, document_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.types.errors import FieldValueError
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ACTIONS, ActionName, ActionOutcome
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -33,7 +34,7 @@ _SUMMARIES = {
 }
 
 
-class BulkBody(Body):
+class BulkBody(RequestModel):
     """An action on many documents: those named, or all of a status (at most 1,000 at a time)."""
 
     action: ActionName
@@ -45,11 +46,13 @@ class BulkBody(Body):
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         if (self.document_ids is None) == (self.status is None):
-            raise Unfit("send either document_ids or status", "请给出 document_ids 或 status 之一")
+            raise FieldValueError(
+                "send either document_ids or status", "请给出 document_ids 或 status 之一"
+            )
         return self
 
 
-class BulkItem(Shape):
+class BulkItem(ResponseModel):
     """What happened to one document."""
 
     document_id: str
@@ -58,7 +61,7 @@ class BulkItem(Shape):
     error_zh: str | None
 
 
-class BulkAnswer(Shape):
+class BulkAnswer(ResponseModel):
     """What happened, by document and in numbers; ``more`` says that a status has further ones."""
 
     items: list[BulkItem]
@@ -66,7 +69,7 @@ class BulkAnswer(Shape):
     more: bool
 
 
-class PausedAnswer(Shape):
+class PausedAnswer(ResponseModel):
     """Whether the processing of a knowledge base is paused."""
 
     id: str
@@ -81,8 +84,8 @@ def _endpoint(name: ActionName) -> Endpoint:
         kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
     ) -> Envelope[DocumentAnswer]:
         base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-        row = await document_actions.act(work, principal, name, base.id, doc_id)
-        return Envelope(data=answer(row, base))
+        row = await document_actions.apply_action(work, principal, name, base.id, doc_id)
+        return Envelope(data=document_answer(row, base))
 
     endpoint.__name__, endpoint.__doc__ = f"{name.value}_document", _SUMMARIES[name]
     return endpoint
@@ -94,21 +97,14 @@ for _name in _SUMMARIES:
         _endpoint(_name),
         methods=["POST"],
         dependencies=[Write],
-        responses=error_responses(
-            ErrorCode.READ_ONLY,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.DOCUMENT_NOT_FOUND,
-            ErrorCode.CONFLICT,
-        ),
+        responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound, Conflict),
     )
 
 
 @router.post(
     "/documents/bulk",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound),
 )
 async def act_on_documents(
     kb_id: Text, body: BulkBody, principal: CurrentPrincipal, work: Writing
@@ -116,7 +112,9 @@ async def act_on_documents(
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     ids, more = await _wanted(work, principal, base, body)
-    outcomes = await document_actions.act_on_many(work, principal, body.action, base.id, ids)
+    outcomes = await document_actions.apply_action_to_many(
+        work, principal, body.action, base.id, ids
+    )
     items = [_item(body.action, id_, outcome) for id_, outcome in outcomes.items()]
     counts = {
         outcome.value: count
@@ -141,13 +139,13 @@ async def _wanted(
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    found = await document_actions.ids_of_status(
+    found = await document_actions.ids_with_status(
         work.session, principal, base.id, body.status, limit=_MOST + 1
     )
     return found[:_MOST], len(found) > _MOST
 
 
-_PAUSE_ERRORS = error_responses(ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_PAUSE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound)
 
 
 @router.post("/pause", dependencies=[Write], responses=_PAUSE_ERRORS)

@@ -8,15 +8,14 @@ from typing import IO
 from fastapi import Depends
 from fastapi.responses import FileResponse
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, requires
 from api.http.errors import error_responses
-from api.http.files import HeldFileResponse, file_responses
+from api.http.files import RangeFileResponse, file_responses
 from api.http.responses import Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.auth import DocumentNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document
@@ -26,7 +25,7 @@ router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["docum
 View = Depends(requires(Permission.KB_VIEW))
 
 
-class StoredFileResponse(HeldFileResponse):
+class StoredFileResponse(RangeFileResponse):
     """A stored file as a download that no browser runs or shows as a page of this site.
 
     Args:
@@ -59,17 +58,21 @@ class StoredFileResponse(HeldFileResponse):
     responses={
         # The media type is that of the document.
         **file_responses("The file", "*/*"),
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound, DocumentNotFound),
     },
 )
 async def download_document(
-    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text,
+    doc_id: Text,
+    principal: CurrentPrincipal,
+    database: CurrentDatabase,
+    knowledge: Knowledge,
 ) -> FileResponse:
     """Download the file as it was uploaded last."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
         document = await document_queries.get(session, principal, row.id, doc_id)
-    return await stored_file(services.store, document)
+    return await stored_file(knowledge.store, document)
 
 
 async def stored_file(store: ObjectStore, document: Document) -> StoredFileResponse:

@@ -6,28 +6,49 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, few_files, no_file, one_file
-from api.http.responses import Body, Empty, Envelope, ErrorBody, Items, Shape, Text, page_of
+from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
+from api.http.responses import (
+    Empty,
+    Envelope,
+    ErrorBody,
+    Items,
+    RequestModel,
+    ResponseModel,
+    Text,
+    page_of,
+)
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, answer, read_answer
+from api.knowledge_bases.schemas import (
+    DocumentAnswer,
+    UploadAnswer,
+    document_answer,
+    load_document_answer,
+)
 from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import (
+    ArchiveLimits,
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    ImageTooLarge,
+    InvalidFileName,
+    InvalidPagination,
+    InvalidRequest,
+    QuotaExceeded,
+    TextTooLarge,
+    UnsupportedFileType,
+)
+from core.errors.server import StorageFull
 from ingestion.parsers import is_plain_text
-from ingestion.parsers.text.charset import choosable, chosen_codec
+from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
 from kb_service.documents import (
     actions as document_actions,
 )
@@ -55,7 +76,7 @@ Write = Depends(requires(Permission.KB_WRITE))
 _FILES_TOGETHER = 16
 
 
-class BatchItem(Shape):
+class BatchItem(ResponseModel):
     """What became of one file: a document, or the error that a single upload would answer."""
 
     name: str
@@ -63,13 +84,13 @@ class BatchItem(Shape):
     error: ErrorBody | None
 
 
-class BatchAnswer(Shape):
+class BatchAnswer(ResponseModel):
     """What became of the files of a batch, in their order."""
 
     items: list[BatchItem]
 
 
-class ChangeBody(Body):
+class DocumentChangeBody(RequestModel):
     """What may be set of a document; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, min_length=1, max_length=1000)
@@ -88,13 +109,13 @@ class ChangeBody(Body):
         Raises:
             InvalidRequest: it is none that a text may be read as.
         """
-        if self.encoding is None or self.encoding == document_update.AUTOMATIC:
+        if self.encoding is None or self.encoding == document_update.AUTO_ENCODING:
             return self.encoding
-        codec = chosen_codec(self.encoding)
+        codec = selectable_codec(self.encoding)
         if codec is None:
-            known = ", ".join(sorted(choosable()))
-            en, zh = f"Use {document_update.AUTOMATIC} or one of {known}", "可用的值：{}, {}"
-            raise InvalidRequest("encoding", en, zh.format(document_update.AUTOMATIC, known))
+            known = ", ".join(sorted(selectable_codecs()))
+            en, zh = f"Use {document_update.AUTO_ENCODING} or one of {known}", "可用的值：{}, {}"
+            raise InvalidRequest("encoding", en, zh.format(document_update.AUTO_ENCODING, known))
         return codec
 
 
@@ -108,22 +129,20 @@ async def _filter(
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
     only: Annotated[DocumentFilter, Depends(_filter)],
 ) -> Envelope[Items[DocumentAnswer]]:
     """One page of the documents of a knowledge base that the caller reads."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await document_queries.list_documents(session, principal, row.id, page, only=only)
     ahead = await document_progress.count_ahead(session, principal, row.id, listing.items)
-    items = [answer(document, row, ahead=ahead) for document in listing.items]
+    items = [document_answer(document, row, ahead=ahead) for document in listing.items]
     return page_of(items, page, total=listing.total)
 
 
@@ -132,27 +151,27 @@ async def list_documents(
     dependencies=[Write],
     openapi_extra=files_body(many=False),
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.ARCHIVE_LIMITS,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.IMAGE_TOO_LARGE,
-        ErrorCode.TEXT_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        ArchiveLimits,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNameTaken,
+        FileTooLarge,
+        ImageTooLarge,
+        TextTooLarge,
+        QuotaExceeded,
+        StorageFull,
     ),
 )
 async def upload_document(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[UploadAnswer]:
     """Upload one file. When this answers, the file is safe and will be indexed.
@@ -160,8 +179,8 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
-    async with one_file(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
+    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
         return Envelope(data=await intake.take(form.file, form.fields))
 
 
@@ -169,18 +188,13 @@ async def upload_document(
     "/batch",
     dependencies=[Write],
     openapi_extra=files_body(many=True),
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.STORAGE_FULL,
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, StorageFull),
 )
 async def upload_documents(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     on_conflict: OnConflict = OnConflict.REPLACE,
 ) -> Envelope[BatchAnswer]:
     """Upload up to 1,000 files in one request of at most 4 GiB.
@@ -189,59 +203,59 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    intake = await Intake(services, principal, kb_id, on_conflict).checked()
+    intake = await Intake(context, principal, kb_id, on_conflict).checked()
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 
-    async def take(few: Sequence[SentFile]) -> None:
+    async def take(few: Sequence[FormFile]) -> None:
         for sent, told in zip(few, await intake.take_all(few), strict=True):
             item = BatchItem(name=sent.file.filename or "", document=None, error=None)
             if isinstance(told, AgentexError):
-                item.error = error_body(told.code, told.details, language=language)
+                item.error = error_body(type(told), told.details, language=language)
             else:
                 item.document = told
             items.append(item)
 
-    await few_files(
+    await read_file_batches(
         request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
     )
     if not items:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     return Envelope(data=BatchAnswer(items=items))
 
 
 @router.get(
     "/{doc_id}",
     dependencies=[View],
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND),
+    responses=error_responses(KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def read_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[DocumentAnswer]:
     """One document: its status, stage, progress and, where it failed, why."""
-    return Envelope(data=await read_answer(session, principal, kb_id, doc_id))
+    return Envelope(data=await load_document_answer(session, principal, kb_id, doc_id))
 
 
 @router.put(
     "/{doc_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.DOCUMENT_NAME_TAKEN,
+        InvalidRequest,
+        InvalidFileName,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        DocumentNameTaken,
     ),
 )
 async def change_document(
-    kb_id: Text, doc_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text, doc_id: Text, body: DocumentChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DocumentAnswer]:
     """Rename a document or replace its metadata, which does not process it again; or say in which
     encoding its text is, which does.
     """
     attributes = (
-        None if body.metadata is None else document_metadata.checked_attributes(body.metadata)
+        None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
     )
     codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
@@ -250,22 +264,20 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = document_update.Wanted(body.name, attributes, codec)
-    row = await document_update.change(work, principal, base.id, doc_id, wanted)
-    return Envelope(data=answer(row, base))
+    wanted = document_update.DocumentUpdate(body.name, attributes, codec)
+    row = await document_update.update(work, principal, base.id, doc_id, wanted)
+    return Envelope(data=document_answer(row, base))
 
 
 @router.delete(
     "/{doc_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound),
 )
 async def delete_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
 ) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    await document_actions.act(work, principal, ActionName.DELETE, row.id, doc_id)
+    await document_actions.apply_action(work, principal, ActionName.DELETE, row.id, doc_id)
     return Empty()

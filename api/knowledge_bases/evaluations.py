@@ -10,36 +10,30 @@ from fastapi import Depends, Query, Request
 from pydantic import JsonValue
 from starlette.requests import ClientDisconnect
 
-from api.container import Services
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.streaming.framing import EVENT_STREAM, stream
+from api.streaming.framing import EVENT_STREAM, stream_response
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, event, told
+from api.streaming.work_stream import Progress, sse_event, with_error_event
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import EvaluationNotFound, KnowledgeBaseNotFound, ReadOnly
 from core.errors.conflicts import NoQuestions
+from core.errors.requests import InvalidPagination
 from kb_service import questions
 from kb_service.evaluation import store as evaluation_store
 from kb_service.evaluation.runner import (
-    Ask,
+    AskQuestion,
     QuestionResult,
     SavedQuestion,
     ask_all,
-    asking,
-    saved,
+    bind_search,
+    questions_from_rows,
     summarise,
 )
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -51,16 +45,16 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 _PROGRESS_SECONDS = 0.25
-_READ_ERRORS = error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND)
+_READ_ERRORS = error_responses(KnowledgeBaseNotFound, EvaluationNotFound)
 
 
-class EvaluationBody(Body):
+class EvaluationBody(RequestModel):
     """Choices that differ from the knowledge base's own, to try them before they are kept."""
 
     options: RetrievalOptions = RetrievalOptions()
 
 
-class Change(Shape):
+class Change(ResponseModel):
     """Differences to the measurement before; ``same_questions`` says whether they mean much."""
 
     evaluation_id: str
@@ -68,7 +62,7 @@ class Change(Shape):
     figures: dict[str, float]
 
 
-class EvaluationAnswer(Shape):
+class EvaluationAnswer(ResponseModel):
     """A measurement: means over the questions from 0 to 1, times in milliseconds."""
 
     id: str
@@ -81,7 +75,7 @@ class EvaluationAnswer(Shape):
     change: Change | None = None
 
 
-class RankedPassage(Shape):
+class RankedPassage(ResponseModel):
     """One of the first passages that a question found."""
 
     chunk_id: str
@@ -90,7 +84,7 @@ class RankedPassage(Shape):
     is_right: bool
 
 
-class QuestionResultAnswer(Shape):
+class QuestionResultAnswer(ResponseModel):
     """What became of a question; ``rank`` is None where no right passage is among the first ten."""
 
     question_id: str
@@ -108,7 +102,7 @@ class WholeEvaluationAnswer(EvaluationAnswer):
     results: list[QuestionResultAnswer]
 
 
-class Moved(Shape):
+class Moved(ResponseModel):
     """A question whose right passage stands elsewhere than before."""
 
     question_id: str
@@ -117,7 +111,7 @@ class Moved(Shape):
     rank_before: int | None
 
 
-class ComparisonAnswer(Shape):
+class ComparisonAnswer(ResponseModel):
     """Two measurements side by side; ``change`` is over the questions that both asked."""
 
     before: EvaluationAnswer
@@ -152,12 +146,7 @@ def _moved(changes: Sequence[tuple[dict[str, Any], int | None]]) -> list[Moved]:
     dependencies=[Write],
     response_model=Envelope[WholeEvaluationAnswer],
     responses={
-        **error_responses(
-            ErrorCode.READ_ONLY,
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.NO_QUESTIONS,
-            *EMBEDDING_FAILURES,
-        ),
+        **error_responses(ReadOnly, KnowledgeBaseNotFound, NoQuestions, *EMBEDDING_FAILURES),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -165,7 +154,7 @@ async def evaluate_knowledge_base(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     body: EvaluationBody | None = None,
 ) -> Envelope[WholeEvaluationAnswer] | EventStream:
     """Ask all saved questions through the search and keep the figures.
@@ -177,16 +166,16 @@ async def evaluate_knowledge_base(
     ends with ``result`` or ``error``. Who closes the connection cancels the measurement: then
     nothing is kept.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = saved(await questions.list_all(session, principal, row))
+        asked = questions_from_rows(await questions.list_all(session, principal, row))
     if not asked:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
-    task = _Task(services, principal, row, options)
+    task = _Task(context, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
-        return stream(told(_events(task, asked), language))
+        return stream_response(with_error_event(_events(task, asked), language))
     results: list[QuestionResult] = []
     async for result in ask_all(task.ask, asked):
         results.append(result)
@@ -199,27 +188,29 @@ async def evaluate_knowledge_base(
 class _Task:
     """Who measures what, and how."""
 
-    services: Services
+    context: AppContext
     principal: Principal
     knowledge_base: KnowledgeBase
     options: RetrievalOptions
 
     @property
-    def ask(self) -> Ask:
+    def ask(self) -> AskQuestion:
         """The search that is measured."""
-        services, base = self.services, self.knowledge_base
-        return asking(services.searcher, self.principal, base, self.options)
+        searcher, base = self.context.knowledge.searcher, self.knowledge_base
+        return bind_search(searcher, self.principal, base, self.options)
 
 
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
-    async with unit_of_work(task.services.database) as work:
+    async with unit_of_work(task.context.database) as work:
         # Once more: it may have gone meanwhile.
         row = await knowledge_bases.get(
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
-        retrieval = {**row.retrieval, **task.options.given()}
+        retrieval = {**row.retrieval, **task.options.choices()}
         kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await evaluation_store.before(work.session, task.principal, row, kept)
+        earlier = await evaluation_store.previous_evaluation(
+            work.session, task.principal, row, kept
+        )
         return _whole(kept, earlier)
 
 
@@ -235,20 +226,18 @@ async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator
         results.append(result)
         if time.monotonic() - said >= _PROGRESS_SECONDS:
             said = time.monotonic()
-            yield event("progress", Progress(done=len(results), total=len(asked)))
-    yield event("result", await _keep(task, results))
+            yield sse_event("progress", Progress(done=len(results), total=len(asked)))
+    yield sse_event("result", await _keep(task, results))
 
 
 @router.get(
-    "",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
 )
 async def list_evaluations(
     kb_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*evaluation_store.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*evaluation_store.SORT_FIELDS))],
 ) -> Envelope[Items[EvaluationAnswer]]:
     """One page of a knowledge base's measurements, each with its change to the one before."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
@@ -265,7 +254,9 @@ async def read_evaluation(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     found = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
-        data=_whole(found, await evaluation_store.before(session, principal, row, found))
+        data=_whole(
+            found, await evaluation_store.previous_evaluation(session, principal, row, found)
+        )
     )
 
 
@@ -299,9 +290,7 @@ async def compare_evaluations(
 @router.delete(
     "/{evaluation_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.EVALUATION_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, EvaluationNotFound),
 )
 async def delete_evaluation(
     kb_id: Text, evaluation_id: Text, principal: CurrentPrincipal, work: Writing

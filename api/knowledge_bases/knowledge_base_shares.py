@@ -2,19 +2,21 @@
 
 from fastapi import Depends
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Text
 from api.http.routing import Router
 from api.http.sharing_schemas import ShareList, SharesBody, shares_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from kb_service.knowledge_bases import sharing
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/shares", tags=["knowledge bases"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_MISSING = (ReadOnly, OwnerOnly, KnowledgeBaseNotFound)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
@@ -22,13 +24,13 @@ async def list_shares(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[ShareList]:
     """With whom one's own knowledge base is shared."""
-    return shares_answer(await sharing.shares_of(session, principal, kb_id))
+    return shares_answer(await sharing.get_shares(session, principal, kb_id))
 
 
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFLICT, *_MISSING),
+    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
 )
 async def replace_shares(
     kb_id: Text, body: SharesBody, principal: CurrentPrincipal, work: Writing
@@ -38,4 +40,6 @@ async def replace_shares(
     ``read`` lets them search it, read its documents and ask agents about it; ``write`` lets them
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
-    return shares_answer(await sharing.share(work, principal, kb_id, body.wanted(), body.version))
+    return shares_answer(
+        await sharing.replace_shares(work, principal, kb_id, body.wanted(), body.version)
+    )

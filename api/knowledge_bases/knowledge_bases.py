@@ -7,15 +7,17 @@ from fastapi import Depends
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import accesses
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.auth.sharing import access_by_id
+from core.db.pagination import PageRequest
+from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import KnowledgeBaseNameTaken, ReindexRunning
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases import sharing
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
@@ -29,14 +31,14 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 
-class Notice(Shape):
+class Notice(ResponseModel):
     """Something the caller should know about an answer that succeeded."""
 
     code: str
     message: str
 
 
-class KnowledgeBaseAnswer(Shape):
+class KnowledgeBaseAnswer(ResponseModel):
     """A knowledge base; chunk sizes are in tokens."""
 
     id: str
@@ -65,7 +67,7 @@ class NewKnowledgeBaseAnswer(KnowledgeBaseAnswer):
     notices: list[Notice] = Field(default=[])
 
 
-class ChangeBody(Body):
+class KnowledgeBaseChangeBody(RequestModel):
     """What may be set; what is left out stays as it is."""
 
     name: Text | None = Field(default=None, max_length=200)
@@ -85,11 +87,11 @@ class ChangeBody(Body):
 
     def draft(self) -> KnowledgeBaseDraft:
         """The same in the domain's terms."""
-        retrieval = None if self.retrieval is None else self.retrieval.said()
+        retrieval = None if self.retrieval is None else self.retrieval.changes()
         return KnowledgeBaseDraft(retrieval=retrieval, **self.model_dump(exclude={"retrieval"}))
 
 
-class CreateBody(ChangeBody):
+class CreateBody(KnowledgeBaseChangeBody):
     """A new knowledge base."""
 
     name: Text = Field(max_length=200, examples=["技术文档知识库"])  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] # required here, optional there
@@ -109,16 +111,16 @@ async def _answer(
     session: AsyncSession, principal: Principal, row: KnowledgeBase
 ) -> Envelope[KnowledgeBaseAnswer]:
     counts = await count_documents(session, principal, [row])
-    access = (await accesses(session, principal, [row]))[row.id]
+    access = (await access_by_id(session, principal, [row]))[row.id]
     fields = _fields(row, access, counts.get(row.id, 0))
     return Envelope(data=KnowledgeBaseAnswer.model_validate(fields))
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_knowledge_bases(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*knowledge_bases.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*knowledge_bases.SORT_FIELDS))],
 ) -> Envelope[Items[KnowledgeBaseAnswer]]:
     """One's own knowledge bases, those shared with the caller, and the public ones."""
     listing = await knowledge_bases.list_visible(session, principal, page)
@@ -132,11 +134,7 @@ async def list_knowledge_bases(
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-    ),
+    responses=error_responses(InvalidRequest, UnknownEmbeddingModel, KnowledgeBaseNameTaken),
 )
 async def create_knowledge_base(
     body: CreateBody, principal: CurrentPrincipal, work: Writing
@@ -159,11 +157,7 @@ async def create_knowledge_base(
     )
 
 
-@router.get(
-    "/{kb_id}",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
-)
+@router.get("/{kb_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
 async def read_knowledge_base(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[KnowledgeBaseAnswer]:
@@ -176,40 +170,38 @@ async def read_knowledge_base(
     "/{kb_id}",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.READ_ONLY,
-        ErrorCode.OWNER_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-        ErrorCode.REINDEX_RUNNING,
+        InvalidRequest,
+        ReadOnly,
+        OwnerOnly,
+        KnowledgeBaseNotFound,
+        UnknownEmbeddingModel,
+        KnowledgeBaseNameTaken,
+        ReindexRunning,
     ),
 )
 async def change_knowledge_base(
-    kb_id: Text, body: ChangeBody, principal: CurrentPrincipal, work: Writing
+    kb_id: Text, body: KnowledgeBaseChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[KnowledgeBaseAnswer]:
     """Change a knowledge base.
 
     Another splitter, chunk size or embedding model starts a re-index where there are documents
     (see `reindex`); until it is done searches go on, and the answer shows the present settings.
     """
-    row = await sharing.hold(work.session, principal, kb_id, Action.WRITE)
+    row = await sharing.get_for_update(work.session, principal, kb_id, Action.WRITE)
     if body.is_public not in {None, row.is_public}:
-        row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
-    await knowledge_bases.change(work, row, body.draft())
-    await reindex_service.request(work, row, body.draft())
+        row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
+    await knowledge_bases.update_knowledge_base(work, row, body.draft())
+    await reindex_service.request_reindex(work, row, body.draft())
     return await _answer(work.session, principal, row)
 
 
 @router.delete(
     "/{kb_id}",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
-    ),
+    responses=error_responses(ReadOnly, OwnerOnly, KnowledgeBaseNotFound),
 )
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
-    row = await sharing.hold(work.session, principal, kb_id, Action.MANAGE)
+    row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
     return Empty()

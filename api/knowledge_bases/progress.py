@@ -11,24 +11,24 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.container import AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.middleware import authenticate
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.schemas import DocumentAnswer, answer
-from api.streaming.framing import EVENT_STREAM, stream
-from api.streaming.progress_feed import Follower, News, ProgressView
+from api.knowledge_bases.schemas import DocumentAnswer, document_answer
+from api.middleware import authenticate
+from api.streaming.framing import EVENT_STREAM, stream_response
+from api.streaming.progress_feed import ProgressSubscriber, ProgressUpdate, ProgressView
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
+from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import DatabaseUnavailable
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
-from kb_service.documents.progress import Progress
+from kb_service.documents.progress import KnowledgeBaseProgress
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 
@@ -49,7 +49,7 @@ _UNTIL_QUIET = (
 UntilQuiet = Annotated[bool, Query(description=_UNTIL_QUIET)]
 
 
-class ProgressAnswer(Shape):
+class ProgressAnswer(ResponseModel):
     """How far a knowledge base is: documents by status, percent of them that need no more work.
 
     ``eta_seconds`` is the time until none waits or is in work, at the pace of those of about their
@@ -64,7 +64,7 @@ class ProgressAnswer(Shape):
     changed_at: datetime | None
 
 
-class Snapshot(Shape):
+class Snapshot(ResponseModel):
     """What a stream begins with: the documents that are in work, wait or are paused.
 
     ``more`` says that there are further ones than are shown.
@@ -75,7 +75,7 @@ class Snapshot(Shape):
     more: bool
 
 
-def _answer(progress: Progress) -> ProgressAnswer:
+def _answer(progress: KnowledgeBaseProgress) -> ProgressAnswer:
     return ProgressAnswer(
         total=sum(progress.counts.values()),
         counts=dict(progress.counts),
@@ -91,7 +91,7 @@ def _answer(progress: Progress) -> ProgressAnswer:
     dependencies=[View],
     response_model=Envelope[ProgressAnswer],
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -99,15 +99,17 @@ async def read_progress(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     until_quiet: UntilQuiet = False,
 ) -> Envelope[ProgressAnswer] | EventStream:
     """How far a knowledge base is; with ``Accept: text/event-stream`` as it goes on."""
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return await stream_progress(kb_id, request, principal, services, until_quiet)
-    async with services.database.reading() as session:
+        return await stream_progress(kb_id, request, principal, context, until_quiet)
+    async with context.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        return Envelope(data=_answer(await document_progress.summarise(session, principal, base)))
+        return Envelope(
+            data=_answer(await document_progress.get_progress(session, principal, base))
+        )
 
 
 @router.get(
@@ -115,7 +117,7 @@ async def read_progress(
     dependencies=[View],
     response_class=EventStream,
     responses={
-        **error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND),
+        **error_responses(KnowledgeBaseNotFound),
         200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
     },
 )
@@ -123,7 +125,7 @@ async def stream_progress(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     until_quiet: UntilQuiet = False,
 ) -> EventStream:
     """Server-sent events: a snapshot, then every change, until the caller may no longer look.
@@ -131,18 +133,18 @@ async def stream_progress(
     Events are ``snapshot``, ``progress``, ``document``, ``removed`` and ``end``, whose ``reason``
     is ``quiet``, ``access`` or ``shutting_down``. Whoever connects again gets a new snapshot.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    looking = _Looking(services, request, principal, base.id)
+    looking = _Looking(context, request, principal, base.id)
     events = _events(looking, until_quiet=until_quiet)
-    return stream(events, farewell=_end("access"))
+    return stream_response(events, farewell=_end("access"))
 
 
 @dataclass(frozen=True)
 class _Looking:
     """Who looks at what."""
 
-    services: Services
+    context: AppContext
     request: Request
     principal: Principal
     kb_id: str
@@ -150,12 +152,12 @@ class _Looking:
 
 async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[bytes]:
     yield b"retry: 2000\n\n"
-    services = looking.services
-    async with services.feeds.follow(looking.kb_id) as follower:
+    context = looking.context
+    async with context.streams.feeds.follow(looking.kb_id) as follower:
         if follower is None or follower.base is None:
             yield _end("access")
             return
-        view = ProgressView(services.database, looking.principal, follower)
+        view = ProgressView(context.database, looking.principal, follower)
         await view.begin(follower.base)
         snapshot = await _snapshot(looking, follower.base, view)
         follower.shown.update(row.id for row in snapshot.documents)
@@ -176,13 +178,13 @@ async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[byt
             yield _news(await view.take(), view.progress)
 
 
-def _seen_by(follower: Follower) -> tuple[object, ...] | None:
+def _seen_by(follower: ProgressSubscriber) -> tuple[object, ...] | None:
     """What decides who may look at the knowledge base; None where it is gone."""
     base = follower.base
     return None if base is None else (base.owner_id, base.is_public, follower.shared)
 
 
-def _reason_to_end(follower: Follower, view: ProgressView, *, until_quiet: bool) -> str:
+def _reason_to_end(follower: ProgressSubscriber, view: ProgressView, *, until_quiet: bool) -> str:
     if follower.closed:
         return "shutting_down"
     if follower.base is None:
@@ -194,10 +196,10 @@ def _reason_to_end(follower: Follower, view: ProgressView, *, until_quiet: bool)
 async def _may_look(looking: _Looking) -> bool:
     """Ask everything again: account, login, role and knowledge base may have changed."""
     try:
-        services = looking.services
-        principal = await authenticate(services, looking.request.headers)
+        context = looking.context
+        principal = await authenticate(context.database, context.security, looking.request.headers)
         principal.require(Permission.KB_VIEW)
-        async with services.database.reading() as session:
+        async with context.database.reading() as session:
             await knowledge_bases.get(session, principal, looking.kb_id, Action.READ)
     except DatabaseUnavailable:
         # Nobody's access ended; the next look asks again.
@@ -209,18 +211,18 @@ async def _may_look(looking: _Looking) -> bool:
 
 async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) -> Snapshot:
     reader = looking.principal
-    async with looking.services.database.reading() as session:
+    async with looking.context.database.reading() as session:
         rows = await document_queries.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
         ahead = await document_progress.count_ahead(session, reader, base.id, rows)
-    shown = [answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
+    shown = [document_answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
     return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
 
 
-def _news(news: News, progress: Progress) -> bytes:
+def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:
     """What happened as frames; nothing when nothing did."""
     if news.base is None:
         return b""
-    changed = [_frame("document", answer(row, news.base)) for row in news.changed]
+    changed = [_frame("document", document_answer(row, news.base)) for row in news.changed]
     removed = [_event("removed", json.dumps({"id": id_})) for id_ in news.removed]
     return b"".join([*changed, *removed, _frame("progress", _answer(progress))])
 

@@ -6,32 +6,33 @@ from typing import Annotated
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import Words
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import UnitOfWork
-from core.errors.auth import KnowledgeBaseNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
+from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexOver, ReindexRunning
+from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.reindex import service as reindex_service
 from kb_service.reindex import status as reindex_status
-from kb_service.reindex.service import Cutover, Outcome
-from kb_service.reindex.status import Report, State
+from kb_service.reindex.service import Cutover, ReindexOutcome
+from kb_service.reindex.status import ReindexStatus, State
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/reindex", tags=["re-index"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_WRITE_ERRORS = (ErrorCode.READ_ONLY, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+_WRITE_ERRORS = (ReadOnly, KnowledgeBaseNotFound)
 
 
-class ReindexBody(Body):
+class ReindexBody(RequestModel):
     """The settings wished for; what is left out stays as it is."""
 
     splitter: Text | None = Field(
@@ -54,7 +55,7 @@ class ReindexBody(Body):
         return KnowledgeBaseDraft(**self.model_dump(exclude={"cutover", "force"}))
 
 
-class CutoverBody(Body):
+class CutoverBody(RequestModel):
     """How to put a re-index in force."""
 
     without_failed: bool = Field(
@@ -63,7 +64,7 @@ class CutoverBody(Body):
     )
 
 
-class SettingsAnswer(Shape):
+class SettingsAnswer(ResponseModel):
     """The settings of one generation; sizes are in tokens."""
 
     generation: int
@@ -73,7 +74,7 @@ class SettingsAnswer(Shape):
     chunk_overlap: int
 
 
-class DocumentsAnswer(Shape):
+class DocumentsAnswer(ResponseModel):
     """How many searchable documents there are, and how many of them are made anew."""
 
     total: int
@@ -82,7 +83,7 @@ class DocumentsAnswer(Shape):
     left: int
 
 
-class FailedDocumentAnswer(Shape):
+class FailedDocumentAnswer(ResponseModel):
     """A document that could not be made anew; it stays searchable as it is."""
 
     id: str
@@ -96,7 +97,7 @@ class PreviousAnswer(SettingsAnswer):
     kept_until: datetime
 
 
-class FiguresAnswer(Shape):
+class FiguresAnswer(ResponseModel):
     """Means over the saved questions, from 0 to 1."""
 
     recall_1: float
@@ -106,7 +107,7 @@ class FiguresAnswer(Shape):
     ndcg_10: float
 
 
-class RecallAnswer(Shape):
+class RecallAnswer(ResponseModel):
     """What the saved questions find with the present settings and with the new ones."""
 
     questions: int
@@ -114,7 +115,7 @@ class RecallAnswer(Shape):
     target: FiguresAnswer
 
 
-class ReindexAnswer(Shape):
+class ReindexAnswer(ResponseModel):
     """How a re-index stands.
 
     `state` is `none`, `running`, `ready` (waits for the cut-over), `blocked` (documents
@@ -149,14 +150,14 @@ class ReindexAnswer(Shape):
 class RequestedAnswer(ReindexAnswer):
     """What a request for other settings led to, and how the re-index stands."""
 
-    outcome: Outcome
+    outcome: ReindexOutcome
 
 
 def _settings(generation: Generation | None) -> dict[str, object] | None:
     return None if generation is None else generation.to_json()
 
 
-def _fields(report: Report) -> dict[str, object]:
+def _fields(report: ReindexStatus) -> dict[str, object]:
     tally, previous = report.tally, _settings(report.previous)
     if previous is not None:
         previous["kept_until"] = report.kept_until
@@ -184,7 +185,7 @@ def _fields(report: Report) -> dict[str, object]:
     }
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND))
+@router.get("", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
 async def read_reindex(
     kb_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[ReindexAnswer]:
@@ -192,7 +193,7 @@ async def read_reindex(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return Envelope(
         data=ReindexAnswer.model_validate(
-            _fields(await reindex_status.report(session, principal, row))
+            _fields(await reindex_status.get_status(session, principal, row))
         )
     )
 
@@ -201,11 +202,7 @@ async def read_reindex(
     "",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
-        *_WRITE_ERRORS,
-        ErrorCode.CONFLICT,
-        ErrorCode.REINDEX_RUNNING,
+        InvalidRequest, UnknownEmbeddingModel, *_WRITE_ERRORS, Conflict, ReindexRunning
     ),
 )
 async def start_reindex(
@@ -217,24 +214,24 @@ async def start_reindex(
     into force at one moment. Edits of chunks are not carried over.
     """
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    outcome = await reindex_service.request(
+    outcome = await reindex_service.request_reindex(
         work, row, body.draft(), cutover=body.cutover, force=body.force
     )
-    fields = _fields(await reindex_status.report(work.session, principal, row))
+    fields = _fields(await reindex_status.get_status(work.session, principal, row))
     return Envelope(data=RequestedAnswer.model_validate({**fields, "outcome": outcome}))
 
 
 async def _locked(work: UnitOfWork, principal: CurrentPrincipal, kb_id: str) -> KnowledgeBase:
     await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    row = await reindex_service.lock(work.session, kb_id)
+    row = await reindex_service.get_for_update(work.session, kb_id)
     if row is None:
         raise KnowledgeBaseNotFound
     return row
 
 
-async def _kept_for(services: CurrentServices, work: Writing) -> timedelta:
+async def _kept_for(context: CurrentContext, work: Writing) -> timedelta:
     # In the same session: who holds one connection and waits for another may wait for ever.
-    return timedelta(hours=(await services.live.read(work.session)).reindex_keep_hours)
+    return timedelta(hours=(await context.live.read(work.session)).reindex_keep_hours)
 
 
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
@@ -244,19 +241,14 @@ async def _answer(
     work: UnitOfWork, principal: Principal, row: KnowledgeBase
 ) -> Envelope[ReindexAnswer]:
     await work.session.flush()
-    report = await reindex_status.report(work.session, principal, row)
+    report = await reindex_status.get_status(work.session, principal, row)
     return Envelope(data=ReindexAnswer.model_validate(_fields(report)))
 
 
 @router.post(
     "/cutover",
     dependencies=[Write],
-    responses=error_responses(
-        *_WRITE_ERRORS,
-        ErrorCode.REINDEX_NOT_READY,
-        ErrorCode.NO_REINDEX,
-        ErrorCode.REINDEX_OVER,
-    ),
+    responses=error_responses(*_WRITE_ERRORS, ReindexNotReady, NoReindex, ReindexOver),
 )
 async def cut_over(
     kb_id: Text,
@@ -275,7 +267,7 @@ async def cut_over(
 @router.post(
     "/cancel",
     dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, ErrorCode.NO_REINDEX, ErrorCode.REINDEX_OVER),
+    responses=error_responses(*_WRITE_ERRORS, NoReindex, ReindexOver),
 )
 async def cancel_reindex(
     kb_id: Text, principal: CurrentPrincipal, work: Writing
@@ -289,12 +281,7 @@ async def cancel_reindex(
 @router.post(
     "/rollback",
     dependencies=[Write],
-    responses=error_responses(
-        ErrorCode.UNKNOWN_EMBEDDING_MODEL,
-        *_WRITE_ERRORS,
-        ErrorCode.REINDEX_RUNNING,
-        ErrorCode.NO_REINDEX,
-    ),
+    responses=error_responses(UnknownEmbeddingModel, *_WRITE_ERRORS, ReindexRunning, NoReindex),
 )
 async def roll_back(
     kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.responses import Shape
+from api.http.responses import ResponseModel
 from core.auth.principal import Action, Principal
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
@@ -15,7 +15,7 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
 
 
-class Words(Shape):
+class Words(ResponseModel):
     """Why a document is not indexed or waits, and what to do about it."""
 
     reason: str
@@ -25,7 +25,7 @@ class Words(Shape):
     next_action_zh: str = ""
 
 
-class DocumentAnswer(Shape):
+class DocumentAnswer(ResponseModel):
     """A document and the state of its processing; sizes in bytes, progress in percent.
 
     ``revision`` is the one that was uploaded or started last, ``active_revision`` the one that
@@ -73,7 +73,7 @@ class UploadAnswer(DocumentAnswer):
     outcome: UploadOutcome
 
 
-def answer(
+def document_answer(
     row: Document, base: KnowledgeBase, *, ahead: Mapping[str, int] | None = None
 ) -> DocumentAnswer:
     """A row as an answer; ``ahead`` as :func:`documents.count_ahead` gives it."""
@@ -84,7 +84,7 @@ def answer(
         ahead=(ahead or {}).get(row.id),
         searchable=row.active_revision is not None,
         failure=Words.model_validate(row.failure) if row.failure else None,
-        waiting=_words(document_progress.why_waiting(row, base_paused=base.paused)),
+        waiting=_words(document_progress.waiting_reason(row, base_paused=base.paused)),
     )
 
 
@@ -95,11 +95,11 @@ def _words(words: Mapping[str, str] | None) -> Words | None:
     return Words.model_validate(words) if words else None
 
 
-async def read_answer(
+async def load_document_answer(
     session: AsyncSession, principal: Principal, kb_id: str, document_id: str
 ) -> DocumentAnswer:
     """One document through the gate, as an answer."""
     base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     row = await document_queries.get(session, principal, base.id, document_id)
     ahead = await document_progress.count_ahead(session, principal, base.id, [row])
-    return answer(row, base, ahead=ahead)
+    return document_answer(row, base, ahead=ahead)

@@ -3,14 +3,15 @@
 from fastapi import Depends
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search_schemas import SearchAnswer, search_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions
@@ -18,15 +19,11 @@ from kb_service.retrieval.request import RetrievalOptions
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
 _ERRORS = error_responses(
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.EMPTY_QUERY,
-    ErrorCode.QUERY_TOO_LONG,
-    ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-    *EMBEDDING_FAILURES,
+    InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES
 )
 
 
-class SearchBody(Body, RetrievalOptions):
+class SearchBody(RequestModel, RetrievalOptions):
     """What to look for; a choice that is left out is the knowledge base's, then the product's."""
 
     query: Text = Field(examples=["服务器配置要求"])
@@ -43,30 +40,32 @@ class WideSearchBody(SearchBody):
 
 
 async def _search(
-    services: CurrentServices,
+    context: CurrentContext,
     principal: Principal,
     body: SearchBody,
     knowledge_base_ids: list[str] | None,
 ) -> Envelope[SearchAnswer]:
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
-        most = (await services.live.read(session)).search_top_k
-    request = services.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
-    result = await services.searcher.search(principal, rows, request, explain=body.explain)
+        most = (await context.live.read(session)).search_top_k
+    request = context.knowledge.searcher.resolve(
+        rows, body.query, body, filters=body.filters, top_k=most
+    )
+    result = await context.knowledge.searcher.search(principal, rows, request, explain=body.explain)
     return Envelope(data=search_answer(result, explain=body.explain))
 
 
 @router.post("/knowledge-bases/{kb_id}/search", dependencies=[View], responses=_ERRORS)
 async def search_knowledge_base(
-    kb_id: Text, body: SearchBody, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, body: SearchBody, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[SearchAnswer]:
     """See what a search of one knowledge base finds: the same search that agents use."""
-    return await _search(services, principal, body, [kb_id])
+    return await _search(context, principal, body, [kb_id])
 
 
 @router.post("/search", dependencies=[View], responses=_ERRORS)
 async def search_knowledge_bases(
-    body: WideSearchBody, principal: CurrentPrincipal, services: CurrentServices
+    body: WideSearchBody, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[SearchAnswer]:
     """Search several knowledge bases at once."""
-    return await _search(services, principal, body, body.knowledge_base_ids)
+    return await _search(context, principal, body, body.knowledge_base_ids)

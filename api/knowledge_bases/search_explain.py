@@ -5,20 +5,21 @@ from typing import Self
 from fastapi import Depends
 from pydantic import Field, model_validator
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import EMBEDDING_FAILURES, error_responses
-from api.http.responses import Envelope, Shape, Text
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.search import SearchBody
-from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason
+from api.knowledge_bases.search_schemas import Explanation, ReasonAnswer, explanation, reason_answer
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.codes import ErrorCode
-from core.types.errors import Unfit
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
+from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
-from kb_service.retrieval.explain import Investigation, Wanted, Why, find_passage
-from kb_service.retrieval.positions import LegPosition
+from kb_service.retrieval.explain import Explainer, PassageExplanation, PassageRef, find_passage
+from kb_service.retrieval.positions import PassagePosition
 from kb_service.retrieval.request import RetrievalRequest
 
 router = Router(prefix="/api/v1", tags=["search"])
@@ -37,18 +38,18 @@ class WhyBody(SearchBody):
         by_text = self.document_id is not None and self.text is not None and self.text.strip()
         if self.chunk_id is None and not by_text:
             zh = "需要 chunk_id，或 document_id 和 text"
-            raise Unfit("needs chunk_id, or document_id and text", zh)
+            raise FieldValueError("needs chunk_id, or document_id and text", zh)
         return self
 
 
-class LegAnswer(Shape):
+class LegAnswer(ResponseModel):
     """A passage in one leg; the rank is null where it lies behind the first 10,000."""
 
     rank: int | None
     score: float
 
 
-class PassageInQuestion(Shape):
+class PassageInQuestion(ResponseModel):
     """The passage that was meant."""
 
     chunk_id: str
@@ -60,7 +61,7 @@ class PassageInQuestion(Shape):
     enabled: bool
 
 
-class WhyAnswer(Shape):
+class WhyAnswer(ResponseModel):
     """What became of the passage: the first reason, and how far it came.
 
     ``dense`` and ``sparse`` are its exact places by meaning and by words, however deep;
@@ -85,33 +86,35 @@ class WhyAnswer(Shape):
     "/knowledge-bases/{kb_id}/search/why",
     dependencies=[View],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_QUERY,
-        ErrorCode.QUERY_TOO_LONG,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.CHUNK_NOT_FOUND,
+        InvalidRequest,
+        EmptyQuery,
+        QueryTooLong,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        ChunkNotFound,
         *EMBEDDING_FAILURES,
     ),
 )
 async def explain_absence(
-    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, body: WhyBody, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[WhyAnswer]:
     """See where a passage stands in a search, and the first reason why it is not shown."""
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        wanted = Wanted(body.chunk_id, body.document_id, body.text)
+        wanted = PassageRef(body.chunk_id, body.document_id, body.text)
         document, chunk = await find_passage(session, principal, row, wanted)
-        most = (await services.live.read(session)).search_top_k
-    request = services.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
-    investigation = Investigation(services.database, services.searcher, principal, row, request)
+        most = (await context.live.read(session)).search_top_k
+    request = context.knowledge.searcher.resolve(
+        [row], body.query, body, filters=body.filters, top_k=most
+    )
+    investigation = Explainer(context.database, context.knowledge.searcher, principal, row, request)
     return Envelope(data=_answer(await investigation.of(document, chunk)))
 
 
-def _answer(why: Why) -> WhyAnswer:
+def _answer(why: PassageExplanation) -> WhyAnswer:
     shown = [passage.hit.score for passage in why.result.passages]
     return WhyAnswer(
-        reason=reason(why.reason),
+        reason=reason_answer(why.reason),
         document_name=why.document_name,
         passage=None if why.chunk is None else _passage(why.chunk),
         dense=_leg(why.dense),
@@ -137,5 +140,5 @@ def _passage(chunk: Chunk) -> PassageInQuestion:
     )
 
 
-def _leg(position: LegPosition | None) -> LegAnswer | None:
+def _leg(position: PassagePosition | None) -> LegAnswer | None:
     return None if position is None else LegAnswer(rank=position.rank, score=position.score)

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from api.http.responses import Shape
-from core.text.sanitize import visible
-from kb_service.retrieval.fusion import LegPlace
+from api.http.responses import ResponseModel
+from core.text.sanitize import strip_hidden
+from kb_service.retrieval.fusion import LegRank
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import PHRASE_WEIGHT, WINDOW_WEIGHT, RankedHit
 from kb_service.retrieval.results import (
     ContextPart,
-    Dropped,
+    DroppedHit,
+    DropReason,
     FoundPassage,
-    Reason,
     SearchResult,
-    Unsearched,
-    Warned,
+    SearchWarning,
+    UnsearchedWarning,
 )
 
 
-class Place(Shape):
+class Place(ResponseModel):
     """A passage's place in one leg: rank from 1, the leg's own score, and that from 0 to 1."""
 
     rank: int
@@ -28,7 +28,7 @@ class Place(Shape):
     normalised: float
 
 
-class Explanation(Shape):
+class Explanation(ResponseModel):
     """How a passage got its score: ``final = fused + 0.5 window + 0.25 phrase``.
 
     ``relevance`` is a reranker's own judgement, which is the score then.
@@ -43,7 +43,7 @@ class Explanation(Shape):
     relevance: float | None = None
 
 
-class ContextAnswer(Shape):
+class ContextAnswer(ResponseModel):
     """Text beside a passage; the span counts characters of the document's extracted text."""
 
     chunk_id: str
@@ -52,7 +52,7 @@ class ContextAnswer(Shape):
     char_end: int
 
 
-class PassageAnswer(Shape):
+class PassageAnswer(ResponseModel):
     """A passage; spans count characters of the document's extracted text.
 
     Texts are shown without hidden characters; the chunk itself has them.
@@ -74,7 +74,7 @@ class PassageAnswer(Shape):
     legs: Explanation | None = None
 
 
-class ReasonAnswer(Shape):
+class ReasonAnswer(ResponseModel):
     """Something to know, in both languages; ``code`` is stable."""
 
     code: str = Field(examples=["top_k"])
@@ -82,7 +82,7 @@ class ReasonAnswer(Shape):
     message_zh: str
 
 
-class DroppedAnswer(Shape):
+class DroppedAnswer(ResponseModel):
     """A candidate that is not in the answer, and the first reason for it."""
 
     chunk_id: str
@@ -92,7 +92,7 @@ class DroppedAnswer(Shape):
     legs: Explanation | None = None
 
 
-class Weights(Shape):
+class Weights(ResponseModel):
     """What was applied: ``score = (sparse + dense + window + phrase) / highest``."""
 
     sparse: float
@@ -102,7 +102,7 @@ class Weights(Shape):
     highest: float
 
 
-class TimingsAnswer(Shape):
+class TimingsAnswer(ResponseModel):
     """Where the time went, in milliseconds."""
 
     encode_ms: float
@@ -111,7 +111,7 @@ class TimingsAnswer(Shape):
     rerank_ms: float
 
 
-class ExplainAnswer(Shape):
+class ExplainAnswer(ResponseModel):
     """How the answer came about."""
 
     weights: Weights
@@ -119,7 +119,7 @@ class ExplainAnswer(Shape):
     dropped: list[DroppedAnswer]
 
 
-class SearchAnswer(Shape):
+class SearchAnswer(ResponseModel):
     """Passages, best first; scores are relative to this query, not probabilities.
 
     ``request`` is the search with every choice made: sent again, it is the same search.
@@ -140,17 +140,19 @@ def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
         dense_weight=result.dense_weight,
         took_ms=round(result.took_ms, 2),
         request=result.request,
-        warnings=reasons(result.warnings),
+        warnings=reason_answers(result.warnings),
         explain=_explained(result) if explain else None,
     )
 
 
-def reasons(facts: Sequence[Warned | Unsearched | Reason]) -> list[ReasonAnswer]:
+def reason_answers(
+    facts: Sequence[SearchWarning | UnsearchedWarning | DropReason],
+) -> list[ReasonAnswer]:
     """Facts with their words."""
-    return [reason(fact) for fact in facts]
+    return [reason_answer(fact) for fact in facts]
 
 
-def reason(fact: Warned | Unsearched | Reason) -> ReasonAnswer:
+def reason_answer(fact: SearchWarning | UnsearchedWarning | DropReason) -> ReasonAnswer:
     """A fact with its words."""
     return ReasonAnswer(code=fact.code, message=fact.message, message_zh=fact.message_zh)
 
@@ -162,11 +164,11 @@ def passage_answer(found: FoundPassage, *, explain: bool) -> PassageAnswer:
         document_id=chunk.document_id,
         document_name=found.document_name,
         chunk_id=chunk.id,
-        content=visible(chunk.content),
+        content=strip_hidden(chunk.content),
         score=round(found.hit.score, 4),
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
-        heading_path=list(map(visible, chunk.heading_path)),
+        heading_path=list(map(strip_hidden, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
@@ -179,8 +181,8 @@ def passage_answer(found: FoundPassage, *, explain: bool) -> PassageAnswer:
 def explanation(hit: RankedHit) -> Explanation:
     """How a hit got its place."""
     return Explanation(
-        dense=place(hit.fused.dense),
-        sparse=place(hit.fused.sparse),
+        dense=rank_answer(hit.fused.dense),
+        sparse=rank_answer(hit.fused.sparse),
         fused=hit.fused.score,
         window=hit.window,
         phrase=hit.phrase,
@@ -189,7 +191,7 @@ def explanation(hit: RankedHit) -> Explanation:
     )
 
 
-def place(place: LegPlace | None) -> Place | None:
+def rank_answer(place: LegRank | None) -> Place | None:
     """A place in a leg as it is answered."""
     if place is None:
         return None
@@ -200,7 +202,7 @@ def _context(parts: Sequence[ContextPart]) -> list[ContextAnswer]:
     return [
         ContextAnswer(
             chunk_id=part.chunk_id,
-            content=visible(part.content),
+            content=strip_hidden(part.content),
             char_start=part.char_start,
             char_end=part.char_end,
         )
@@ -231,12 +233,12 @@ def _explained(result: SearchResult) -> ExplainAnswer:
     )
 
 
-def _dropped(dropped: Dropped) -> DroppedAnswer:
+def _dropped(dropped: DroppedHit) -> DroppedAnswer:
     hit = dropped.hit
     return DroppedAnswer(
         chunk_id=dropped.chunk_id,
         document_id=dropped.document_id,
-        reason=reason(dropped.reason),
+        reason=reason_answer(dropped.reason),
         score=None if hit is None else round(hit.score, 4),
         legs=None if hit is None else explanation(hit),
     )

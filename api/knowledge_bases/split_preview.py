@@ -10,18 +10,27 @@ from anyio import to_thread
 from fastapi import Depends, Query, Request
 from starlette.datastructures import UploadFile
 
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from api.container import AppContext, KnowledgeServices
+from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.multipart import one_file, read_blocks, read_head
-from api.http.responses import Envelope, Shape, Text
+from api.http.multipart import read_blocks, read_head, single_file_form
+from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Action
-from core.errors.codes import ErrorCode
-from core.errors.requests import UnreadableFile
-from core.errors.server import StorageFull
-from ingestion.parsers.file_type import detect
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidFileName,
+    InvalidRequest,
+    PreviewBusy,
+    UnreadableFile,
+    UnsupportedFileType,
+)
+from core.errors.server import EmbeddingModelNotServed, StorageFull
+from ingestion.parsers.file_type import detect_type
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -50,7 +59,7 @@ _FILE_BODY = {
 }
 
 
-class PieceAnswer(Shape):
+class PieceAnswer(ResponseModel):
     """A passage that would be made; its windows are embedded instead of the whole, if any."""
 
     index: int
@@ -63,7 +72,7 @@ class PieceAnswer(Shape):
     windows: list[str]
 
 
-class SplitPreviewAnswer(Shape):
+class SplitPreviewAnswer(ResponseModel):
     """The first passages, and figures over all of them; sizes are in tokens."""
 
     splitter: str
@@ -79,7 +88,7 @@ class SplitPreviewAnswer(Shape):
     warnings: list[str]
 
 
-class Wishes(Shape):
+class Wishes(ResponseModel):
     """What to cut and how; what is left out is the knowledge base's own."""
 
     document_id: Text | None = None
@@ -114,26 +123,26 @@ async def _wishes(
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.EMPTY_FILE,
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
-        ErrorCode.FILE_TYPE_MISMATCH,
-        ErrorCode.INVALID_FILE_NAME,
-        ErrorCode.UNREADABLE_FILE,
-        ErrorCode.READ_ONLY,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.DOCUMENT_NOT_FOUND,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.PREVIEW_BUSY,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        EmptyFile,
+        UnsupportedFileType,
+        FileTypeMismatch,
+        InvalidFileName,
+        UnreadableFile,
+        ReadOnly,
+        KnowledgeBaseNotFound,
+        DocumentNotFound,
+        FileTooLarge,
+        PreviewBusy,
+        EmbeddingModelNotServed,
+        StorageFull,
     ),
 )
 async def preview_split(
     kb_id: Text,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     wishes: Annotated[Wishes, Depends(_wishes)],
 ) -> Envelope[SplitPreviewAnswer]:
     """Cut a file, or a document of the knowledge base, and show the first passages.
@@ -141,7 +150,7 @@ async def preview_split(
     Nothing is stored, embedded or indexed. It takes 20 seconds at most.
     """
     document = None
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
         if wishes.document_id is not None:
             document = await document_queries.get(session, principal, row.id, wishes.document_id)
@@ -150,13 +159,13 @@ async def preview_split(
         chunk_size=wishes.chunk_size,
         chunk_overlap=wishes.chunk_overlap,
     )
-    splitting = knowledge_bases.splitting_of(row, draft)
-    counter = services.spaces.of(row.embedding_model).counter
-    source = _stored(services, document) if document else _sent(services, request)
+    splitting = knowledge_bases.resolve_splitting(row, draft)
+    counter = context.knowledge.spaces.of(row.embedding_model).counter
+    source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
         chosen = document.chosen_encoding if document else None
         wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces, chosen)
-        preview = await services.previews.preview(wanted)
+        preview = await context.knowledge.previews.preview(wanted)
     return Envelope(data=_answer(splitting, preview))
 
 
@@ -167,20 +176,22 @@ def _answer(splitting: Splitting, preview: SplitPreview) -> SplitPreviewAnswer:
 
 
 @asynccontextmanager
-async def _stored(services: Services, document: Document) -> AsyncGenerator[tuple[Path, str]]:
+async def _stored(
+    knowledge: KnowledgeServices, document: Document
+) -> AsyncGenerator[tuple[Path, str]]:
     try:
-        async with services.store.local_copy(document.storage_key) as path:
+        async with knowledge.store.local_copy(document.storage_key) as path:
             yield path, document.media_type
     except FileNotFoundError as error:
         raise UnreadableFile(reason="file_missing") from error
 
 
 @asynccontextmanager
-async def _sent(services: Services, request: Request) -> AsyncGenerator[tuple[Path, str]]:
-    settings = await services.live.now()
-    async with one_file(request, max_bytes=settings.max_upload_bytes) as form:
+async def _sent(context: AppContext, request: Request) -> AsyncGenerator[tuple[Path, str]]:
+    settings = await context.live.now()
+    async with single_file_form(request, max_bytes=settings.max_upload_bytes) as form:
         name = document_names.clean_name(form.file.filename or "")
-        found = detect(name, await read_head(form.file), form.file.size or 0)
+        found = detect_type(name, await read_head(form.file), form.file.size or 0)
         with tempfile.TemporaryDirectory(prefix="agentex-preview-") as folder:
             path = Path(folder) / "file"
             await _write(path, form.file)

@@ -10,10 +10,12 @@ from anyio import to_thread
 from fastapi import Depends, Request
 from pydantic import Field
 
-from api.container import Services
-from api.http.dependencies import (
+from api.container import AppContext, KnowledgeServices
+from api.dependencies import (
+    CurrentContext,
+    CurrentDatabase,
     CurrentPrincipal,
-    CurrentServices,
+    Knowledge,
     Reading,
     Writing,
     paging,
@@ -21,28 +23,41 @@ from api.http.dependencies import (
 )
 from api.http.errors import error_responses
 from api.http.files import content_disposition
-from api.http.multipart import one_file, read_blocks
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.multipart import read_blocks, single_file_form
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
-from core.db.pagination import Page
+from core.db.database import Database
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.errors.conflicts import KnowledgeBaseNameTaken
-from core.errors.requests import InvalidRequest, QuotaExceeded
+from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
+from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken, SettingsChanged
+from core.errors.requests import (
+    FileTooLarge,
+    InvalidArchive,
+    InvalidPagination,
+    InvalidRequest,
+    QuotaExceeded,
+)
+from core.errors.server import (
+    EmbeddingModelNotServed,
+    ObjectStoreUnavailable,
+    StorageFull,
+    VectorIndexUnavailable,
+)
 from kb_service.documents import quota as document_quota
 from kb_service.documents import storage as document_storage
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import NAME_LENGTH, Transfer
 from kb_service.transfer import import_target
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.archive_reader import Archive, limits_of
-from kb_service.transfer.archive_writer import write
-from kb_service.transfer.export_source import LiveSource, Stores
-from kb_service.transfer.import_target import Arrival
-from kb_service.transfer.jobs import Cargo
+from kb_service.transfer.archive_reader import ArchiveReader, archive_limits
+from kb_service.transfer.archive_writer import write_archive
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
+from kb_service.transfer.import_target import ImportTarget
+from kb_service.transfer.jobs import TransferSpec
 
 router = Router(prefix="/api/v1", tags=["transfers"])
 View = Depends(requires(Permission.KB_VIEW))
@@ -69,13 +84,13 @@ _FILE_BODY = {
 }
 
 
-class CopyBody(Body):
+class CopyBody(RequestModel):
     """What the copy is called; without a name the old one with ``(copy)`` behind it."""
 
     name: Text | None = Field(default=None, max_length=NAME_LENGTH)
 
 
-class TransferFailure(Shape):
+class TransferFailure(ResponseModel):
     """Why a transfer waits or ended, and what to do about it."""
 
     reason: str
@@ -85,7 +100,7 @@ class TransferFailure(Shape):
     next_action_zh: str = ""
 
 
-class TransferFacts(Shape):
+class TransferFacts(ResponseModel):
     """What is transferred; ``embeds_anew``: its model is not served here."""
 
     name: str
@@ -94,7 +109,7 @@ class TransferFacts(Shape):
     embedding_model: str
 
 
-class TransferAnswer(Shape):
+class TransferAnswer(ResponseModel):
     """An import or a copy and how far it is, in percent."""
 
     id: str
@@ -119,26 +134,29 @@ def _answer(row: Transfer) -> Envelope[TransferAnswer]:
     response_class=ExportResponse,
     responses={
         **error_responses(
-            ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-            ErrorCode.SETTINGS_CHANGED,
-            ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
-            ErrorCode.VECTOR_INDEX_UNAVAILABLE,
-            ErrorCode.OBJECT_STORE_UNAVAILABLE,
+            KnowledgeBaseNotFound,
+            SettingsChanged,
+            EmbeddingModelNotServed,
+            VectorIndexUnavailable,
+            ObjectStoreUnavailable,
         ),
         200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
     },
 )
 async def export_knowledge_base(
-    kb_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    kb_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> ExportResponse:
     """All of a knowledge base that the caller reads as one file.
 
     It holds documents, chunks, vectors, settings and questions. A restricted document arrives
     restricted to whoever imports the file.
     """
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    blocks = write(LiveSource(_stores(services), principal, row), product=version("agentex"))
+    blocks = write_archive(
+        KnowledgeBaseSource(_stores(database, knowledge), principal, row),
+        product=version("agentex"),
+    )
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
@@ -154,8 +172,8 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
             yield block
 
 
-def _stores(services: Services) -> Stores:
-    return Stores(services.database, services.store, services.spaces)
+def _stores(database: Database, knowledge: KnowledgeServices) -> SourceStores:
+    return SourceStores(database, knowledge.store, knowledge.spaces)
 
 
 @router.post(
@@ -163,16 +181,16 @@ def _stores(services: Services) -> Stores:
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.INVALID_ARCHIVE,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-        ErrorCode.FILE_TOO_LARGE,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.STORAGE_FULL,
+        InvalidRequest,
+        InvalidArchive,
+        KnowledgeBaseNameTaken,
+        FileTooLarge,
+        QuotaExceeded,
+        StorageFull,
     ),
 )
 async def import_knowledge_base(
-    request: Request, principal: CurrentPrincipal, services: CurrentServices
+    request: Request, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[TransferAnswer]:
     """Make a private knowledge base of an exported file.
 
@@ -180,43 +198,43 @@ async def import_knowledge_base(
     says how far it is. Where the file's embedding model is not served here, its documents are
     embedded anew. A form field ``name`` gives it another name.
     """
-    settings = await services.live.now()
+    settings = await context.live.now()
     limit = settings.max_import_bytes
-    async with one_file(request, max_bytes=limit, fields=("name",)) as form:
+    async with single_file_form(request, max_bytes=limit, fields=("name",)) as form:
         name = form.fields.get("name") or None
         if name is not None and len(name) > NAME_LENGTH:
             zh = f"最多 {NAME_LENGTH} 个字符"
             raise InvalidRequest("name", f"Use at most {NAME_LENGTH} characters", zh)
         file = form.file.file
-        archive = await to_thread.run_sync(Archive, file, limits_of(settings))
-        planned = import_target.plan(
+        archive = await to_thread.run_sync(ArchiveReader, file, archive_limits(settings))
+        planned = import_target.plan_import(
             archive.settings,
             archive.manifest.dimension,
-            services.spaces,
+            context.knowledge.spaces,
             extent=archive.extent,
             name=name,
         )
-        stored = await document_storage.store_upload(
-            services.store, read_blocks(form.file), max_bytes=limit
+        stored = await document_storage.store_stream(
+            context.knowledge.store, read_blocks(form.file), max_bytes=limit
         )
     try:
         cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
-        return await _begin(services, principal, planned, cargo)
+        return await _begin(context, principal, planned, cargo)
     except (InvalidRequest, KnowledgeBaseNameTaken, QuotaExceeded):
         # After any other failure a row may be there; a file that has none is the sweeper's.
-        await services.store.delete(stored.storage_key)
+        await context.knowledge.store.delete(stored.storage_key)
         raise
 
 
 async def _begin(
-    services: Services, principal: Principal, planned: Arrival, cargo: Cargo
+    context: AppContext, principal: Principal, planned: ImportTarget, cargo: TransferSpec
 ) -> Envelope[TransferAnswer]:
-    async with unit_of_work(services.database, services.queue.push) as work:
-        quota = (await services.live.read(work.session)).user_quota_bytes
+    async with unit_of_work(context.database, context.queue.push) as work:
+        quota = (await context.live.read(work.session)).user_quota_bytes
         if quota:
             await document_quota.take_turn(work.session, principal.user_id)
-        row = await import_target.create(work, principal, planned)
-        transfer = await transfers.begin(work, row, cargo)
+        row = await import_target.create_target(work, principal, planned)
+        transfer = await transfers.create_transfer(work, row, cargo)
         if quota:
             await document_quota.check_quota(work.session, principal.user_id, limit_bytes=quota)
         return _answer(transfer)
@@ -226,17 +244,13 @@ async def _begin(
     "/knowledge-bases/{kb_id}/copy",
     dependencies=[Write],
     responses=error_responses(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.KNOWLEDGE_BASE_NOT_FOUND,
-        ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN,
-        ErrorCode.QUOTA_EXCEEDED,
-        ErrorCode.EMBEDDING_MODEL_NOT_SERVED,
+        KnowledgeBaseNotFound, KnowledgeBaseNameTaken, QuotaExceeded, EmbeddingModelNotServed
     ),
 )
 async def copy_knowledge_base(
     kb_id: Text,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     body: CopyBody | None = None,
 ) -> Envelope[TransferAnswer]:
     """Make a private copy of all that the caller reads of a knowledge base.
@@ -244,28 +258,24 @@ async def copy_knowledge_base(
     A restricted document is restricted in the copy, too: of one's own knowledge base to the same
     people and roles, else to oneself.
     """
-    async with services.database.reading() as session:
+    async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    source = LiveSource(_stores(services), principal, row)
-    planned = import_target.plan(
+    source = KnowledgeBaseSource(_stores(context.database, context.knowledge), principal, row)
+    planned = import_target.plan_import(
         source.settings,
         source.dimension,
-        services.spaces,
+        context.knowledge.spaces,
         extent=await source.extent(),
-        name=(body and body.name) or knowledge_bases.name_of_copy(row.name),
+        name=(body and body.name) or knowledge_bases.default_copy_name(row.name),
     )
-    return await _begin(services, principal, planned, planned.cargo(transfers.COPY, row.id))
+    return await _begin(context, principal, planned, planned.cargo(transfers.COPY, row.id))
 
 
-@router.get(
-    "/transfers",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION),
-)
+@router.get("/transfers", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_transfers(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*transfers.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))],
 ) -> Envelope[Items[TransferAnswer]]:
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)
@@ -274,9 +284,7 @@ async def list_transfers(
 
 
 @router.get(
-    "/transfers/{transfer_id}",
-    dependencies=[View],
-    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND),
+    "/transfers/{transfer_id}", dependencies=[View], responses=error_responses(TransferNotFound)
 )
 async def read_transfer(
     transfer_id: Text, principal: CurrentPrincipal, session: Reading
@@ -288,7 +296,7 @@ async def read_transfer(
 @router.post(
     "/transfers/{transfer_id}/cancel",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.CONFLICT),
+    responses=error_responses(TransferNotFound, Conflict),
 )
 async def cancel_transfer(
     transfer_id: Text, principal: CurrentPrincipal, work: Writing

@@ -8,18 +8,18 @@ from typing import Any, TypeVar
 from anyio import to_thread
 from starlette.datastructures import UploadFile
 
-from api.container import Services
-from api.http.multipart import SentFile, read_blocks, read_head, read_whole
-from api.knowledge_bases.schemas import UploadAnswer, answer
+from api.container import AppContext
+from api.http.multipart import FormFile, read_blocks, read_head, read_whole
+from api.knowledge_bases.schemas import UploadAnswer, document_answer
 from core.auth.principal import Action, Principal
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import NotFound, ReadOnly
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
 from ingestion.parsers import PARSERS
-from ingestion.parsers.file_type import detect
-from ingestion.parsers.preflight import check_container, check_picture, check_text
-from ingestion.parsers.sandbox.pool import limits_of
+from ingestion.parsers.file_type import detect_type
+from ingestion.parsers.preflight import check_container, check_image, check_text
+from ingestion.parsers.sandbox.pool import parse_limits
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
@@ -32,7 +32,7 @@ from kb_service.documents import (
 )
 from kb_service.documents.metadata import Attributes
 from kb_service.documents.storage import FileType, StoredFile
-from kb_service.documents.upload import OnConflict, Refusal, Upload, UploadResult
+from kb_service.documents.upload import OnConflict, Upload, UploadRefusal, UploadResult
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
@@ -41,7 +41,7 @@ _WITHOUT_A_ROW = (NotFound, ReadOnly)
 # Files of up to this are read as a whole: a request has sixteen of them in hand at the most.
 _SMALL_BYTES = 256 * 1024
 # By a file's type, or what its bytes look like: whether it is beyond all bounds for certain.
-_CHECKS = {"zip": check_container, "image": check_picture, "text/plain": check_text}
+_CHECKS = {"zip": check_container, "image": check_image, "text/plain": check_text}
 _T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
@@ -79,14 +79,14 @@ class Intake:
     """Takes in the files of one request.
 
     Args:
-        services: the process's.
+        context: the process's.
         principal: who sends them.
         kb_id: where they go.
         on_conflict: what to do with a taken name, where the form does not say.
         max_bytes: of one file, as ``checked`` found it.
     """
 
-    services: Services
+    context: AppContext
     principal: Principal
     kb_id: str
     on_conflict: OnConflict
@@ -102,9 +102,9 @@ class Intake:
             KnowledgeBaseNotFound: there is none for the caller.
             ReadOnly: it is not the caller's to change.
         """
-        async with self.services.database.reading() as session:
+        async with self.context.database.reading() as session:
             await knowledge_bases.get(session, self.principal, self.kb_id, Action.WRITE)
-            settings = await self.services.live.read(session)
+            settings = await self.context.live.read(session)
         return replace(self, max_bytes=settings.max_upload_bytes)
 
     async def take(self, file: UploadFile, fields: Mapping[str, str]) -> UploadAnswer:
@@ -114,12 +114,12 @@ class Intake:
             AgentexError: it can't be; nothing is kept of it.
         """
         head = await self._read_head(file, fields)
-        stored = await document_storage.store_upload(
-            self.services.store, read_blocks(file), max_bytes=self.max_bytes
+        stored = await document_storage.store_stream(
+            self.context.knowledge.store, read_blocks(file), max_bytes=self.max_bytes
         )
         return await self.write_down(head.upload(stored))
 
-    async def take_all(self, few: Sequence[SentFile]) -> list[UploadAnswer | AgentexError]:
+    async def take_all(self, few: Sequence[FormFile]) -> list[UploadAnswer | AgentexError]:
         """Make each of a few files a document, or a revision of one, in one transaction.
 
         Returns:
@@ -151,16 +151,16 @@ class Intake:
         sent = fields.get("metadata")
         attributes = None if sent is None else document_metadata.parse_attributes(sent)
         name = document_names.clean_name(file.filename or "")
-        found = detect(name, await read_head(file), file.size or 0)
+        found = detect_type(name, await read_head(file), file.size or 0)
         if not file.size:
             raise EmptyFile(field="file")
         check = _CHECKS.get(found.name) or _CHECKS.get(PARSERS[found.name].content)
         if check is not None:
             # Before a byte of it is kept; an e-book's directory is a millisecond to read.
-            await to_thread.run_sync(check, file.file, limits_of(self.services.settings))
+            await to_thread.run_sync(check, file.file, parse_limits(self.context.settings))
         return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
-    async def _tried_head(self, sent: SentFile) -> "_Head | AgentexError":
+    async def _tried_head(self, sent: FormFile) -> "_Head | AgentexError":
         if sent.is_too_large:
             return FileTooLarge(max_bytes=self.max_bytes)
         try:
@@ -170,7 +170,7 @@ class Intake:
 
     async def _stored(self, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
         """Small ones together, large ones as they are read."""
-        store = self.services.store
+        store = self.context.knowledge.store
         contents = [await read_whole(file) for file in files if _is_small(file)]
         together = iter(await _stored_together(store, contents))
         stored: list[StoredFile | AgentexError] = []
@@ -180,7 +180,7 @@ class Intake:
                 continue
             try:
                 stored.append(
-                    await document_storage.store_upload(
+                    await document_storage.store_stream(
                         store, read_blocks(file), max_bytes=self.max_bytes
                     )
                 )
@@ -191,15 +191,15 @@ class Intake:
     async def _write_all_down(
         self, uploads: Sequence[Upload]
     ) -> Sequence[UploadAnswer | AgentexError]:
-        services = self.services
+        context = self.context
         try:
-            async with unit_of_work(services.database, services.queue.push) as work:
-                quota = (await services.live.read(work.session)).user_quota_bytes
+            async with unit_of_work(context.database, context.queue.push) as work:
+                quota = (await context.live.read(work.session)).user_quota_bytes
                 # Once more: the knowledge base may have gone while the bytes came in.
                 row = await knowledge_bases.get(
                     work.session, self.principal, self.kb_id, Action.WRITE
                 )
-                taken = await document_upload.take_in_all(
+                taken = await document_upload.apply_uploads(
                     work, self.principal, row, uploads, quota_bytes=quota
                 )
         except AgentexError as error:
@@ -214,7 +214,7 @@ class Intake:
     async def _forget(self, keys: Iterable[str]) -> None:
         for key in keys:
             with suppress(AgentexError, OSError):
-                await self.services.store.delete(key)
+                await self.context.knowledge.store.delete(key)
 
 
 @dataclass(frozen=True)
@@ -246,12 +246,14 @@ async def _stored_together(
     store: ObjectStore, contents: Sequence[bytes]
 ) -> Sequence[StoredFile | AgentexError]:
     try:
-        return await document_storage.store_few(store, contents) if contents else []
+        return await document_storage.store_batch(store, contents) if contents else []
     except AgentexError as error:
         return [error] * len(contents)
 
 
-def _spare(uploads: Sequence[Upload], taken: Sequence[UploadResult | Refusal]) -> Iterator[str]:
+def _spare(
+    uploads: Sequence[Upload], taken: Sequence[UploadResult | UploadRefusal]
+) -> Iterator[str]:
     """The stored files that nothing needs any more."""
     for upload, one in zip(uploads, taken, strict=True):
         if isinstance(one, UploadResult):
@@ -260,9 +262,9 @@ def _spare(uploads: Sequence[Upload], taken: Sequence[UploadResult | Refusal]) -
             yield upload.file.storage_key
 
 
-def _told(taken: UploadResult | Refusal, row: KnowledgeBase) -> UploadAnswer | AgentexError:
+def _told(taken: UploadResult | UploadRefusal, row: KnowledgeBase) -> UploadAnswer | AgentexError:
     if isinstance(taken, UploadResult):
-        told = answer(taken.document, row).model_dump()
+        told = document_answer(taken.document, row).model_dump()
         return UploadAnswer(**told, outcome=taken.outcome)
     return taken
 

@@ -10,30 +10,32 @@ from agents.llm.providers import PROVIDERS
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.models import LONGEST_MODEL_ID, LONGEST_NAME
 from agents.llm_registry.service import KNOWN_PROVIDERS, ModelDraft
-from api.http.dependencies import CurrentServices, Reading, requires
+from api.dependencies import Agents, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Secret, Shape, Text
+from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Secret, Text
 from api.http.routing import Router
 from api.llm.schemas import ModelConfigAnswer, config_answer
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound
+from core.errors.conflicts import ModelNameTaken
+from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.outbound.guard import LONGEST_URL
 from core.settings.llm import LlmOptions
 from core.text.sanitize import refuse_half_characters, refuse_nul
 
 router = Router(prefix="/api/v1/admin", tags=["models"])
 Manage = Depends(requires(Permission.MODELS_MANAGE))
-_REFUSALS = (ErrorCode.INVALID_REQUEST, ErrorCode.URL_NOT_ALLOWED, ErrorCode.MODEL_NAME_TAKEN)
+_REFUSALS = (InvalidRequest, UrlNotAllowed, ModelNameTaken)
 _MOST_TOKENS = 10_000_000
 _MOST_OPTIONS = 10_000
 
 
 def _registrable(options: LlmOptions) -> LlmOptions:
-    given = options.given()
+    fields = options.given()
     for name in ("max_tokens", "temperature"):
-        if name in given:
+        if name in fields:
             raise ValueError(f"{name} is a field of the model's own")
-    text = json.dumps(given, ensure_ascii=False)
+    text = json.dumps(fields, ensure_ascii=False)
     if len(text) > _MOST_OPTIONS:
         raise ValueError(f"at most {_MOST_OPTIONS} characters of JSON")
     # NUL is written as an escape here.
@@ -53,7 +55,7 @@ Options = Annotated[LlmOptions, AfterValidator(_registrable)]
 Ids = Annotated[list[Annotated[Text, Field(max_length=100)]], Field(max_length=1000)]
 
 
-class ModelBody(Body):
+class ModelBody(RequestModel):
     """A model to register (seed 002, section 6.2).
 
     Where neither ``role_access`` nor ``user_access`` is given everybody may use it; otherwise the
@@ -76,7 +78,7 @@ class ModelBody(Body):
     user_access: Ids | None = None
 
 
-class ModelChangeBody(Body):
+class ModelChangeBody(RequestModel):
     """What may be changed; what is left out stays.
 
     Null takes a value away; name, provider, ``model_id`` and the two switches have one always,
@@ -102,13 +104,13 @@ class ModelChangeBody(Body):
 _ALWAYS = frozenset({"name", "provider", "model_id", "is_default", "enabled"})
 
 
-class ModelConfigList(Shape):
+class ModelConfigList(ResponseModel):
     """All registered models."""
 
     items: list[ModelConfigAnswer]
 
 
-class ProviderAnswer(Shape):
+class ProviderAnswer(ResponseModel):
     """A provider whose address and habits are known; ``base_url`` is null where none is."""
 
     name: str
@@ -117,7 +119,7 @@ class ProviderAnswer(Shape):
     context_window: int | None
 
 
-class ProviderList(Shape):
+class ProviderList(ResponseModel):
     """The providers that a model may name."""
 
     items: list[ProviderAnswer]
@@ -131,18 +133,18 @@ async def list_registered_models(session: Reading) -> Envelope[ModelConfigList]:
 
 
 @router.post("/models", dependencies=[Manage], responses=error_responses(*_REFUSALS))
-async def register_model(body: ModelBody, services: CurrentServices) -> Envelope[ModelConfigAnswer]:
+async def register_model(body: ModelBody, agents: Agents) -> Envelope[ModelConfigAnswer]:
     """Register a model; runs may name it at once."""
-    given = _given(body, set(ModelBody.model_fields))
-    draft = ModelDraft(**given)  # pyright: ignore[reportArgumentType] # checked by the body
+    fields = _draft_fields(body, set(ModelBody.model_fields))
+    draft = ModelDraft(**fields)  # pyright: ignore[reportArgumentType] # checked by the body
     key = body.api_key or ""
-    return Envelope(data=config_answer(await services.model_registry.create(draft, key)))
+    return Envelope(data=config_answer(await agents.model_registry.create(draft, key)))
 
 
 @router.get(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
 async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
@@ -152,31 +154,31 @@ async def read_registered_model(model_id: Text, session: Reading) -> Envelope[Mo
 @router.put(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(*_REFUSALS, ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(*_REFUSALS, ModelNotFound),
 )
 async def change_model(
-    model_id: Text, body: ModelChangeBody, services: CurrentServices
+    model_id: Text, body: ModelChangeBody, agents: Agents
 ) -> Envelope[ModelConfigAnswer]:
     """Change a model; the next run on it acts on that.
 
     One that is switched off is the default no more. A key stays where it was given for: another
     address needs it again.
     """
-    named = set(body.model_fields_set)
-    given = _given(body, named - {n for n in _ALWAYS if getattr(body, n) is None})
-    key = (body.api_key or "") if "api_key" in named else None
-    row = await services.model_registry.change(model_id, given, key)
+    set_fields = set(body.model_fields_set)
+    fields = _draft_fields(body, set_fields - {n for n in _ALWAYS if getattr(body, n) is None})
+    key = (body.api_key or "") if "api_key" in set_fields else None
+    row = await agents.model_registry.update(model_id, fields, key)
     return Envelope(data=config_answer(row))
 
 
 @router.delete(
     "/models/{model_id}",
     dependencies=[Manage],
-    responses=error_responses(ErrorCode.MODEL_NOT_FOUND),
+    responses=error_responses(ModelNotFound),
 )
-async def remove_model(model_id: Text, services: CurrentServices) -> Empty:
+async def remove_model(model_id: Text, agents: Agents) -> Empty:
     """Remove a model; a run that is under way on it goes on to its end."""
-    await services.model_registry.remove(model_id)
+    await agents.model_registry.delete(model_id)
     return Empty()
 
 
@@ -200,11 +202,11 @@ async def list_model_providers() -> Envelope[ProviderList]:
     return Envelope(data=ProviderList(items=items))
 
 
-def _given(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[str, object]:
+def _draft_fields(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[str, object]:
     """The fields of a draft that a body names."""
-    given: dict[str, object] = {n: getattr(body, n) for n in names - {"api_key"}}
-    if "base_url" in given:
-        given["base_url"] = (body.base_url or "").strip()
-    if "options" in given:
-        given["options"] = body.options.given() if body.options else {}
-    return given
+    fields: dict[str, object] = {n: getattr(body, n) for n in names - {"api_key"}}
+    if "base_url" in fields:
+        fields["base_url"] = (body.base_url or "").strip()
+    if "options" in fields:
+        fields["options"] = body.options.given() if body.options else {}
+    return fields

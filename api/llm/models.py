@@ -8,24 +8,32 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 
 from agents.llm.base import ChatModel
-from agents.llm.probe import probe
+from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from api.container import AgentServices
+from api.dependencies import (
+    Agents,
+    CurrentContext,
+    CurrentPrincipal,
+    Knowledge,
+    Reading,
+    paging,
+    requires,
+)
 from api.http.errors import error_responses
-from api.http.responses import Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.llm.schemas import ModelAnswer, chat_answers, embedding_id
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.database import Database
+from core.db.pagination import PageRequest
 from core.db.types import utc_now
 from core.errors.auth import ModelNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.requests import InvalidPagination, InvalidRequest
 from core.types.datetimes import Day
 from kb_service.embedding_spaces import EmbeddingSpace
 
@@ -38,13 +46,13 @@ _SUCCESS_ZH = "连接成功"
 _WORD = "hello"
 
 
-class ModelList(Shape):
+class ModelList(ResponseModel):
     """The models that the caller may use."""
 
     items: list[ModelAnswer]
 
 
-class TestAnswer(Shape):
+class TestAnswer(ResponseModel):
     """What came of asking a model for its first word (seed 002, section 6.5).
 
     ``latency`` is in milliseconds. ``fault`` is the stable name of what is wrong.
@@ -57,7 +65,7 @@ class TestAnswer(Shape):
     fault: str | None
 
 
-class UsageAnswer(Shape):
+class UsageAnswer(ResponseModel):
     """What one person spent on one model on one day (UTC); ``cost`` is null without a price.
 
     ``name`` is the model's in the registry, ``model`` the one at its endpoint.
@@ -75,7 +83,7 @@ class UsageAnswer(Shape):
     cost: float | None
 
 
-class UsageSums(Shape):
+class UsageSums(ResponseModel):
     """The sums of all rows, those of other pages included."""
 
     runs: int
@@ -95,7 +103,8 @@ class UsageList(Items[UsageAnswer]):
 @router.get("", dependencies=[View])
 async def list_models(
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    knowledge: Knowledge,
+    agents: Agents,
     session: Reading,
     kind: Annotated[Literal["chat", "embedding"], Query(alias="type")] = "chat",
 ) -> Envelope[ModelList]:
@@ -104,11 +113,11 @@ async def list_models(
     ``is_default`` marks the one that answers where neither run nor session names one.
     """
     if kind == "embedding":
-        default = services.spaces.default.model
-        served = [space.model for space in services.spaces.values()]
-        items = [ModelAnswer.of_embedding(one, is_default=one == default) for one in served]
+        default = knowledge.spaces.default.model
+        served = [space.model for space in knowledge.spaces.values()]
+        items = [ModelAnswer.of_embedding(model, is_default=model == default) for model in served]
         return Envelope(data=ModelList(items=items))
-    usable = await services.models.usable(session, principal)
+    usable = await agents.models.list_usable(session, principal)
     return Envelope(data=ModelList(items=chat_answers(usable)))
 
 
@@ -132,23 +141,21 @@ async def _usage_wanted(
 
 
 @router.get(
-    "/usage",
-    dependencies=[View],
-    responses=error_responses(
-        ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION, ErrorCode.PERMISSION_DENIED
-    ),
+    "/usage", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
 )
 async def read_model_usage(
     session: Reading,
-    page: Annotated[Page, Depends(paging(*SORT_FIELDS))],
-    wanted: Annotated[UsageFilter, Depends(_usage_wanted)],
+    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
+    usage_filter: Annotated[UsageFilter, Depends(_usage_wanted)],
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
-    listing = await list_usage(session, wanted, page)
-    shown = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    listing = await list_usage(session, usage_filter, page)
+    listed = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
-        data=UsageList(**shown.model_dump(), since=wanted.since, until=wanted.until, totals=totals)
+        data=UsageList(
+            **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
+        )
     )
 
 
@@ -156,17 +163,15 @@ def _usage(row: UsageRow) -> UsageAnswer:
     return UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
 
 
-@router.post(
-    "/{model_id}/test", dependencies=[View], responses=error_responses(ErrorCode.MODEL_NOT_FOUND)
-)
+@router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))
 async def test_model(
-    model_id: Text, principal: CurrentPrincipal, services: CurrentServices
+    model_id: Text, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[TestAnswer]:
     """Ask a model for its first word, once; who manages models may ask one that is switched off."""
-    for space in services.spaces.values():
+    for space in context.knowledge.spaces.values():
         if embedding_id(space.model.name) == model_id:
             return Envelope(data=await _try_encoder(space))
-    came = await probe(await _find(services, principal, model_id))
+    came = await probe_model(await _find(context.database, context.agents, principal, model_id))
     return Envelope(
         data=TestAnswer(
             success=not came.fault,
@@ -178,32 +183,34 @@ async def test_model(
     )
 
 
-async def _find(services: Services, principal: Principal, model_id: str) -> ChatModel:
+async def _find(
+    database: Database, agents: AgentServices, principal: Principal, model_id: str
+) -> ChatModel:
     """The model that is to be tested.
 
     Raises:
         ModelNotFound: there is none, or not for the caller.
     """
-    models = services.models
+    models = agents.models
     is_own = models.find_built_in(model_id) is not None
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         if Permission.MODELS_MANAGE in principal.permissions and not is_own:
-            return models.adapters.open(await llm_registry.get(session, model_id))
+            return models.clients.open(await llm_registry.get(session, model_id))
         if model_id == DEFAULT_MODEL_ID:
             raise ModelNotFound
-        return (await models.choose(session, principal, model_id)).model
+        return (await models.select(session, principal, model_id)).model
 
 
 async def _try_encoder(space: EmbeddingSpace) -> TestAnswer:
-    began, code = perf_counter(), None
+    began, failure = perf_counter(), None
     try:
         await space.encoder.embed_queries([_WORD])
     except AgentexError as error:
-        code = error.code
+        failure = error
     return TestAnswer(
-        success=code is None,
+        success=failure is None,
         latency=round((perf_counter() - began) * 1000),
-        message=code.message if code else _SUCCESS,
-        message_zh=code.message_zh if code else _SUCCESS_ZH,
-        fault=code.name.lower() if code else None,
+        message=failure.message if failure else _SUCCESS,
+        message_zh=failure.message_zh if failure else _SUCCESS_ZH,
+        fault=failure.wire_name.lower() if failure else None,
     )

@@ -6,19 +6,19 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field, JsonValue
 
-from agents.llm.adapter import StreamedModel
+from agents.llm.adapter import HttpChatModel
 from agents.llm.base import ChatModel
-from agents.llm.config import Endpoint
-from agents.llm_registry.client_cache import endpoint_of
+from agents.llm.config import ModelEndpoint
+from agents.llm_registry.client_cache import build_endpoint
 from agents.llm_registry.models import RegisteredModel
-from agents.llm_registry.selection import ChosenModel, Usable
-from api.http.responses import Shape
+from agents.llm_registry.selection import SelectedModel, UsableModels
+from api.http.responses import ResponseModel
 from kb_service.embeddings.catalog import EmbeddingModel
 
 _BUILT_IN = "The models of the installation itself, which only its settings change"
 
 
-class ModelAnswer(Shape):
+class ModelAnswer(ResponseModel):
     """A model as whoever may use it sees it; what a model has not is null.
 
     ``model_id`` is its name at the endpoint. Prices are per million tokens, in the operator's own
@@ -45,7 +45,7 @@ class ModelAnswer(Shape):
     @classmethod
     def of_row(cls, row: RegisteredModel, *, is_default: bool) -> Self:
         """A registered model."""
-        shown = cls(
+        answer = cls(
             id=row.id,
             name=row.name,
             provider=row.provider,
@@ -55,13 +55,13 @@ class ModelAnswer(Shape):
             is_default=is_default,
             enabled=row.enabled,
         )
-        return shown.model_copy(update=_of_endpoint(endpoint_of(row)))
+        return answer.model_copy(update=_of_endpoint(build_endpoint(row)))
 
     @classmethod
-    def of_built_in(cls, chosen: ChosenModel, *, is_default: bool) -> Self:
+    def of_built_in(cls, chosen: SelectedModel, *, is_default: bool) -> Self:
         """The settings' model, or the offline one."""
         model = chosen.model
-        shown = cls(
+        answer = cls(
             id=chosen.id,
             name=model.name,
             provider=model.provider,
@@ -69,7 +69,7 @@ class ModelAnswer(Shape):
             is_default=is_default,
             built_in=True,
         )
-        return shown.model_copy(update=_of_model(model))
+        return answer.model_copy(update=_of_model(model))
 
     @classmethod
     def of_embedding(cls, model: EmbeddingModel, *, is_default: bool) -> Self:
@@ -102,9 +102,9 @@ class ModelConfigAnswer(ModelAnswer):
 
 def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
     """A registered model with all of its settings but the key."""
-    shown = ModelAnswer.of_row(row, is_default=row.is_default)
+    answer = ModelAnswer.of_row(row, is_default=row.is_default)
     return ModelConfigAnswer(
-        **shown.model_dump(),
+        **answer.model_dump(),
         base_url=row.base_url or None,
         has_secret=row.sealed_api_key is not None,
         options=row.options,
@@ -115,10 +115,13 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
     )
 
 
-def chat_answers(usable: Usable) -> list[ModelAnswer]:
+def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
     """All chat models that somebody may use, the installation's own first."""
     default = usable.default_id
-    own = [ModelAnswer.of_built_in(one, is_default=one.id == default) for one in usable.built_in]
+    own = [
+        ModelAnswer.of_built_in(chosen, is_default=chosen.id == default)
+        for chosen in usable.built_in
+    ]
     rows = usable.registered
     return own + [ModelAnswer.of_row(row, is_default=row.id == default) for row in rows]
 
@@ -129,13 +132,13 @@ def embedding_id(name: str) -> str:
 
 
 def _of_model(model: ChatModel) -> dict[str, JsonValue]:
-    if isinstance(model, StreamedModel):
+    if isinstance(model, HttpChatModel):
         return _of_endpoint(model.endpoint)
     # The offline one plans its searches by rules.
     return {"tools": True}
 
 
-def _of_endpoint(endpoint: Endpoint) -> dict[str, JsonValue]:
+def _of_endpoint(endpoint: ModelEndpoint) -> dict[str, JsonValue]:
     traits = endpoint.traits
     return {
         "max_tokens": traits.max_tokens,

@@ -13,17 +13,13 @@ from starlette.types import Message, Receive, Scope, Send
 from api.http.errors import error_body
 from api.mcp_server.methods import build_server
 from core.db.database import Database
-from core.errors.codes import ErrorCode
-from skills.packages.folder_view import SkillFolders
+from core.errors.base import AgentexError
+from core.errors.requests import InvalidRequest, MalformedJson
+from skills.transfer.folders import SkillFolders
 
 
-class Endpoint:
-    """The library's side of the MCP server of skills.
-
-    Args:
-        database: where skills are.
-        max_bytes: of one request.
-    """
+class McpEndpoint:
+    """The library's side of the MCP server of skills."""
 
     def __init__(self, database: Database, max_bytes: int) -> None:
         self._transport = StreamableHTTPSessionManager(
@@ -38,7 +34,6 @@ class Endpoint:
 
         Args:
             ready: is set as soon as requests may come.
-            closing: ends it.
         """
         async with self._transport.run():
             ready.set()
@@ -46,10 +41,10 @@ class Endpoint:
 
     def answer(self) -> Response:
         """What answers the request at hand."""
-        return _Answer(self._transport)
+        return _ProtocolResponse(self._transport)
 
 
-class _Answer(Response):
+class _ProtocolResponse(Response):
     """Hands a request to the library, which reads its body and sends what it says."""
 
     def __init__(self, transport: StreamableHTTPSessionManager) -> None:
@@ -73,20 +68,24 @@ class _Answer(Response):
         await self._transport.handle_request(scope, replayed, send)
 
 
-def _fault_of(body: bytes) -> tuple[int, ErrorCode] | None:
+def _fault_of(body: bytes) -> tuple[int, type[AgentexError]] | None:
     """Why a body is no message of JSON-RPC; None if it is one."""
     try:
         jsonrpc_message_adapter.validate_python(from_json(body), by_name=False)
     except ValidationError:
-        return INVALID_REQUEST, ErrorCode.INVALID_REQUEST
+        return INVALID_REQUEST, InvalidRequest
     except ValueError:
-        return PARSE_ERROR, ErrorCode.MALFORMED_JSON
+        return PARSE_ERROR, MalformedJson
     return None
 
 
-def _refusal(fault: tuple[int, ErrorCode], language: str) -> Response:
-    number, code = fault
-    message = error_body(code, language=language).message
+def _refusal(fault: tuple[int, type[AgentexError]], language: str) -> Response:
+    number, error_class = fault
+    message = error_body(error_class, language=language).message
     nothing: dict[str, JsonValue] = {}
-    error = {"code": number, "message": message, "data": {"code": int(code), "details": nothing}}
+    error = {
+        "code": number,
+        "message": message,
+        "data": {"code": error_class.code, "details": nothing},
+    }
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)

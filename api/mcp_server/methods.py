@@ -29,16 +29,15 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from api.http.errors import error_body
-from api.mcp_server.resources import children_of, mime_type, skill_resource
-from api.mcp_server.uris import TEMPLATE, cursor_of, position_of, segments_of, uri_of
+from api.mcp_server.resources import list_directory, mime_type, skill_resource
+from api.mcp_server.uris import TEMPLATE, decode_cursor, encode_cursor, skill_uri, uri_segments
 from core.auth.principal import Principal
 from core.errors.auth import NotAuthenticated, SkillFileNotFound, SkillNotFound
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidPagination
 from core.logging import get_logger
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.folder_view import Folder, SkillFolders
+from skills.transfer.folders import SkillFolder, SkillFolders
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS: dict[str, JsonValue] = {"directoryRead": True}
@@ -72,7 +71,7 @@ class DirectoryParams(PaginatedRequestParams):
     uri: str
 
 
-def _answering(
+def _as_handler(
     method: Callable[[Principal, ParamsT], Awaitable[ResultT]],
 ) -> Callable[[Context, ParamsT], Awaitable[ResultT]]:
     """A method for who asks, its errors in the protocol's form and nothing else of them."""
@@ -84,11 +83,11 @@ def _answering(
         try:
             return await method(_caller(scope), params)
         except AgentexError as error:
-            raise _protocol_error(error.code, error.details, language) from None
+            raise _protocol_error(type(error), error.details, language) from None
         except Exception:
             # The edge: the library would tell the caller the exception's text.
             log.exception("mcp_server.crashed", method=context.method)
-            raise _protocol_error(ErrorCode.INTERNAL, {}, language) from None
+            raise _protocol_error(AgentexError, {}, language) from None
 
     return answer
 
@@ -101,15 +100,15 @@ def _caller(scope: Scope) -> Principal:
     return principal
 
 
-def _protocol_error(code: ErrorCode, details: dict[str, Any], language: str) -> MCPError:
-    is_theirs = code.status < ErrorCode.INTERNAL.status
-    body = error_body(code, details, language=language).model_dump()
+def _protocol_error(error: type[AgentexError], details: dict[str, Any], language: str) -> MCPError:
+    is_theirs = error.status < AgentexError.status
+    body = error_body(error, details, language=language).model_dump()
     message = body.pop("message")
     return MCPError(INVALID_PARAMS if is_theirs else INTERNAL_ERROR, message, data=body)
 
 
 @dataclass(frozen=True)
-class Methods:
+class SkillMethods:
     """The methods, for whoever asks.
 
     Args:
@@ -126,9 +125,9 @@ class Methods:
         Raises:
             InvalidPagination: the cursor is none of ours.
         """
-        page = await self.folders.page(principal, position_of(params.cursor), PAGE_SIZE)
+        page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         entries = [_entry(folder) for folder in page.folders]
-        following = cursor_of(page.following)
+        following = encode_cursor(page.following)
         more: dict[str, Any] = {} if following is None else {"nextCursor": following}
         return {"skills": entries, **more}
 
@@ -138,7 +137,7 @@ class Methods:
         Raises:
             SkillNotFound: the address is that of no SKILL.md that the caller's agents may use.
         """
-        folder, path = await self.folders.find(principal, segments_of(params.uri))
+        folder, path = await self.folders.find(principal, uri_segments(params.uri))
         if path != SKILL_FILE:
             raise SkillNotFound
         return {"skill": _entry(folder)}
@@ -153,13 +152,14 @@ class Methods:
         """
         if params.cursor is not None:
             raise InvalidPagination(field="cursor", error="There is one page only")
-        folder, path = await self.folders.find(principal, segments_of(params.uri))
+        folder, path = await self.folders.find(principal, uri_segments(params.uri))
         if params.uri.endswith("/"):
             raise SkillFileNotFound(field="path")
-        children = children_of(folder, path)
+        children = list_directory(folder, path)
         return {
             "resources": [
-                one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in children
+                resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+                for resource in children
             ]
         }
 
@@ -171,9 +171,9 @@ class Methods:
         Raises:
             InvalidPagination: the cursor is none of ours.
         """
-        page = await self.folders.page(principal, position_of(params.cursor), PAGE_SIZE)
+        page = await self.folders.page(principal, decode_cursor(params.cursor), PAGE_SIZE)
         resources = [skill_resource(folder) for folder in page.folders]
-        return ListResourcesResult(resources=resources, next_cursor=cursor_of(page.following))
+        return ListResourcesResult(resources=resources, next_cursor=encode_cursor(page.following))
 
     async def list_templates(
         self, _principal: Principal, _params: PaginatedRequestParams
@@ -195,8 +195,8 @@ class Methods:
             SkillNotFound: no skill that the caller's agents may use is at the address.
             SkillFileNotFound: the skill has no such file.
         """
-        file = await self.folders.read(principal, segments_of(params.uri))
-        uri = uri_of(file.folder.place, file.path)
+        file = await self.folders.read(principal, uri_segments(params.uri))
+        uri = skill_uri(file.folder.place, file.path)
         try:
             text = file.content.decode()
         except UnicodeDecodeError:
@@ -211,20 +211,20 @@ class Methods:
         )
 
 
-def _entry(folder: Folder) -> dict[str, Any]:
+def _entry(folder: SkillFolder) -> dict[str, Any]:
     place = folder.place
     manifest = [
-        {"uri": uri_of(place, file.path), "digest": f"sha256:{file.sha256}", "size": file.size}
+        {"uri": skill_uri(place, file.path), "digest": f"sha256:{file.sha256}", "size": file.size}
         for file in folder.files
     ]
     return {
-        "uri": uri_of(place, SKILL_FILE),
+        "uri": skill_uri(place, SKILL_FILE),
         "frontmatter": dict(folder.frontmatter),
         "resources": manifest,
     }
 
 
-async def _dress(ctx: Context, call_next: CallNext) -> HandlerResult:
+async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Add to an answer what the library leaves to the extension.
 
     It names no extensions in the answer to ``initialize``, whose versions came before them; programs
@@ -242,7 +242,7 @@ async def _dress(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 def build_server(folders: SkillFolders) -> Server[Any]:
     """The library's server with these methods; it keeps nothing of who asks."""
-    methods = Methods(folders)
+    methods = SkillMethods(folders)
     server: Server[Any] = Server(
         "agentex",
         version=version("agentex"),
@@ -250,14 +250,14 @@ def build_server(folders: SkillFolders) -> Server[Any]:
         instructions=_INSTRUCTIONS,
     )
     server.extensions[EXTENSION] = SETTINGS
-    server.middleware.append(_dress)
+    server.middleware.append(_add_extension_fields)
     listed, read = PaginatedRequestParams, ReadResourceRequestParams
-    server.add_request_handler("resources/list", listed, _answering(methods.list_resources))
+    server.add_request_handler("resources/list", listed, _as_handler(methods.list_resources))
     server.add_request_handler(
-        "resources/templates/list", listed, _answering(methods.list_templates)
+        "resources/templates/list", listed, _as_handler(methods.list_templates)
     )
-    server.add_request_handler("resources/read", read, _answering(methods.read_resource))
-    server.add_request_handler(_LIST, listed, _answering(methods.list_skills))
-    server.add_request_handler(_GET, SkillParams, _answering(methods.get_skill))
-    server.add_request_handler(_LOOK, DirectoryParams, _answering(methods.read_directory))
+    server.add_request_handler("resources/read", read, _as_handler(methods.read_resource))
+    server.add_request_handler(_LIST, listed, _as_handler(methods.list_skills))
+    server.add_request_handler(_GET, SkillParams, _as_handler(methods.get_skill))
+    server.add_request_handler(_LOOK, DirectoryParams, _as_handler(methods.read_directory))
     return server

@@ -4,11 +4,11 @@ import mimetypes
 
 from mcp_types import Resource
 
-from api.mcp_server.uris import uri_of
+from api.mcp_server.uris import skill_uri
 from core.errors.auth import SkillFileNotFound
 from skills.packages.file_rules import SKILL_FILE
-from skills.packages.folder_view import Folder
 from skills.store.catalog import FileEntry
+from skills.transfer.folders import SkillFolder
 
 MARKDOWN = "text/markdown"
 _TEXT = "text/plain"
@@ -24,10 +24,10 @@ def mime_type(path: str, *, is_text: bool) -> str:
     return _MIME_TYPES.guess_type(path)[0] or (_TEXT if is_text else _BYTES)
 
 
-def skill_resource(folder: Folder) -> Resource:
+def skill_resource(folder: SkillFolder) -> Resource:
     """The SKILL.md of a folder, by the words of its frontmatter."""
     return Resource(
-        uri=uri_of(folder.place, SKILL_FILE),
+        uri=skill_uri(folder.place, SKILL_FILE),
         name=folder.name,
         title=folder.card.name or None,
         description=str(folder.frontmatter["description"]),
@@ -36,37 +36,38 @@ def skill_resource(folder: Folder) -> Resource:
     )
 
 
-def children_of(folder: Folder, path: str) -> list[Resource]:
+def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
     """What lies in a directory of a folder, in the order of names.
 
     Args:
-        folder: the skill's.
         path: of the directory within it; empty for the folder itself.
 
     Raises:
         SkillFileNotFound: it is no directory.
     """
     before = f"{path}/" if path else ""
-    found: dict[str, Resource] = {}
+    children: dict[str, Resource] = {}
     for file in folder.files:
         name, is_deeper, _ = file.path.removeprefix(before).partition("/")
         if file.path.startswith(before):
             place = before + name
-            found[name] = (
+            children[name] = (
                 _directory(folder, place, name) if is_deeper else _file(folder, file, name)
             )
-    if not found:
+    if not children:
         raise SkillFileNotFound(field="path")
-    return [found[name] for name in sorted(found)]
+    return [children[name] for name in sorted(children)]
 
 
-def _directory(folder: Folder, path: str, name: str) -> Resource:
-    return Resource(uri=uri_of(folder.place, path), name=name, mime_type=_DIRECTORY)
+def _directory(folder: SkillFolder, path: str, name: str) -> Resource:
+    return Resource(uri=skill_uri(folder.place, path), name=name, mime_type=_DIRECTORY)
 
 
-def _file(folder: Folder, file: FileEntry, name: str) -> Resource:
+def _file(folder: SkillFolder, file: FileEntry, name: str) -> Resource:
     if file.path == SKILL_FILE:
         return skill_resource(folder)
     # What is in it is not looked at for a list.
     kind = _MIME_TYPES.guess_type(file.path)[0]
-    return Resource(uri=uri_of(folder.place, file.path), name=name, mime_type=kind, size=file.size)
+    return Resource(
+        uri=skill_uri(folder.place, file.path), name=name, mime_type=kind, size=file.size
+    )

@@ -9,17 +9,13 @@ from fastapi import Response
 from core.db.database import Database
 
 if TYPE_CHECKING:
-    from api.mcp_server.endpoint import Endpoint
+    from api.mcp_server.endpoint import McpEndpoint
 
 
 class SkillServer:
     """Answers requests of MCP clients.
 
     Any process answers any request: there are no sessions, and no streams that could break off.
-
-    Args:
-        database: where skills are.
-        max_bytes: of one request.
     """
 
     def __init__(self, database: Database, max_bytes: int) -> None:
@@ -27,7 +23,7 @@ class SkillServer:
         self._max_bytes = max_bytes
         self._opening = asyncio.Lock()
         self._closing = asyncio.Event()
-        self._endpoint: Endpoint | None = None
+        self._endpoint: McpEndpoint | None = None
         self._open: asyncio.Task[None] | None = None
 
     async def answer(self) -> Response:
@@ -36,10 +32,10 @@ class SkillServer:
             endpoint = self._endpoint = self._endpoint or await self._opened()
         return endpoint.answer()
 
-    async def _opened(self) -> "Endpoint":
+    async def _opened(self) -> "McpEndpoint":
         # A tenth of an API process's start, and few ask for it; not on the event loop.
         module = await asyncio.to_thread(import_module, "api.mcp_server.endpoint")
-        endpoint: Endpoint = module.Endpoint(self._database, self._max_bytes)
+        endpoint: McpEndpoint = module.Endpoint(self._database, self._max_bytes)
         ready = asyncio.Event()
         # The library is to be opened and closed by one task, which no request is.
         self._open = asyncio.create_task(endpoint.serve(ready, self._closing))

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from core.errors.auth import SkillNotFound
 from core.errors.requests import InvalidPagination
-from skills.packages.folder_view import Position
+from skills.transfer.folders import FolderPosition
 
 TEMPLATE = "skill://{owner}/{skill}/{+path}"
 _SCHEME = "skill://"
@@ -18,12 +18,12 @@ _SCHEME = "skill://"
 _LONGEST = 8000
 
 
-def uri_of(place: Sequence[str], path: str) -> str:
+def skill_uri(place: Sequence[str], path: str) -> str:
     """The address of a file, in ASCII; the owner is the authority, which no host name is asked of."""
     return _SCHEME + "/".join(quote(part, safe="") for part in (*place, *path.split("/")))
 
 
-def segments_of(uri: str) -> list[str]:
+def uri_segments(uri: str) -> list[str]:
     """The parts of an address.
 
     Raises:
@@ -34,15 +34,15 @@ def segments_of(uri: str) -> list[str]:
     return [unquote(part) for part in uri.removeprefix(_SCHEME).split("/")]
 
 
-def cursor_of(position: Position | None) -> str | None:
+def encode_cursor(position: FolderPosition | None) -> str | None:
     """A place in a list as clients give it back."""
     if position is None:
         return None
-    said = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
-    return base64.urlsafe_b64encode(said.encode()).decode()
+    cursor_text = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
+    return base64.urlsafe_b64encode(cursor_text.encode()).decode()
 
 
-def position_of(cursor: str | None) -> Position | None:
+def decode_cursor(cursor: str | None) -> FolderPosition | None:
     """The place behind which a list goes on.
 
     Raises:
@@ -51,11 +51,11 @@ def position_of(cursor: str | None) -> Position | None:
     if cursor is None:
         return None
     try:
-        said: JsonValue = json.loads(
+        cursor_text: JsonValue = json.loads(
             base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
         )
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, list) or [type(part) for part in said] != [str, str, str]:
+        cursor_text = None
+    if not isinstance(cursor_text, list) or [type(part) for part in cursor_text] != [str, str, str]:
         raise InvalidPagination(field="cursor", error="Give the nextCursor of the last answer")
-    return Position(*cast(list[str], said))
+    return FolderPosition(*cast(list[str], cursor_text))

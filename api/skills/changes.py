@@ -1,85 +1,59 @@
-"""Changes of skills, with as little as possible inside the transaction that writes them.
-
-Reading a skill can take long, and whoever writes to SQLite keeps all others from it: what is to be
-written is judged before the transaction begins, and the answer is made when it is over.
-"""
+"""Changes of skills for the caller of a request, and their answers."""
 
 from typing import Annotated
 
 from fastapi import Depends, Response
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings
-from api.skills.lint import CurrentReporter
-from api.skills.schemas import SavedSkill, SkillDetail, detail, etag, limits_of, saved
-from core.db.unit_of_work import unit_of_work
-from skills.store import service as skill_service
-from skills.store.metadata import Entry
-from skills.store.service import Desk, Update, Wanted
+from api.dependencies import CurrentContext, CurrentPrincipal, CurrentSettings
+from api.skills.lint import CurrentLinter
+from api.skills.schemas import SavedSkill, SkillDetail, etag, skill_limits
+from core.db.database import Database
+from skills.store.access import SkillView
+from skills.store.changes import SkillChanges
+from skills.store.linting import LintedSkill, SkillLinter, read_linted
+from skills.store.metadata import CatalogMetadata
+from skills.store.service import NewSkill, SkillUpdate
 
 
-class _Changing:
+class _AnsweredChanges:
+    """Makes changes, names the new state in the header ``ETag``, and gives the skill as an answer."""
+
     def __init__(
-        self,
-        services: CurrentServices,
-        principal: CurrentPrincipal,
-        settings: CurrentSettings,
-        reporter: CurrentReporter,
-        response: Response,
+        self, changes: SkillChanges, database: Database, linter: SkillLinter, response: Response
     ) -> None:
-        self._services = services
-        self._principal = principal
-        self._limits = limits_of(settings)
-        self._reporter = reporter
+        self._changes = changes
+        self._database = database
+        self._linter = linter
         self._response = response
 
-    async def update(self, skill_id: str, wanted: Update) -> SavedSkill:
-        """Change a skill, and name its new state in the header ``ETag``.
+    async def create(self, new: NewSkill) -> SkillDetail:
+        return SkillDetail.of(await self._read(await self._changes.create(new)))
 
-        Raises:
-            AgentexError: as :func:`skills.library.update`.
-        """
-        database = self._services.database
-        async with database.reading() as session:
-            prepared = await skill_service.draft(session, self._principal, skill_id, wanted)
-        async with unit_of_work(database, self._services.queue.push) as work:
-            desk = Desk(work, self._principal, self._limits)
-            seen, judged = await skill_service.update(desk, skill_id, wanted, prepared)
-            is_new = judged is not None
-        self._response.headers["ETag"] = etag(seen)
-        return await saved(database, seen, self._reporter, is_new=is_new)
+    async def fork(
+        self, skill_id: str, number: int | None, metadata: CatalogMetadata
+    ) -> SkillDetail:
+        view = await self._changes.fork(skill_id, number, metadata)
+        return SkillDetail.of(await self._read(view))
 
-    async def create(self, wanted: Wanted) -> SkillDetail:
-        """Make a skill of the caller's, and name its state in the header ``ETag``.
+    async def update(self, skill_id: str, update: SkillUpdate) -> SavedSkill:
+        view, is_new = await self._changes.update(skill_id, update)
+        return SavedSkill.after(await self._read(view), is_new=is_new)
 
-        Raises:
-            AgentexError: as :func:`skills.library.create`.
-        """
-        database = self._services.database
-        async with unit_of_work(database, self._services.queue.push) as work:
-            seen = await skill_service.create(Desk(work, self._principal, self._limits), wanted)
-        self._response.headers["ETag"] = etag(seen)
-        return await detail(database, seen, self._reporter)
-
-    async def fork(self, skill_id: str, number: int | None, entry: Entry) -> SkillDetail:
-        """Make a skill of the caller's from one that they may read.
-
-        Raises:
-            AgentexError: as :func:`skills.library.copy_of` and :func:`skills.library.create`.
-        """
-        async with self._services.database.reading() as session:
-            wanted = await skill_service.copy_of(session, self._principal, skill_id, number, entry)
-        return await self.create(wanted)
+    async def _read(self, view: SkillView) -> LintedSkill:
+        self._response.headers["ETag"] = etag(view)
+        return await read_linted(self._database, view, self._linter)
 
 
-async def _changing(
-    services: CurrentServices,
+async def _answered_changes(
+    context: CurrentContext,
     principal: CurrentPrincipal,
     settings: CurrentSettings,
-    reporter: CurrentReporter,
+    linter: CurrentLinter,
     response: Response,
-) -> _Changing:
-    return _Changing(services, principal, settings, reporter, response)
+) -> _AnsweredChanges:
+    database = context.database
+    changes = SkillChanges(database, context.queue.push, principal, skill_limits(settings))
+    return _AnsweredChanges(changes, database, linter, response)
 
 
-Changing = Annotated[_Changing, Depends(_changing)]
-"""Changes skills for the caller."""
+CurrentChanges = Annotated[_AnsweredChanges, Depends(_answered_changes)]

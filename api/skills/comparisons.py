@@ -8,24 +8,25 @@ from fastapi import Depends, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import ChosenModel
-from agents.skill_eval.ab_test import ComparisonReport, Contest, SkillComparison
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, requires
+from agents.llm_registry.selection import SelectedModel
+from agents.skill_eval.ab_test import ComparisonReport, ComparisonSetup, SkillComparison
+from api.container import AgentServices
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Text
+from api.http.responses import Envelope, RequestModel, Text
 from api.http.routing import Router
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, worked
+from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.requests import InvalidRequest
+from core.errors.server import ModelFailed
 from skills import schema
 from skills.store import access as skill_access
-from skills.store.access import Seen
-from skills.store.catalog import CatalogueCard, OpenedSkill, files_of
+from skills.store.access import SkillView
+from skills.store.catalog import CatalogCard, OpenedSkill, list_files
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 
@@ -33,7 +34,7 @@ MOST_PAIRS = 50
 """Of answers in one comparison; each takes two answers and two to four judgements."""
 
 
-class ComparisonBody(Body):
+class ComparisonBody(RequestModel):
     """A handful of requests that the skill is for."""
 
     queries: list[Annotated[Text, Field(min_length=1, max_length=2000)]] = Field(
@@ -70,13 +71,7 @@ class ComparisonBody(Body):
     ],
     response_model=Envelope[ComparisonReport],
     responses={
-        **error_responses(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.SKILL_NOT_FOUND,
-            ErrorCode.SKILL_VERSION_NOT_FOUND,
-            ErrorCode.MODEL_NOT_FOUND,
-            ErrorCode.MODEL_FAILED,
-        ),
+        **error_responses(SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
@@ -85,7 +80,8 @@ async def compare_answers(
     body: ComparisonBody,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
+    agents: Agents,
 ) -> Envelope[ComparisonReport] | EventStream:
     """Whether answers get better with the skill, or with one version rather than another.
 
@@ -98,56 +94,56 @@ async def compare_answers(
     """
     if len(body.queries) * body.runs > MOST_PAIRS:
         raise InvalidRequest("runs", f"more than {MOST_PAIRS} pairs together")
-    async with services.database.reading() as session:
-        contest = await _contest(session, services, principal, skill_id, body)
-    comparison = SkillComparison(services.database, contest)
-    answer = await worked(request, _pieces(comparison, body))
+    async with database.reading() as session:
+        contest = await _setup(session, agents, principal, skill_id, body)
+    comparison = SkillComparison(database, contest)
+    answer = await run_with_progress(request, _progress(comparison, body))
     return Envelope(data=answer) if isinstance(answer, ComparisonReport) else answer
 
 
-async def _contest(
+async def _setup(
     session: AsyncSession,
-    services: Services,
+    agents: AgentServices,
     principal: Principal,
     skill_id: str,
     body: ComparisonBody,
-) -> Contest:
-    seen = await skill_access.get(session, principal, skill_id)
-    skill = await _opened(session, seen, body.version)
+) -> ComparisonSetup:
+    view = await skill_access.get(session, principal, skill_id)
+    skill = await _open_version(session, view, body.version)
     against = None
     if body.against is not None:
         if body.against == skill.card.version:
             raise InvalidRequest("against", "the same version")
-        against = await _opened(session, seen, body.against)
-    model = await _model(session, services, principal, body.model_id, "model_id")
+        against = await _open_version(session, view, body.against)
+    model = await _model(session, agents, principal, body.model_id, "model_id")
     judge = model
     if body.judge_model_id is not None:
-        judge = await _model(session, services, principal, body.judge_model_id, "judge_model_id")
-    return Contest(skill, against, model, judge, principal.user_id)
+        judge = await _model(session, agents, principal, body.judge_model_id, "judge_model_id")
+    return ComparisonSetup(skill, against, model, judge, principal.user_id)
 
 
-async def _opened(session: AsyncSession, seen: Seen, number: int | None) -> OpenedSkill:
+async def _open_version(session: AsyncSession, view: SkillView, number: int | None) -> OpenedSkill:
     """A version that the caller may read, whether their agents may use it or not."""
-    version = await skill_access.version_of(session, seen, number)
+    version = await skill_access.get_version(session, view, number)
     parsed = await schema.from_json(version.parsed)
-    card = CatalogueCard.of(seen.skill, version, "")
-    return OpenedSkill(card, parsed, parsed.body, tuple(files_of(version)))
+    card = CatalogCard.of(view.skill, version, "")
+    return OpenedSkill(card, parsed, parsed.body, tuple(list_files(version)))
 
 
 async def _model(
     session: AsyncSession,
-    services: Services,
+    agents: AgentServices,
     principal: Principal,
     model_id: str | None,
     field: str,
-) -> ChosenModel:
-    chosen = await services.models.choose(session, principal, model_id)
+) -> SelectedModel:
+    chosen = await agents.models.select(session, principal, model_id)
     if chosen.model.is_extractive:
         raise InvalidRequest(field, "no language model is set up: an administrator adds one")
     return chosen
 
 
-async def _pieces(
+async def _progress(
     comparison: SkillComparison, body: ComparisonBody
 ) -> AsyncGenerator[Progress | ComparisonReport]:
     async with aclosing(comparison.run(body.queries, body.runs)) as counts:

@@ -7,19 +7,19 @@ from typing import Annotated
 from fastapi import Depends, Header
 
 from core.errors.requests import InvalidRequest
-from skills.store.versions import Base
+from skills.store.versions import BaseState
 
 _TAG = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class GivenBase:
+class IfMatch:
     """The header's word; a number in the body adds to it."""
 
-    base: Base
+    base: BaseState
 
-    def with_version(self, version: int | None) -> Base:
+    def with_version(self, version: int | None) -> BaseState:
         """The base with what the body says.
 
         Raises:
@@ -29,29 +29,29 @@ class GivenBase:
             return self.base
         if self.base.version not in {None, version}:
             raise InvalidRequest("base_version", "The header If-Match names another version")
-        return Base(version, self.base.revision, self.base.file_sha256)
+        return BaseState(version, self.base.revision, self.base.file_sha256)
 
 
-async def _base_given(
+async def _skill_if_match(
     if_match: Annotated[str, Header(description="The `ETag` of a read of the skill.")] = "",
-) -> GivenBase:
+) -> IfMatch:
     tag = _tag(if_match)
     if tag is None:
-        return GivenBase(Base())
-    if found := _TAG.fullmatch(tag):
-        return GivenBase(Base(version=int(found[1]), revision=int(found[2])))
+        return IfMatch(BaseState())
+    if match := _TAG.fullmatch(tag):
+        return IfMatch(BaseState(version=int(match[1]), revision=int(match[2])))
     raise InvalidRequest("If-Match", 'Send the ETag of a read of the skill, such as "3.7", or *')
 
 
-async def _base_of_file_given(
+async def _file_if_match(
     if_match: Annotated[
         str, Header(description="The `ETag` of a read of the file, or of the skill.")
     ] = "",
-) -> GivenBase:
+) -> IfMatch:
     tag = _tag(if_match)
     if tag is not None and _DIGEST.fullmatch(tag):
-        return GivenBase(Base(file_sha256=tag))
-    return await _base_given(if_match)
+        return IfMatch(BaseState(file_sha256=tag))
+    return await _skill_if_match(if_match)
 
 
 def _tag(if_match: str) -> str | None:
@@ -62,8 +62,8 @@ def _tag(if_match: str) -> str | None:
     return tag[1:-1] if len(tag) > 1 and tag[0] == tag[-1] == '"' else ""
 
 
-BaseGiven = Annotated[GivenBase, Depends(_base_given)]
+SkillIfMatch = Annotated[IfMatch, Depends(_skill_if_match)]
 """What the header ``If-Match`` says."""
 
-BaseOfFileGiven = Annotated[GivenBase, Depends(_base_of_file_given)]
+FileIfMatch = Annotated[IfMatch, Depends(_file_if_match)]
 """The same where one file of a skill is changed."""

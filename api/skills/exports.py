@@ -7,16 +7,17 @@ from urllib.parse import quote
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, requires
+from api.dependencies import CurrentPrincipal, Reading, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Text
+from api.http.responses import RequestModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
-from skills.lint.validate import digest
-from skills.packages import export_service
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import SkillNotExportable
 from skills.packages.writer import ExportProfile
 from skills.store import access as skill_access
+from skills.transfer import export_service
+from skills.validation import digest
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
@@ -40,7 +41,7 @@ def attachment(slug: str, name: str, suffix: str) -> str:
     return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
 
 
-class ExportBody(Body):
+class ExportBody(RequestModel):
     """Which skills, in the order in which names are given where two are the same."""
 
     ids: list[Text] = Field(min_length=1, max_length=100)
@@ -51,12 +52,7 @@ class ExportBody(Body):
     "/{skill_id}/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(
-        ErrorCode.SKILL_NOT_FOUND,
-        ErrorCode.SKILL_VERSION_NOT_FOUND,
-        ErrorCode.SKILL_NOT_EXPORTABLE,
-    )
-    | _DOWNLOAD,
+    responses=error_responses(SkillNotFound, SkillVersionNotFound, SkillNotExportable) | _DOWNLOAD,
 )
 async def export_skill(
     skill_id: Text,
@@ -75,16 +71,18 @@ async def export_skill(
     The folder has one SKILL.md that the standard's validator accepts, and the files beside it. The
     same skill gives the same bytes.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.version_of(session, seen, version)
+    view = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.get_version(session, view, version)
     if format == "agent-skill":
-        made = await export_service.one(await export_service.source_of(session, seen, row), profile)
-        return await _zip(made.content, attachment(made.slug, made.slug, ".zip"))
+        package = await export_service.export_one(
+            await export_service.read_source(session, view, row), profile
+        )
+        return await _zip(package.content, attachment(package.slug, package.slug, ".zip"))
     headers = {
-        "Content-Disposition": attachment(seen.skill.slug, seen.skill.name, ".md"),
+        "Content-Disposition": attachment(view.skill.slug, view.skill.name, ".md"),
         "ETag": f'"{row.content_sha256}"',
     }
-    content = await skill_access.content_of(session, row)
+    content = await skill_access.read_content(session, row)
     return Response(content, media_type=MARKDOWN, headers=headers)
 
 
@@ -92,7 +90,7 @@ async def export_skill(
     "/export",
     dependencies=[View],
     response_class=Response,
-    responses=error_responses(ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_NOT_EXPORTABLE) | _ARCHIVE,
+    responses=error_responses(SkillNotFound, SkillNotExportable) | _ARCHIVE,
 )
 async def export_skills(
     body: ExportBody, principal: CurrentPrincipal, session: Reading
@@ -100,12 +98,12 @@ async def export_skills(
     """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
     ids = list(dict.fromkeys(body.ids))
     skills = {skill_id: await skill_access.get(session, principal, skill_id) for skill_id in ids}
-    rows = {key: await skill_access.version_of(session, seen) for key, seen in skills.items()}
+    rows = {key: await skill_access.get_version(session, view) for key, view in skills.items()}
     export_service.check_size(rows)
     sources = [
-        await export_service.source_of(session, skills[key], row) for key, row in rows.items()
+        await export_service.read_source(session, skills[key], row) for key, row in rows.items()
     ]
-    content = await export_service.many(ids, sources, body.profile)
+    content = await export_service.export_many(ids, sources, body.profile)
     return await _zip(content, attachment("skills", "skills", ".zip"))
 
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from api.http.responses import Body, Text
+from api.http.responses import RequestModel, Text
 from skills.editor.fields import FIELDS
-from skills.editor.fields import Field as SkillField
+from skills.editor.fields import EditableField as SkillField
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _DERIVED = "Follows from the rest: not looked at"
@@ -23,7 +23,7 @@ FormText = Annotated[Text, AfterValidator(_tidy)]
 Ignored = Annotated[JsonValue, Field(description=_DERIVED)]
 
 
-class ParamForm(Body):
+class ParamForm(RequestModel):
     """An input; without ``required`` it is required unless it has a default."""
 
     name: FormText
@@ -48,7 +48,7 @@ class ParamForm(Body):
         return Param(**fields, line=0)
 
 
-class StepForm(Body):
+class StepForm(RequestModel):
     """A step; its instruction gets a line for the tools and the condition that it does not name."""
 
     title: FormText | None = None
@@ -65,7 +65,7 @@ class StepForm(Body):
         return Step(0, title, self.instruction, 0, 0, tuple(self.tools), condition)
 
 
-class ExampleForm(Body):
+class ExampleForm(RequestModel):
     """An example; without ``text`` it is written from input and output."""
 
     title: FormText | None = None
@@ -78,7 +78,7 @@ class ExampleForm(Body):
         return Example(self.text, self.title or None, self.input or None, self.output or None)
 
 
-class SkillForm(Body):
+class SkillForm(RequestModel):
     """The fields that a person writes."""
 
     name: FormText = Field(default="", examples=["日报生成"])
@@ -141,15 +141,15 @@ def _tools(names: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def _params(forms: Iterable[ParamForm]) -> tuple[Param, ...]:
-    return tuple(one.param() for one in forms)
+    return tuple(form.param() for form in forms)
 
 
 def _steps(forms: Iterable[StepForm]) -> tuple[Step, ...]:
-    return tuple(one.step() for one in forms)
+    return tuple(form.step() for form in forms)
 
 
 def _examples(forms: Iterable[ExampleForm]) -> tuple[Example, ...]:
-    return tuple(one.example() for one in forms)
+    return tuple(form.example() for form in forms)
 
 
 _WRITTEN: Mapping[SkillField, Callable[[Any], Any]] = {

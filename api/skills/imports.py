@@ -6,29 +6,29 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, CurrentSettings, requires
+from api.dependencies import CurrentDatabase, CurrentPrincipal, CurrentSettings, requires
 from api.http.errors import error_body, error_responses
-from api.http.multipart import SentFile, each_file, no_file
-from api.http.responses import Envelope, ErrorBody, Shape
+from api.http.multipart import FormFile, missing_file, read_files
+from api.http.responses import Envelope, ErrorBody, ResponseModel
 from api.http.routing import Router
-from api.skills.schemas import limits_of
+from api.skills.schemas import skill_limits
 from core.auth.permissions import Permission
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import FileTooLarge
-from skills.packages import import_service
+from core.errors.server import StorageFull
 from skills.packages.errors import PackageProblem
 from skills.packages.file_rules import DEFAULT_LIMITS
-from skills.packages.import_service import (
-    ConflictPolicy,
-    Imported,
-    ImportedSkill,
-    Incoming,
-    Outcome,
-)
 from skills.packages.reader import PackagedSkill, read_package
 from skills.schema import Diagnostic
+from skills.transfer import import_service
+from skills.transfer.import_service import (
+    ConflictPolicy,
+    ImportedSkill,
+    ImportResult,
+    IncomingSkill,
+    SkillImportOutcome,
+)
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 Write = Depends(requires(Permission.SKILL_WRITE))
@@ -43,7 +43,7 @@ _FORM: dict[str, Any] = {
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
-class ImportItem(Shape):
+class ImportItem(ResponseModel):
     """What became of one skill of an uploaded file, or of a file that holds none.
 
     ``folder`` is its place in the archive, ``skill`` the caller's that it is now, or that was in its
@@ -52,7 +52,7 @@ class ImportItem(Shape):
 
     file: str
     folder: str
-    outcome: Outcome
+    outcome: SkillImportOutcome
     skill: ImportedSkill | None
     valid: bool
     publishable: bool
@@ -62,7 +62,7 @@ class ImportItem(Shape):
     error: ErrorBody | None
 
 
-class ImportAnswer(Shape):
+class SkillImportAnswer(ResponseModel):
     """What became of each skill, in the order of the files; ``ignored`` belong to none."""
 
     dry_run: bool
@@ -70,7 +70,7 @@ class ImportAnswer(Shape):
     ignored: list[str]
 
 
-class _Received:
+class _UploadedSkills:
     """What the files of a request hold, unpacked, in memory.
 
     Args:
@@ -78,14 +78,14 @@ class _Received:
     """
 
     def __init__(self, most_skills: int) -> None:
-        self.incoming: list[Incoming] = []
+        self.incoming: list[IncomingSkill] = []
         self.ignored: list[str] = []
         self._most_skills = most_skills
         self._skills = 0
         self._sent_bytes = 0
         self._held_bytes = 0
 
-    async def take(self, sent: SentFile) -> None:
+    async def take(self, sent: FormFile) -> None:
         """Read one file; what is wrong with it is told in the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
@@ -97,18 +97,20 @@ class _Received:
         read = await asyncio.to_thread(read_package, content, name)
         if read.problems:
             self._refuse(name, problems=read.problems)
-        for one in read.skills:
-            if error := self._room_for(one):
+        for packaged in read.skills:
+            if error := self._room_for(packaged):
                 # Told once of a file: there can be thousands behind this one.
                 self._refuse(name, error=error)
                 break
-            self.incoming.append(await import_service.prepare(name, one))
+            self.incoming.append(await import_service.prepare(name, packaged))
         self.ignored += read.ignored
 
-    def _room_for(self, one: PackagedSkill) -> AgentexError | None:
+    def _room_for(self, packaged: PackagedSkill) -> AgentexError | None:
         """Count a skill; gives why there is no room for it."""
         self._skills += 1
-        self._held_bytes += len(one.content) + sum(len(file.content) for file in one.files)
+        self._held_bytes += len(packaged.content) + sum(
+            len(file.content) for file in packaged.files
+        )
         if self._skills > self._most_skills:
             return SkillsFull(limit=self._most_skills)
         return FileTooLarge(max_bytes=_MOST_BYTES) if self._held_bytes > _MOST_BYTES else None
@@ -121,59 +123,60 @@ class _Received:
         error: AgentexError | None = None,
     ) -> None:
         nothing = PackagedSkill("", b"", problems=tuple(problems))
-        self.incoming.append(Incoming(name, nothing, error=error))
+        self.incoming.append(IncomingSkill(name, nothing, error=error))
 
 
 @router.post(
-    "/import",
-    dependencies=[Write],
-    openapi_extra=_BODY,
-    responses=error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.STORAGE_FULL),
+    "/import", dependencies=[Write], openapi_extra=_BODY, responses=error_responses(StorageFull)
 )
 async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    database: CurrentDatabase,
     settings: CurrentSettings,
     dry_run: Annotated[bool, Query(description="Tell what would be done, and do nothing")] = False,
     on_conflict: Annotated[
         ConflictPolicy, Query(description="What is done where one has a skill of the slug")
     ] = ConflictPolicy.NEW,
-) -> Envelope[ImportAnswer]:
+) -> Envelope[SkillImportAnswer]:
     """Import skills from `.md`, `.zip` and `.skill` files, many at once.
 
     Each skill has its own outcome: one that is refused does not stop the others. New skills are
     private, and agents are not offered them until their owner has reviewed them. What is too much
     for one request is refused: bytes, which count as they are unpacked, and skills.
     """
-    limits = limits_of(settings)
-    received = _Received(limits.skills)
-    await each_file(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
+    limits = skill_limits(settings)
+    received = _UploadedSkills(limits.skills)
+    await read_files(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
-        raise no_file(many=True)
+        raise missing_file(many=True)
     language = request.headers.get("accept-language", "")
-    incoming, database = received.incoming, services.database
+    incoming = received.incoming
     if dry_run:
         async with database.reading() as session:
-            results = await import_service.plan(session, principal, limits, incoming, on_conflict)
+            results = await import_service.plan_import(
+                session, principal, limits, incoming, on_conflict
+            )
     else:
-        results = await import_service.take_all(database, principal, limits, incoming, on_conflict)
-    items = [_item(one, language) for one in results]
-    return Envelope(data=ImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
+        results = await import_service.import_all(
+            database, principal, limits, incoming, on_conflict
+        )
+    items = [_item(result, language) for result in results]
+    return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 
 
-def _item(one: Imported, language: str) -> ImportItem:
-    report = None if one.incoming.judged is None else one.incoming.judged.report
-    error = one.error
+def _item(result: ImportResult, language: str) -> ImportItem:
+    report = None if result.incoming.validated is None else result.incoming.validated.report
+    error = result.error
     return ImportItem(
-        file=one.incoming.file,
-        folder=one.incoming.packaged.folder,
-        outcome=one.outcome,
-        skill=one.skill,
+        file=result.incoming.file,
+        folder=result.incoming.packaged.folder,
+        outcome=result.outcome,
+        skill=result.skill,
         valid=report is not None and report.valid,
         publishable=report is not None and report.publishable,
         portable=report is not None and report.portable,
-        diagnostics=list(one.diagnostics),
-        problems=list(one.incoming.packaged.problems),
-        error=None if error is None else error_body(error.code, error.details, language=language),
+        diagnostics=list(result.diagnostics),
+        problems=list(result.incoming.packaged.problems),
+        error=None if error is None else error_body(type(error), error.details, language=language),
     )

@@ -6,13 +6,12 @@ from typing import Any, Literal
 from fastapi import Depends, Request, Response
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import CurrentServices, requires
+from api.dependencies import Agents, CurrentContext, requires
 from api.http.errors import error_responses
-from api.http.responses import ErrorBody, Shape
+from api.http.responses import ErrorBody, ResponseModel
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.errors.auth import NotFound, OriginNotAllowed
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
@@ -29,7 +28,7 @@ _MESSAGE: dict[str, Any] = {
 _ASKED: JsonValue = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}
 
 
-class RpcError(Shape):
+class RpcError(ResponseModel):
     """What went wrong: the protocol's number for it, and in `data` the code of this document."""
 
     code: int = Field(examples=[-32602])
@@ -37,7 +36,7 @@ class RpcError(Shape):
     data: JsonValue = Field(default=None, examples=[{"code": 40410, "details": {}}])
 
 
-class RpcFailure(Shape):
+class RpcFailure(ResponseModel):
     """An answer of the protocol that says what went wrong."""
 
     jsonrpc: Literal["2.0"]
@@ -45,11 +44,9 @@ class RpcFailure(Shape):
     error: RpcError
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
+def _response_descriptions() -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {
-        **error_responses(
-            ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.ORIGIN_NOT_ALLOWED
-        ),
+        **error_responses(InvalidRequest, NotFound, OriginNotAllowed),
         200: {"description": "The answer, JSON-RPC", "content": {_JSON: {"schema": _MESSAGE}}},
         202: {"description": "A notification was taken in"},
         406: {"description": f"The caller does not accept {_JSON}"},
@@ -59,7 +56,7 @@ def _answers() -> dict[int | str, dict[str, Any]]:
     return described
 
 
-async def _admitted(request: Request, services: CurrentServices) -> None:
+async def _check_request(request: Request, context: CurrentContext) -> None:
     """Pass requests that this endpoint is for.
 
     Raises:
@@ -68,7 +65,7 @@ async def _admitted(request: Request, services: CurrentServices) -> None:
             operator listed.
         InvalidRequest: the body is said to be no JSON.
     """
-    settings: Settings = services.settings
+    settings: Settings = context.settings
     if not settings.skills_over_mcp_enabled:
         raise NotFound
     # Browsers tell it; a page whose name was made to lead here has an origin of its own.
@@ -82,9 +79,9 @@ async def _admitted(request: Request, services: CurrentServices) -> None:
 
 @router.post(
     "",
-    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_admitted)],
+    dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_check_request)],
     response_class=Response,
-    responses=_answers(),
+    responses=_response_descriptions(),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -92,7 +89,7 @@ async def _admitted(request: Request, services: CurrentServices) -> None:
         }
     },
 )
-async def speak_mcp(services: CurrentServices) -> Response:
+async def speak_mcp(agents: Agents) -> Response:
     """One message of the Model Context Protocol: skills as a client of MCP reads them.
 
     The methods of the Skills extension `io.modelcontextprotocol/skills` (`skills/list`,
@@ -100,4 +97,4 @@ async def speak_mcp(services: CurrentServices) -> Response:
     `resources/read`, in the protocol's versions with and without `initialize`. The body is one JSON-RPC message, and so is
     the answer; what is refused before it is read is answered as everywhere else.
     """
-    return await services.skill_server.answer()
+    return await agents.skill_server.answer()

@@ -4,37 +4,34 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
-from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from api.http.responses import Shape
-from api.skills.lint import SkillReporter
-from core.auth.models import User
+from api.http.responses import ResponseModel
 from core.auth.principal import Access, Action
-from core.db.database import Database
 from core.settings import Settings
 from skills.models import SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity, SkillReport
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
-from skills.store import publishing, usage
-from skills.store.access import Seen
-from skills.store.catalog import FileEntry, files_of
-from skills.store.listing import Listed
+from skills.store import usage
+from skills.store.access import SkillView
+from skills.store.catalog import FileEntry, list_files
+from skills.store.linting import LintedSkill
+from skills.store.listing import ListedSkill
 from skills.store.usage import Usage
-from skills.store.versions import Limits
+from skills.store.versions import SkillLimits
 
 _PORTABILITY = "AS"
 
 
-class SkillOwner(Shape):
+class SkillOwner(ResponseModel):
     """Whose a skill is."""
 
     id: str
     username: str
 
 
-class SkillAnswer(Shape):
+class SkillAnswer(ResponseModel):
     """A skill in a list.
 
     ``name``, ``description``, ``category`` and ``tags`` are the catalogue's. ``version`` is the one
@@ -80,11 +77,21 @@ class SkillDetail(SkillAnswer):
     forked_version: int | None
     usage: Usage
 
+    @classmethod
+    def of(cls, linted: LintedSkill) -> Self:
+        """A skill as an answer."""
+        return cls.model_validate(_detail_fields(linted))
+
 
 class SavedSkill(SkillDetail):
     """A skill after a change; ``is_new_version`` says whether its bytes changed."""
 
     is_new_version: bool
+
+    @classmethod
+    def after(cls, linted: LintedSkill, *, is_new: bool) -> Self:
+        """A skill after a change, which made a version or none."""
+        return cls.model_validate({**_detail_fields(linted), "is_new_version": is_new})
 
 
 class FixedSkill(SavedSkill):
@@ -97,20 +104,20 @@ class FixedSkill(SavedSkill):
     left: int
 
     @classmethod
-    def after(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
+    def with_fixes(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
         """The answer to the fixes that made a skill what it is."""
         fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
 
-class Portability(Shape):
+class Portability(ResponseModel):
     """Whether a skill passes the open standard's own rules, and where it does not."""
 
     valid: bool
     diagnostics: list[Diagnostic]
 
 
-class ReportAnswer(Shape):
+class ReportAnswer(ResponseModel):
     """What is said of a content: the model, and all that was noticed, in the order of the file.
 
     ``valid``: it loads here. ``publishable``: it may be shown to others.
@@ -127,18 +134,26 @@ class ReportAnswer(Shape):
     @classmethod
     def of(cls, report: SkillReport) -> Self:
         """A report as an answer."""
-        found = list(report.diagnostics)
+        diagnostics = list(report.diagnostics)
         return cls(
             valid=report.valid,
             publishable=report.publishable,
             parsed=report.parsed,
-            warnings=[one for one in found if one.severity is Severity.WARNING],
-            errors=[one for one in found if one.severity is Severity.ERROR],
+            warnings=[
+                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.WARNING
+            ],
+            errors=[
+                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
+            ],
             portable=Portability(
                 valid=report.portable,
-                diagnostics=[one for one in found if one.code.startswith(_PORTABILITY)],
+                diagnostics=[
+                    diagnostic
+                    for diagnostic in diagnostics
+                    if diagnostic.code.startswith(_PORTABILITY)
+                ],
             ),
-            diagnostics=found,
+            diagnostics=diagnostics,
         )
 
 
@@ -153,7 +168,7 @@ class WrittenSkill(ReportAnswer):
         return cls(**dict(ReportAnswer.of(report)), content=content)
 
 
-class VersionAnswer(Shape):
+class VersionAnswer(ResponseModel):
     """A version in a list; sizes in bytes.
 
     ``unread``: it was imported, or made from what was, and the skill's owner has not approved it.
@@ -188,89 +203,61 @@ class VersionDetail(VersionAnswer):
     parser_version: str
 
 
-def short(listed: Listed) -> SkillAnswer:
+def skill_answer(listed: ListedSkill) -> SkillAnswer:
     """A skill of a list as an answer."""
-    return SkillAnswer.model_validate(_fields(listed.seen, listed.owner))
+    return SkillAnswer.model_validate(_fields(listed.view, listed.owner))
 
 
-def _fields(seen: Seen, owner: str) -> dict[str, object]:
-    skill = seen.skill
+def _fields(view: SkillView, owner: str) -> dict[str, object]:
+    skill = view.skill
     return {
         **skill.model_dump(include=set(SkillAnswer.model_fields) - {"version", "valid"}),
-        "version": seen.version,
+        "version": view.version,
         # Others are only served what is read and has no errors.
-        "trusted": skill.trusted if seen.version == skill.version else True,
-        "valid": skill.loads if seen.version == skill.version else True,
+        "trusted": skill.trusted if view.version == skill.version else True,
+        "valid": skill.loads if view.version == skill.version else True,
         "owner": SkillOwner(id=skill.owner_id, username=owner),
-        "access": seen.access,
-        "can_write": seen.access.allows(Action.WRITE),
+        "access": view.access,
+        "can_write": view.access.allows(Action.WRITE),
     }
 
 
-async def detail(database: Database, seen: Seen, reporter: SkillReporter) -> SkillDetail:
-    """A skill with the version that the caller gets."""
-    return SkillDetail.model_validate(await _detailed(database, seen, reporter))
-
-
-async def saved(
-    database: Database, seen: Seen, reporter: SkillReporter, *, is_new: bool
-) -> SavedSkill:
-    """A skill after a change, which made a version or none."""
-    fields = await _detailed(database, seen, reporter)
-    return SavedSkill.model_validate(fields | {"is_new_version": is_new})
-
-
-async def _detailed(database: Database, seen: Seen, reporter: SkillReporter) -> dict[str, object]:
-    skill = seen.skill
-    async with database.reading() as session:
-        version = await skill_access.version_of(session, seen)
-        content = await skill_access.content_of(session, version)
-        around = await reporter.surroundings(session, version=version, skill_id=skill.id)
-        names = await usernames(session, [skill.owner_id])
-        uses = await usage.usage_by_version(session, skill.id)
-        if not seen.sees_all:
-            shown = set(await skill_access.version_numbers(session, seen))
-            uses = {number: use for number, use in uses.items() if number in shown}
-        pending = await publishing.pending_version(session, seen)
-    report = await reporter.report(content, around)
+def _detail_fields(linted: LintedSkill) -> dict[str, object]:
+    skill, report = linted.view.skill, linted.report
     return {
-        **_fields(seen, names.get(skill.owner_id, "")),
-        "content": content.decode(),
-        "content_sha256": version.content_sha256,
-        "files": files_of(version),
+        **_fields(linted.view, linted.owner),
+        "content": linted.content.decode(),
+        "content_sha256": linted.version.content_sha256,
+        "files": list_files(linted.version),
         "valid": report.valid,
         "publishable": report.publishable,
         "portable": report.portable,
-        "diagnostics": [*skill_metadata.differences(skill), *report.diagnostics],
-        "pending_version": pending,
+        "diagnostics": [*skill_metadata.metadata_diagnostics(skill), *report.diagnostics],
+        "pending_version": linted.pending_version,
         "forked_from": skill.forked_from,
         "forked_version": skill.forked_version,
-        "usage": usage.total(uses.values()),
+        "usage": linted.usage,
     }
 
 
-async def usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
-    """How accounts are called; those that are gone are absent."""
-    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
-    return dict((await session.exec(query)).all())
-
-
-async def versions_shown(
-    session: AsyncSession, seen: Seen, versions: Sequence[SkillVersion]
+async def version_fields(
+    session: AsyncSession, view: SkillView, versions: Sequence[SkillVersion]
 ) -> list[dict[str, object]]:
     """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
-    names = await usernames(session, [row.author_id for row in versions if row.author_id])
-    uses = await usage.usage_by_version(session, seen.skill.id)
-    return [_version_fields(seen, row, names, uses) for row in versions]
+    names = await skill_access.find_usernames(
+        session, [row.author_id for row in versions if row.author_id]
+    )
+    uses = await usage.count_by_version(session, view.skill.id)
+    return [_version_fields(view, row, names, uses) for row in versions]
 
 
 def _version_fields(
-    seen: Seen, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
+    view: SkillView, version: SkillVersion, names: dict[str, str], uses: dict[int, Usage]
 ) -> dict[str, object]:
     author_id, note = version.author_id, version.review_note
-    if not seen.sees_all:
+    if not view.sees_all:
         # With whom a skill is shared, and what its owner is told, is theirs to know.
-        author_id, note = author_id if author_id == seen.skill.owner_id else None, ""
+        author_id, note = author_id if author_id == view.skill.owner_id else None, ""
     author = None
     if author_id in names:
         author = SkillOwner(id=author_id or "", username=names[author_id or ""])
@@ -278,17 +265,17 @@ def _version_fields(
     return {
         **version.model_dump(include=shown),
         "review_note": note,
-        "files": files_of(version),
+        "files": list_files(version),
         "author": author,
         "usage": uses.get(version.version, Usage()),
     }
 
 
-def etag(seen: Seen) -> str:
+def etag(view: SkillView) -> str:
     """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
-    return f'"{seen.version}.{seen.skill.revision}"'
+    return f'"{view.version}.{view.skill.revision}"'
 
 
-def limits_of(settings: Settings) -> Limits:
+def skill_limits(settings: Settings) -> SkillLimits:
     """How much one user may keep, by the settings of this moment."""
-    return Limits(settings.skills_per_user, settings.skill_bytes_per_user)
+    return SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -5,59 +5,67 @@ from typing import Annotated
 from fastapi import Depends, Query, Response
 from pydantic import Field
 
-from api.http.dependencies import (
-    CurrentPrincipal,
-    CurrentServices,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Empty, Envelope, Items, Text, page_of
+from api.http.responses import Empty, Envelope, Items, RequestModel, Text, page_of
 from api.http.routing import Router
-from api.skills.changes import Changing
-from api.skills.etag import BaseGiven
-from api.skills.lint import CurrentReporter
-from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, detail, etag, short
+from api.skills.changes import CurrentChanges
+from api.skills.etag import SkillIfMatch
+from api.skills.lint import CurrentLinter
+from api.skills.schemas import (
+    SavedSkill,
+    SkillAnswer,
+    SkillDetail,
+    etag,
+    skill_answer,
+)
 from core.auth.permissions import Permission
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
-from skills.lint.validate import judge
+from core.db.pagination import PageRequest
+from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
+from core.errors.conflicts import (
+    SkillChanged,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    SkillsFull,
+    SkillSlugTaken,
+)
+from core.errors.requests import InvalidPagination, InvalidRequest, QuotaExceeded, UnreadableSkill
 from skills.store import access as skill_access
 from skills.store import listing
 from skills.store import service as skill_service
+from skills.store.linting import read_linted
 from skills.store.listing import SkillFilter
-from skills.store.metadata import MOST_TAGS, Entry
-from skills.store.service import Update, Wanted
-from skills.store.versions import LONGEST_NOTE, Change, with_content
+from skills.store.metadata import MOST_TAGS, CatalogMetadata
+from skills.store.service import NewSkill, SkillUpdate
+from skills.store.versions import LONGEST_NOTE, VersionChange, with_content
+from skills.validation import validate
 
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
 SAVING = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.UNREADABLE_SKILL,
-    ErrorCode.SKILL_SLUG_TAKEN,
-    ErrorCode.SKILL_NOT_PUBLISHABLE,
-    ErrorCode.SKILL_REVIEW_NEEDED,
-    ErrorCode.QUOTA_EXCEEDED,
+    InvalidRequest,
+    UnreadableSkill,
+    SkillSlugTaken,
+    SkillNotPublishable,
+    SkillReviewNeeded,
+    QuotaExceeded,
 )
 """What keeps content from being saved."""
 
 CHANGING = (
     *SAVING,
-    ErrorCode.READ_ONLY,
-    ErrorCode.OWNER_ONLY,
-    ErrorCode.SKILL_NOT_FOUND,
-    ErrorCode.SKILL_CHANGED,
+    ReadOnly,
+    OwnerOnly,
+    SkillNotFound,
+    SkillChanged,
 )
 """What keeps a skill from being changed."""
 
 _LONGEST_CONTENT = 1_000_000
 
 
-class SkillFields(Body):
+class SkillFields(RequestModel):
     """What may be set; what is left out stays as it is, an empty text follows the content."""
 
     name: Text | None = Field(default=None, max_length=200, examples=["日报生成"])
@@ -70,9 +78,9 @@ class SkillFields(Body):
     is_public: bool | None = None
     enabled: bool | None = Field(default=None, description="Whether agents are offered it")
 
-    def entry(self) -> Entry:
+    def entry(self) -> CatalogMetadata:
         """The same in the domain's terms."""
-        return Entry(**self.model_dump(include=set(SkillFields.model_fields)))
+        return CatalogMetadata(**self.model_dump(include=set(SkillFields.model_fields)))
 
 
 class NewSkillBody(SkillFields):
@@ -109,49 +117,49 @@ async def _filter(
     return SkillFilter(include_public, category, tag, q, pending)
 
 
-@router.get("", dependencies=[View], responses=error_responses(ErrorCode.INVALID_PAGINATION))
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_skills(
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*listing.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*listing.SORT_FIELDS))],
     wanted: Annotated[SkillFilter, Depends(_filter)],
 ) -> Envelope[Items[SkillAnswer]]:
     """One's own skills and those shared with the caller; public ones where they are asked for."""
     found = await listing.list_visible(session, principal, page, wanted)
-    return page_of([short(one) for one in found.items], page, total=found.total)
+    return page_of([skill_answer(listed) for listed in found.items], page, total=found.total)
 
 
-@router.post("", dependencies=[Write], responses=error_responses(*SAVING, ErrorCode.SKILLS_FULL))
-async def create_skill(body: NewSkillBody, changing: Changing) -> Envelope[SkillDetail]:
+@router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
+async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[SkillDetail]:
     """Save a skill; the bytes are kept as they are, whatever is found in them.
 
     Only a content that no text can be read from is refused. One with errors is kept for its owner,
     but agents are not offered it and it can't be shared.
     """
-    wanted = Wanted(await judge(body.content.encode()), body.entry(), Change(body.change_note))
-    return Envelope(data=await changing.create(wanted))
+    wanted = NewSkill(
+        await validate(body.content.encode()), body.entry(), VersionChange(body.change_note)
+    )
+    return Envelope(data=await changes.create(wanted))
 
 
-@router.get(
-    "/{skill_id}", dependencies=[View], responses=error_responses(ErrorCode.SKILL_NOT_FOUND)
-)
+@router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
 async def read_skill(
     skill_id: Text,
     response: Response,
     principal: CurrentPrincipal,
-    reporter: CurrentReporter,
-    services: CurrentServices,
+    linter: CurrentLinter,
+    database: CurrentDatabase,
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
-    async with services.database.reading() as session:
+    async with database.reading() as session:
         seen = await skill_access.get(session, principal, skill_id)
     response.headers["ETag"] = etag(seen)
-    return Envelope(data=await detail(services.database, seen, reporter))
+    return Envelope(data=SkillDetail.of(await read_linted(database, seen, linter)))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))
 async def change_skill(
-    skill_id: Text, body: SkillBody, base: BaseGiven, changing: Changing
+    skill_id: Text, body: SkillBody, base: SkillIfMatch, changes: CurrentChanges
 ) -> Envelope[SavedSkill]:
     """Change a skill. Other content becomes its next version, the same bytes make none.
 
@@ -159,16 +167,16 @@ async def change_skill(
     meanwhile, with `base_version` if somebody wrote a version. Who may change a skill writes
     versions; slug, publication and use are its owner's.
     """
-    change = Change(body.change_note, base.with_version(body.base_version))
-    revise = None if body.content is None else with_content(body.content.encode())
-    update = Update(revise, body.entry(), change)
-    return Envelope(data=await changing.update(skill_id, update))
+    change = VersionChange(body.change_note, base.with_version(body.base_version))
+    build_version = None if body.content is None else with_content(body.content.encode())
+    update = SkillUpdate(build_version, body.entry(), change)
+    return Envelope(data=await changes.update(skill_id, update))
 
 
 @router.delete(
     "/{skill_id}",
     dependencies=[Write],
-    responses=error_responses(ErrorCode.READ_ONLY, ErrorCode.OWNER_ONLY, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound),
 )
 async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a skill with all its versions, files, shares and counters."""

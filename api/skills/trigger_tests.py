@@ -10,22 +10,23 @@ from fastapi import Depends, Query, Request
 from pydantic import Field
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.llm_registry.selection import ChosenModel
-from agents.skill_eval.trigger_test import Trials
-from api.container import Services
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, paging, requires
+from agents.llm_registry.selection import SelectedModel
+from agents.skill_eval.trigger_test import TriggerTrials
+from api.container import AgentServices, AppContext
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.framing import EVENT_STREAM
 from api.streaming.response import EventStream
-from api.streaming.work_stream import Progress, worked
+from api.streaming.work_stream import Progress, run_with_progress
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
-from core.errors.requests import InvalidRequest
+from core.errors.auth import ModelNotFound, SkillNotFound, SkillVersionNotFound
+from core.errors.requests import InvalidPagination, InvalidRequest
+from core.errors.server import EngineUnavailable, ModelFailed
 from skills.models import SkillTriggerTest
 from skills.selection import trigger_tests
 from skills.selection.trigger_tests import TriggerReport
@@ -39,14 +40,14 @@ MOST_TRIALS = 300
 """Of a model in one test."""
 
 
-class QueryBody(Body):
+class QueryBody(RequestModel):
     """A request, and whether it should choose the skill."""
 
     query: Text = Field(min_length=1, max_length=2000)
     should_trigger: bool
 
 
-class TriggerTestBody(Body):
+class TriggerTestBody(RequestModel):
     """About twenty requests say enough; half of them should not choose the skill."""
 
     queries: list[QueryBody] = Field(min_length=1, max_length=100)
@@ -68,7 +69,7 @@ class TriggerTestBody(Body):
     )
 
 
-class TriggerTestAnswer(Shape):
+class TriggerTestAnswer(ResponseModel):
     """A test that was made, with all that it gave."""
 
     id: str
@@ -82,12 +83,7 @@ class TriggerTestAnswer(Shape):
     response_model=Envelope[TriggerReport],
     responses={
         **error_responses(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.SKILL_NOT_FOUND,
-            ErrorCode.SKILL_VERSION_NOT_FOUND,
-            ErrorCode.MODEL_NOT_FOUND,
-            ErrorCode.MODEL_FAILED,
-            ErrorCode.ENGINE_UNAVAILABLE,
+            SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable
         ),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
@@ -97,7 +93,7 @@ async def try_skill_triggers(
     body: TriggerTestBody,
     request: Request,
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
 ) -> Envelope[TriggerReport] | EventStream:
     """Which requests would choose the skill among all those that the caller's agents may use.
 
@@ -109,20 +105,22 @@ async def try_skill_triggers(
     With ``Accept: text/event-stream`` the answer tells how far it is in events ``progress`` and
     ends with ``result`` or ``error``. Who closes the connection ends the test: nothing is kept.
     """
-    async with services.database.reading() as session:
-        seen = await skill_access.get(session, principal, skill_id)
-        version = await skill_access.version_of(session, seen, body.version)
-        field = await trigger_tests.read_field(session, principal, seen, version)
-        chosen = await _judge(session, services, principal, body)
-    queries = tuple(trigger_tests.Query(one.query, one.should_trigger) for one in body.queries)
-    test = _Test(services, field, queries, body.runs, chosen)
-    answer = await worked(request, _pieces(test))
+    async with context.database.reading() as session:
+        view = await skill_access.get(session, principal, skill_id)
+        version = await skill_access.get_version(session, view, body.version)
+        field = await trigger_tests.read_candidates(session, principal, view, version)
+        chosen = await _choose_model(session, context.agents, principal, body)
+    queries = tuple(
+        trigger_tests.TriggerQuery(case.query, case.should_trigger) for case in body.queries
+    )
+    test = _TriggerTest(context, field, queries, body.runs, chosen)
+    answer = await run_with_progress(request, _progress(test))
     return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
 
 
-async def _judge(
-    session: AsyncSession, services: Services, principal: Principal, body: TriggerTestBody
-) -> ChosenModel | None:
+async def _choose_model(
+    session: AsyncSession, agents: AgentServices, principal: Principal, body: TriggerTestBody
+) -> SelectedModel | None:
     """The model that chooses; None for the offline selector."""
     if body.by == "offline" and body.model_id is not None:
         raise InvalidRequest("model_id", "the offline selector asks no model")
@@ -130,7 +128,7 @@ async def _judge(
     if body.by == "offline" or (body.by == "auto" and body.model_id is None and not may_run):
         return None
     principal.require(Permission.AGENT_RUN)
-    chosen = await services.models.choose(session, principal, body.model_id)
+    chosen = await agents.models.select(session, principal, body.model_id)
     if chosen.model.is_extractive:
         if body.by == "model":
             raise InvalidRequest("by", "no language model is set up: an administrator adds one")
@@ -141,43 +139,45 @@ async def _judge(
 
 
 @dataclass(frozen=True)
-class _Test:
+class _TriggerTest:
     """What is tested, and by whom it is chosen; no model for the offline selector."""
 
-    services: Services
-    field: trigger_tests.Field
-    queries: tuple[trigger_tests.Query, ...]
+    context: AppContext
+    field: trigger_tests.TriggerCandidates
+    queries: tuple[trigger_tests.TriggerQuery, ...]
     runs: int
-    chosen: ChosenModel | None
+    chosen: SelectedModel | None
 
 
-async def _pieces(test: _Test) -> AsyncGenerator[Progress | TriggerReport]:
+async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
     """How far a test is, and at last its report, which is kept."""
-    services, field, queries = test.services, test.field, test.queries
+    context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
-        report = await trigger_tests.run(field, queries, services.spaces.default.encoder)
+        report = await trigger_tests.run_offline(
+            field, queries, context.knowledge.spaces.default.encoder
+        )
     else:
-        trials = Trials(services.database, services.skills, test.chosen, field)
+        trials = TriggerTrials(context.database, context.agents.skills, test.chosen, field)
         async with aclosing(trials.run(queries, test.runs)) as counts:
             async for done in counts:
                 yield Progress(done=done, total=len(queries) * test.runs)
         answers, model = trials.answers(queries), test.chosen.model.name
-        report = trigger_tests.report(field, answers, model=model, runs=test.runs)
-    async with unit_of_work(services.database) as work:
-        await trigger_tests.keep(work, field.tested.id, field.reader_id, report)
+        report = trigger_tests.make_report(field, answers, model=model, runs=test.runs)
+    async with unit_of_work(context.database) as work:
+        await trigger_tests.save_report(work, field.tested.id, field.reader_id, report)
     yield report
 
 
 @router.get(
     "/{skill_id}/trigger-tests",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(InvalidPagination, SkillNotFound),
 )
 async def list_skill_trigger_tests(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*trigger_tests.SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*trigger_tests.SORT_FIELDS))],
     version: Version = None,
 ) -> Envelope[Items[TriggerTestAnswer]]:
     """The caller's own tests of a skill, to compare its versions; the last fifty are kept."""
@@ -188,5 +188,5 @@ async def list_skill_trigger_tests(
 
 
 def _answer(row: SkillTriggerTest) -> TriggerTestAnswer:
-    report = trigger_tests.report_of(row)
+    report = trigger_tests.load_report(row)
     return TriggerTestAnswer(id=row.id, created_at=row.created_at, report=report)

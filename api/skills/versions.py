@@ -6,35 +6,37 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from api.http.dependencies import CurrentPrincipal, Reading, paging, requires
+from api.dependencies import CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Items, Shape, Text, page_of
+from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.skills.changes import Changing
-from api.skills.etag import BaseGiven
-from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDetail, versions_shown
+from api.skills.changes import CurrentChanges
+from api.skills.etag import SkillIfMatch
+from api.skills.schemas import SavedSkill, SkillDetail, VersionAnswer, VersionDetail, version_fields
 from api.skills.skills import CHANGING, SAVING, SkillFields
 from core.auth.permissions import Permission
-from core.db.pagination import Page
-from core.errors.codes import ErrorCode
+from core.db.pagination import PageRequest
+from core.errors.auth import SkillNotFound, SkillVersionNotFound
+from core.errors.conflicts import SkillsFull
+from core.errors.requests import InvalidPagination
 from skills import schema
 from skills.diff.semantic import SkillDifference
 from skills.store import access as skill_access
 from skills.store import version_diff
-from skills.store.service import Update
+from skills.store.service import SkillUpdate
 from skills.store.version_diff import FileChange
-from skills.store.versions import LONGEST_NOTE, Change, restored
+from skills.store.versions import LONGEST_NOTE, VersionChange, from_version
 
 router = Router(prefix="/api/v1/skills/{skill_id}", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
-_MISSING = (ErrorCode.SKILL_NOT_FOUND, ErrorCode.SKILL_VERSION_NOT_FOUND)
+_MISSING = (SkillNotFound, SkillVersionNotFound)
 _LAST = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]{1,9}")
 Number = Annotated[Text, Path(max_length=100, description="The number of the version")]
 
 
-class DiffAnswer(Shape):
+class DiffAnswer(ResponseModel):
     """What changed from one version to another.
 
     ``text`` is a unified diff of the contents, ``semantic`` what changed in meaning. ``breaking``:
@@ -49,7 +51,7 @@ class DiffAnswer(Shape):
     files: list[FileChange]
 
 
-class RestoreBody(Body):
+class RestoreBody(RequestModel):
     """What is told of the new version."""
 
     change_note: Text = Field(default="", max_length=LONGEST_NOTE)
@@ -62,7 +64,7 @@ class ForkBody(SkillFields):
     version: int | None = Field(default=None, ge=1, le=_LAST)
 
 
-def number_of(text: str) -> int:
+def parse_number(text: str) -> int:
     """A version's number in a path; what is none names no version."""
     return int(text) if _NUMBER.fullmatch(text) else 0
 
@@ -70,21 +72,21 @@ def number_of(text: str) -> int:
 @router.get(
     "/versions",
     dependencies=[View],
-    responses=error_responses(ErrorCode.INVALID_PAGINATION, ErrorCode.SKILL_NOT_FOUND),
+    responses=error_responses(InvalidPagination, SkillNotFound),
 )
 async def list_skill_versions(
     skill_id: Text,
     principal: CurrentPrincipal,
     session: Reading,
-    page: Annotated[Page, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
+    page: Annotated[PageRequest, Depends(paging(*skill_access.VERSION_SORT_FIELDS))],
 ) -> Envelope[Items[VersionAnswer]]:
     """The versions of a skill, the newest first: number, author, note, time, hash.
 
     Who may only read the skill sees those that were served to others.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    found = await skill_access.list_versions(session, seen, page)
-    shown = await versions_shown(session, seen, found.items)
+    view = await skill_access.get(session, principal, skill_id)
+    found = await skill_access.list_versions(session, view, page)
+    shown = await version_fields(session, view, found.items)
     items = [VersionAnswer.model_validate(fields) for fields in shown]
     return page_of(items, page, total=found.total)
 
@@ -94,10 +96,10 @@ async def read_skill_version(
     skill_id: Text, version: Number, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[VersionDetail]:
     """One version with its content, as it was parsed when it was written."""
-    seen = await skill_access.get(session, principal, skill_id)
-    row = await skill_access.version_of(session, seen, number_of(version))
-    content = await skill_access.content_of(session, row)
-    (shown,) = await versions_shown(session, seen, [row])
+    view = await skill_access.get(session, principal, skill_id)
+    row = await skill_access.get_version(session, view, parse_number(version))
+    content = await skill_access.read_content(session, row)
+    (shown,) = await version_fields(session, view, [row])
     fields = shown | {
         "content": content.decode(),
         "parsed": await schema.from_json(row.parsed),
@@ -118,8 +120,8 @@ async def compare_skill_versions(
 
     Without `to` it is the caller's version, without `from` the one before `to` that they may read.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    found = await version_diff.compare(session, seen, older, newer)
+    view = await skill_access.get(session, principal, skill_id)
+    found = await version_diff.compare_versions(session, view, older, newer)
     return Envelope(
         data=DiffAnswer(
             from_version=found.older,
@@ -135,23 +137,27 @@ async def compare_skill_versions(
 @router.post(
     "/versions/{version}/restore",
     dependencies=[Write],
-    responses=error_responses(*CHANGING, ErrorCode.SKILL_VERSION_NOT_FOUND),
+    responses=error_responses(*CHANGING, SkillVersionNotFound),
 )
 async def restore_skill_version(
-    skill_id: Text, version: Number, body: RestoreBody, base: BaseGiven, changing: Changing
+    skill_id: Text, version: Number, body: RestoreBody, base: SkillIfMatch, changes: CurrentChanges
 ) -> Envelope[SavedSkill]:
     """Make an older version, with its files, the newest again: as a new version."""
-    number = number_of(version)
-    given = base.with_version(body.base_version)
-    change = Change(body.change_note, given, restored_from=number)
-    return Envelope(data=await changing.update(skill_id, Update(restored(number), change=change)))
+    number = parse_number(version)
+    expected = base.with_version(body.base_version)
+    change = VersionChange(body.change_note, expected, restored_from=number)
+    return Envelope(
+        data=await changes.update(skill_id, SkillUpdate(from_version(number), change=change))
+    )
 
 
 @router.post(
     "/fork",
     dependencies=[Write],
-    responses=error_responses(*SAVING, *_MISSING, ErrorCode.SKILLS_FULL),
+    responses=error_responses(*SAVING, *_MISSING, SkillsFull),
 )
-async def fork_skill(skill_id: Text, body: ForkBody, changing: Changing) -> Envelope[SkillDetail]:
+async def fork_skill(
+    skill_id: Text, body: ForkBody, changes: CurrentChanges
+) -> Envelope[SkillDetail]:
     """Make a private skill of one's own from one that the caller may read, with its files."""
-    return Envelope(data=await changing.fork(skill_id, body.version, body.entry()))
+    return Envelope(data=await changes.fork(skill_id, body.version, body.entry()))

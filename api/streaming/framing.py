@@ -62,7 +62,7 @@ async def _of_request(request: Request) -> str:
     return choose_media_type(",".join(request.headers.getlist("accept")))
 
 
-AskedMediaType = Annotated[str, Depends(_of_request)]
+NegotiatedMediaType = Annotated[str, Depends(_of_request)]
 EVENT_CONTENT: dict[str, dict[str, object]] = {
     EVENT_STREAM: {},
     **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in _BINARY},
@@ -172,7 +172,7 @@ def _encode_payloads(payloads: Sequence[str]) -> bytes:
     return b"".join(encode(cast(WireEvent, orjson.loads(payload))) for payload in payloads)
 
 
-def framing_of(
+def choose_framing(
     media_type: str, spell: Speller | None = None, respelled: frozenset[str] | None = None
 ) -> Framing:
     """The framing of a media type that ``choose_media_type`` gave; only text has spellings."""
@@ -181,7 +181,7 @@ def framing_of(
     return ProtobufFraming(media_type)
 
 
-def stream(
+def stream_response(
     pieces: AsyncGenerator[bytes], framing: Framing = SseFraming(), farewell: bytes = b""
 ) -> EventStream:
     """The answer that streams frames; an empty piece says that nothing has happened for a while.

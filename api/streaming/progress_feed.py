@@ -10,16 +10,16 @@ from itertools import islice
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import subjects_of
+from core.auth.sharing import share_subject_ids
 from core.db.database import Database
-from core.db.now import settled_until
+from core.db.now import visible_until
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
-from kb_service.documents.progress import Progress
+from kb_service.documents.progress import KnowledgeBaseProgress
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import EVERYTHING, Reader, hidden_in, readable_of
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_ids_in, visible_ids
 
 log = get_logger(__name__)
 
@@ -35,14 +35,14 @@ _Shared = frozenset[tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Poll:
     """A knowledge base as it was found, how far it is, with whom it is shared, and what happened.
 
     ``rows`` are documents that changed, ``gone`` the ids of others that are erased already.
     """
 
     base: KnowledgeBase | None = None
-    progress: Progress | None = None
+    progress: KnowledgeBaseProgress | None = None
     shared: _Shared = frozenset()
     rows: Sequence[Document] = ()
     gone: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class _Look:
 
 
 @dataclass(eq=False)
-class Follower:
+class ProgressSubscriber:
     """One who looks: what happened since they were last told, each document once.
 
     Args:
@@ -69,7 +69,7 @@ class Follower:
     """
 
     base: KnowledgeBase | None
-    progress: Progress
+    progress: KnowledgeBaseProgress
     shared: _Shared = frozenset()
     changed: dict[str, Document] = field(default_factory=dict[str, Document])
     gone: set[str] = field(default_factory=set[str])
@@ -108,26 +108,26 @@ class _Feed:
     def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
         self._id = knowledge_base_id
-        self.followers: set[Follower] = set()
+        self.followers: set[ProgressSubscriber] = set()
         self._seen: dict[str, datetime] = {}
-        self._known = KnownDocuments()
+        self._known = DocumentTracker()
         # Where the next look begins: a moment, and the last id of that moment that was read.
         self._since, self._after_id = _BEGINNING, ""
         self._heard = time.monotonic()
 
     async def begin(self, session: AsyncSession) -> None:
         """Take note of what is there: only what changes is told."""
-        settled = await settled_until(session)
-        newest = await document_queries.last_change(session, self._id)
+        settled = await visible_until(session)
+        newest = await document_queries.last_changed_at(session, self._id)
         if newest is not None:
             self._since = min(newest - _MARGIN, settled)
             self._note(await self._read_changed(session), settled)
             await self._known.begin(session, self._id)
 
-    async def look(self) -> _Look:
+    async def look(self) -> _Poll:
         """The knowledge base as it is, and what happened since the last look."""
         async with self._database.reading() as session:
-            settled = await settled_until(session)
+            settled = await visible_until(session)
             found = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
@@ -187,15 +187,15 @@ class _Feed:
                 _tell(follower, found)
 
 
-async def _read(session: AsyncSession, knowledge_base_id: str) -> _Look:
+async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
     base = await session.get(KnowledgeBase, knowledge_base_id)
     if base is None or base.deleted_at is not None:
-        return _Look()
-    progress = await document_progress.summarise(session, EVERYTHING, base)
-    return _Look(base, progress, await subjects_of(session, base))
+        return _Poll()
+    progress = await document_progress.get_progress(session, SYSTEM_VIEWER, base)
+    return _Poll(base, progress, await share_subject_ids(session, base))
 
 
-def _tell(follower: Follower, found: _Look) -> None:
+def _tell(follower: ProgressSubscriber, found: _Poll) -> None:
     news = bool(found.rows or found.gone) or found.progress != follower.progress
     follower.base, follower.shared = found.base, found.shared
     if found.progress is not None:
@@ -219,7 +219,7 @@ class ProgressFeeds:
         self._is_closed = False
 
     @asynccontextmanager
-    async def follow(self, knowledge_base_id: str) -> AsyncGenerator[Follower | None]:
+    async def follow(self, knowledge_base_id: str) -> AsyncGenerator[ProgressSubscriber | None]:
         """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
         async with self._database.reading() as session:
             found = await _read(session, knowledge_base_id)
@@ -230,7 +230,9 @@ class ProgressFeeds:
         if found.progress is None:
             yield None
             return
-        follower = Follower(found.base, found.progress, found.shared, closed=self._is_closed)
+        follower = ProgressSubscriber(
+            found.base, found.progress, found.shared, closed=self._is_closed
+        )
         feed = self._started(knowledge_base_id, feed)
         feed.followers.add(follower)
         try:
@@ -268,7 +270,7 @@ _ASKED_AT_ONCE = 1000
 _SHARE_OF_TIME = 0.05
 
 
-class KnownDocuments:
+class DocumentTracker:
     """Notices which documents of a knowledge base are gone though nobody read their deletion.
 
     What is deleted is erased in the background, often before anybody looked. All that are known
@@ -316,7 +318,7 @@ class KnownDocuments:
         asked = [id_ for id_ in self._ids if id_ not in deleted]
         there: set[str] = set()
         for start in range(0, len(asked), _ASKED_AT_ONCE):
-            there |= await document_queries.ids_there(
+            there |= await document_queries.existing_ids(
                 session, asked[start : start + _ASKED_AT_ONCE]
             )
         self._is_due = False
@@ -336,7 +338,7 @@ class KnownDocuments:
 
 
 @dataclass(frozen=True)
-class News:
+class ProgressUpdate:
     """What happened since the last look.
 
     Args:
@@ -359,7 +361,7 @@ class ProgressView:
         follower: what happens.
     """
 
-    def __init__(self, database: Database, reader: Reader, follower: Follower) -> None:
+    def __init__(self, database: Database, reader: Viewer, follower: ProgressSubscriber) -> None:
         self._database = database
         self._reader = reader
         self._follower = follower
@@ -370,11 +372,11 @@ class ProgressView:
         """Take note of what is there."""
         self._hidden, self.progress = await self._look(base, ())
 
-    async def take(self) -> News:
+    async def take(self) -> ProgressUpdate:
         """What happened since the last call, and ``progress`` with it."""
         base = self._follower.base
         if base is None or not self._follower.news.is_set():
-            return News()
+            return ProgressUpdate()
         rows, gone = self._follower.take(), self._follower.take_gone()
         before, was = self._hidden, self.progress
         self._hidden, self.progress = await self._look(base, rows)
@@ -387,22 +389,22 @@ class ProgressView:
         removed = [id_ for id_ in ended if id_ not in before]
         self._hidden -= gone
         is_silent = not changed and not removed and self._hidden and was == self.progress
-        return News() if is_silent else News(base, changed, removed)
+        return ProgressUpdate() if is_silent else ProgressUpdate(base, changed, removed)
 
     async def _look(
         self, base: KnowledgeBase, rows: Sequence[Document]
-    ) -> tuple[frozenset[str], Progress]:
+    ) -> tuple[frozenset[str], KnowledgeBaseProgress]:
         """What is hidden, and how far the rest is."""
         # A row may be newer than what is known of its knowledge base.
         is_narrowed = base.narrowed or any(row.restricted for row in rows)
         if base.owner_id == self._reader.user_id or not is_narrowed:
             return frozenset(), self._follower.progress
         async with self._database.reading() as session:
-            hidden = await hidden_in(session, [base.id], self._reader)
+            hidden = await hidden_ids_in(session, [base.id], self._reader)
             # What is erased by now is in no list: it stays hidden until its end is known.
             doubtful = self._hidden.union(row.id for row in rows if row.restricted) - hidden
             if doubtful:
-                hidden |= doubtful - await readable_of(session, self._reader, doubtful)
+                hidden |= doubtful - await visible_ids(session, self._reader, doubtful)
             if not hidden:
                 return hidden, self._follower.progress
-            return hidden, await document_progress.summarise(session, self._reader, base)
+            return hidden, await document_progress.get_progress(session, self._reader, base)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from core.auth.authentication import living_principals
+from core.auth.authentication import active_principals
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -37,7 +37,7 @@ class OpenStream:
 _Streams = dict[tuple[str | None, str | None], OpenStream]
 
 
-class Reading:
+class StreamLease:
     """One stream, as long as it is open; a class, because a generator takes seven times as much.
 
     Args:
@@ -82,9 +82,9 @@ class OpenStreams:
         # By login or key.
         self._open: _Streams = {}
 
-    def reading(self, principal: Principal) -> "Reading":
+    def reading(self, principal: Principal) -> "StreamLease":
         """Tell inside whether the credential still counts."""
-        return Reading(self._open, principal)
+        return StreamLease(self._open, principal)
 
     async def watch(self) -> None:
         """Look, until cancelled."""
@@ -94,7 +94,7 @@ class OpenStreams:
                 await self.look()
             except AgentexError as error:
                 # Nobody's access ended; the next look asks again.
-                log.warning("streams.not_checked", code=int(error.code))
+                log.warning("streams.not_checked", code=error.code)
             except Exception:
                 log.exception("streams.check_crashed")
 
@@ -104,7 +104,7 @@ class OpenStreams:
         for start in range(0, len(credentials), _MOST_AT_ONCE):
             some = credentials[start : start + _MOST_AT_ONCE]
             async with self._database.reading() as session:
-                living = await living_principals(
+                living = await active_principals(
                     session,
                     family_ids=[family_id for family_id, _ in some if family_id],
                     key_ids=[key_id for _, key_id in some if key_id],

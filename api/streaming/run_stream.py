@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from agents.events import WireEvent
 from agents.runs.service import RunService
 from api.streaming.cursor import format_cursor
-from api.streaming.framing import Framing, stream
+from api.streaming.framing import Framing, stream_response
 from api.streaming.response import EventStream
 
 
 @dataclass(frozen=True)
-class RunPlace:
+class RunPosition:
     """Where a reader of a run begins.
 
     Args:
@@ -28,7 +28,9 @@ class RunPlace:
     prelude: Sequence[WireEvent] = ()
 
 
-async def frames(runs: RunService, place: RunPlace, framing: Framing) -> AsyncGenerator[bytes]:
+async def run_frames(
+    runs: RunService, place: RunPosition, framing: Framing
+) -> AsyncGenerator[bytes]:
     """The frames of a run; an empty piece where nothing happened for a while."""
     if place.prelude:
         yield await framing.prelude(place.prelude, format_cursor(place.run_id, place.after))
@@ -37,8 +39,8 @@ async def frames(runs: RunService, place: RunPlace, framing: Framing) -> AsyncGe
             yield await framing.logged(place.run_id, entries)
 
 
-def stream_run(runs: RunService, place: RunPlace, framing: Framing) -> EventStream:
+def stream_run(runs: RunService, place: RunPosition, framing: Framing) -> EventStream:
     """The answer that streams a run from a place on, in a form that was negotiated."""
-    answer = stream(frames(runs, place, framing), framing)
+    answer = stream_response(run_frames(runs, place, framing), framing)
     answer.headers["Vary"] = "Accept"
     return answer

@@ -9,27 +9,27 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
 
 from api.http.errors import error_body
-from api.http.responses import Shape
-from api.streaming.framing import EVENT_STREAM, stream
+from api.http.responses import ResponseModel
+from api.streaming.framing import EVENT_STREAM, stream_response
 from api.streaming.response import EventStream
 from core.errors.base import AgentexError
 
 ResultT = TypeVar("ResultT")
 
 
-class Progress(Shape):
+class Progress(ResponseModel):
     """How much of the work is done, in pieces of it."""
 
     done: int
     total: int
 
 
-def event(name: str, value: object) -> bytes:
+def sse_event(name: str, value: object) -> bytes:
     """A server-sent event with a model or a dataclass as JSON."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(value))
 
 
-async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
+async def with_error_event(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
     """The events; what goes wrong after the first byte can only be told as one more, ``error``.
 
     Args:
@@ -42,10 +42,10 @@ async def told(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[b
             async for one in events:
                 yield one
     except AgentexError as error:
-        yield event("error", error_body(error.code, error.details, language=language))
+        yield sse_event("error", error_body(type(error), error.details, language=language))
 
 
-async def worked(
+async def run_with_progress(
     request: Request, pieces: AsyncGenerator[Progress | ResultT]
 ) -> ResultT | EventStream:
     """The result of some work, or where the caller accepts a stream what comes meanwhile, too.
@@ -58,7 +58,9 @@ async def worked(
         ClientDisconnect: the caller has left.
     """
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return stream(told(_events(pieces), request.headers.get("accept-language", "")))
+        return stream_response(
+            with_error_event(_events(pieces), request.headers.get("accept-language", ""))
+        )
     async with aclosing(pieces):
         async for piece in pieces:
             if not isinstance(piece, Progress):
@@ -77,6 +79,6 @@ async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[
                 yield b""
             elif isinstance(piece, Progress):
                 said = piece
-                yield event("progress", piece)
+                yield sse_event("progress", piece)
             else:
-                yield event("result", piece)
+                yield sse_event("result", piece)

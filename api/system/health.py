@@ -7,9 +7,9 @@ import anyio
 from fastapi.responses import JSONResponse
 from redis.exceptions import RedisError
 
-from api.container import Services
-from api.http.dependencies import CurrentServices
-from api.http.responses import Shape
+from api.container import AppContext
+from api.dependencies import CurrentContext
+from api.http.responses import ResponseModel
 from api.http.routing import Router
 from core.errors.base import AgentexError
 from core.logging import get_logger
@@ -24,66 +24,66 @@ class _NotReady(Exception):
     """A part answers, and says that it can't be used yet; the text is for operators."""
 
 
-class Alive(Shape):
+class Alive(ResponseModel):
     """The process answers."""
 
     status: Literal["ok"] = "ok"
 
 
-class Component(Shape):
+class Component(ResponseModel):
     """One part: ``detail`` says what is wrong, never with a secret."""
 
     status: Literal["ok", "error"]
     detail: str = ""
 
 
-class Readiness(Shape):
+class Readiness(ResponseModel):
     """All parts."""
 
     status: Literal["ready", "not_ready"]
     components: dict[str, Component]
 
 
-async def _database(services: Services) -> str:
-    await services.database.ping()
-    return "SQLite" if services.database.is_sqlite else "PostgreSQL"
+async def _database(context: AppContext) -> str:
+    await context.database.ping()
+    return "SQLite" if context.database.is_sqlite else "PostgreSQL"
 
 
-async def _redis(services: Services) -> str:
-    await services.redis.ping()  # pyright: ignore[reportUnknownMemberType, reportGeneralTypeIssues] # redis has partial types
+async def _redis(context: AppContext) -> str:
+    await context.redis.ping()  # pyright: ignore[reportUnknownMemberType, reportGeneralTypeIssues] # redis has partial types
     return ""
 
 
-async def _worker(services: Services) -> str:
-    count = await count_workers(services.redis)
+async def _worker(context: AppContext) -> str:
+    count = await count_workers(context.redis)
     if count == 0:
         raise _NotReady("no worker gave a sign of life")
     return f"{count} alive"
 
 
-async def _object_store(services: Services) -> str:
-    await services.store.ping()
+async def _object_store(context: AppContext) -> str:
+    await context.knowledge.store.ping()
     return ""
 
 
-async def _engine(services: Services) -> str:
-    health = await services.engine.health()
+async def _engine(context: AppContext) -> str:
+    health = await context.knowledge.engine.health()
     if health.state != "ready":
         raise _NotReady(f"the engine is {health.state}")
     problems = [encoder.problem for encoder in health.encoders if encoder.problem]
     return "; ".join([f"{health.model} on {health.backend} in {health.dtype}", *problems])
 
 
-async def _vector_index(services: Services) -> str:
-    points = await services.spaces.count()
-    return "; ".join([f"{points} points", *(await _remarks(services))])
+async def _vector_index(context: AppContext) -> str:
+    points = await context.knowledge.spaces.count()
+    return "; ".join([f"{points} points", *(await _remarks(context))])
 
 
-async def _remarks(services: Services) -> list[str]:
+async def _remarks(context: AppContext) -> list[str]:
     """What an operator should know of the indexes that the engine keeps; often nothing."""
-    if services.settings.qdrant_url is not None:
+    if context.settings.qdrant_url is not None:
         return []
-    health = await services.engine.health()
+    health = await context.knowledge.engine.health()
     backends = {encoder.model: encoder.backend for encoder in health.encoders}
     remarks: list[str] = []
     for index in health.indexes:
@@ -97,7 +97,7 @@ async def _remarks(services: Services) -> list[str]:
     return remarks
 
 
-CHECKS: dict[str, Callable[[Services], Awaitable[str]]] = {
+CHECKS: dict[str, Callable[[AppContext], Awaitable[str]]] = {
     "database": _database,
     "redis": _redis,
     "engine": _engine,
@@ -114,14 +114,14 @@ async def alive() -> Alive:
 
 
 @router.get("/readyz", responses={503: {"model": Readiness}})
-async def ready(services: CurrentServices) -> JSONResponse:
+async def ready(context: CurrentContext) -> JSONResponse:
     """Every part answers; 503 names those that don't."""
     components: dict[str, Component] = {}
 
-    async def check(name: str, probe: Callable[[Services], Awaitable[str]]) -> None:
+    async def check(name: str, probe: Callable[[AppContext], Awaitable[str]]) -> None:
         try:
             with anyio.fail_after(_PATIENCE_SECONDS):
-                components[name] = Component(status="ok", detail=await probe(services))
+                components[name] = Component(status="ok", detail=await probe(context))
         except _NotReady as error:
             components[name] = Component(status="error", detail=str(error))
         except (AgentexError, RedisError, OSError, TimeoutError):

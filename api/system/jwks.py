@@ -4,8 +4,8 @@ from typing import Literal
 
 from fastapi import Response
 
-from api.http.dependencies import CurrentServices
-from api.http.responses import Shape
+from api.dependencies import Security
+from api.http.responses import ResponseModel
 from api.http.routing import Router
 
 router = Router(tags=["auth"])
@@ -13,7 +13,7 @@ router = Router(tags=["auth"])
 _CACHED = "public, max-age=30"
 
 
-class JsonWebKey(Shape):
+class JsonWebKey(ResponseModel):
     """One RSA public key (RFC 7518, section 6.3.1); ``kid`` stands in the tokens' headers."""
 
     kid: str
@@ -24,15 +24,15 @@ class JsonWebKey(Shape):
     e: str
 
 
-class JsonWebKeySet(Shape):
+class JsonWebKeySet(ResponseModel):
     """All keys whose tokens are valid, a retired one for as long as its tokens live."""
 
     keys: list[JsonWebKey]
 
 
 @router.get("/.well-known/jwks.json")
-async def read_signing_keys(services: CurrentServices, response: Response) -> JsonWebKeySet:
+async def read_signing_keys(security: Security, response: Response) -> JsonWebKeySet:
     """The keys by which other services can check our access tokens; open to everybody."""
     response.headers["Cache-Control"] = _CACHED
-    numbers = services.authenticator.issuer.public_numbers()
+    numbers = security.authenticator.issuer.public_numbers()
     return JsonWebKeySet(keys=[JsonWebKey(kid=kid, n=n, e=e) for kid, (n, e) in numbers.items()])

@@ -5,7 +5,7 @@ from typing import cast
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from api.http.dependencies import CurrentServices, requires
+from api.dependencies import CurrentContext, requires
 from api.http.routing import Router
 from api.metrics import CONTENT_TYPE, PATH, Metrics
 from core.auth.permissions import Permission
@@ -19,11 +19,11 @@ router = Router(tags=["health"], dependencies=[Depends(requires(Permission.SYSTE
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def read_metrics(request: Request, services: CurrentServices) -> Response:
+async def read_metrics(request: Request, context: CurrentContext) -> Response:
     """Metrics in the text format of Prometheus, for administrators or with the scrape token."""
     metrics = cast(Metrics, request.app.state.metrics)
     try:
-        figures = await services.figures.now()
+        figures = await context.stats.now()
     except AgentexError:
         # Requests and the process can be told all the same.
         figures = None

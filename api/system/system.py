@@ -11,14 +11,14 @@ import psutil
 from fastapi import Depends, Header
 from pydantic import Field, JsonValue
 
-from api.http.dependencies import CurrentPrincipal, CurrentServices, Reading, Writing, requires
+from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, requires
 from api.http.errors import error_responses
-from api.http.responses import Body, Envelope, Shape, Text
+from api.http.responses import Envelope, RequestModel, ResponseModel, Text
 from api.http.routing import Router
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import ConfigKeyNotFound
 from core.runtime_config import service as runtime_config
-from core.runtime_config.registry import ConfigValue, Kind
+from core.runtime_config.registry import ConfigKind, ConfigValue
 from core.runtime_config.service import ConfigView, Source
 from core.settings import Settings
 
@@ -28,16 +28,16 @@ router = Router(
     dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
 )
 _STEP = 1024
-_CHANGE_ERRORS = error_responses(ErrorCode.INVALID_REQUEST, ErrorCode.CONFIG_KEY_NOT_FOUND)
+_CHANGE_ERRORS = error_responses(ConfigKeyNotFound)
 
 
-class ConfigItem(Shape):
+class ConfigItem(ResponseModel):
     """A setting that can be changed while the server runs."""
 
     key: str = Field(examples=["max_sessions_per_user"])
     value: ConfigValue = Field(examples=[100])
     description: str = Field(examples=["每用户最大会话数"])
-    type: Kind
+    type: ConfigKind
     minimum: int | None
     maximum: int | None
     default: ConfigValue = Field(description="What counts where nothing is stored")
@@ -47,14 +47,14 @@ class ConfigItem(Shape):
     updated_by: str | None
 
 
-class ConfigList(Shape):
+class ConfigList(ResponseModel):
     """All of them."""
 
     items: list[ConfigItem]
     total: int
 
 
-class ConfigBody(Body):
+class ConfigBody(RequestModel):
     """The new value; its type and bounds are those of the key."""
 
     value: JsonValue = Field(examples=[200])
@@ -78,7 +78,7 @@ def _item(view: ConfigView, language: str) -> ConfigItem:
     )
 
 
-class SystemInfo(Shape):
+class SystemInfo(ResponseModel):
     """The whole system in figures, at most ten seconds old; ``uptime`` in seconds.
 
     A null means that the part that knows does not answer.
@@ -103,9 +103,9 @@ class SystemInfo(Shape):
 
 
 @router.get("/info")
-async def read_system_info(services: CurrentServices) -> Envelope[SystemInfo]:
+async def read_system_info(context: CurrentContext) -> Envelope[SystemInfo]:
     """Versions, uptime, counts, sizes, the queue and the workers."""
-    found = await services.figures.now()
+    found = await context.stats.now()
     info = SystemInfo(
         version=version("agentex"),
         python_version=platform.python_version(),
@@ -148,10 +148,10 @@ class _Asked:
 
 async def _asked(
     principal: CurrentPrincipal,
-    services: CurrentServices,
+    context: CurrentContext,
     language: Annotated[str, Header(alias="Accept-Language", description="`zh`: Chinese")] = "",
 ) -> _Asked:
-    return _Asked(principal.username, language, services.settings)
+    return _Asked(principal.username, language, context.settings)
 
 
 Asked = Annotated[_Asked, Depends(_asked)]
@@ -160,7 +160,7 @@ Asked = Annotated[_Asked, Depends(_asked)]
 @router.get("/config")
 async def list_config(asked: Asked, session: Reading) -> Envelope[ConfigList]:
     """What can be changed while the server runs, and what counts at this moment."""
-    views = await runtime_config.view(session, asked.environment)
+    views = await runtime_config.list_config(session, asked.environment)
     items = [_item(view, asked.language) for view in views]
     return Envelope(data=ConfigList(items=items, total=len(items)))
 
@@ -170,7 +170,7 @@ async def change_config(
     key: Text, body: ConfigBody, asked: Asked, work: Writing
 ) -> Envelope[ConfigItem]:
     """Give a setting another value; it counts at once, in all processes."""
-    view = await runtime_config.change(work, asked.environment, key, body.value, by=asked.by)
+    view = await runtime_config.set_config(work, asked.environment, key, body.value, by=asked.by)
     return Envelope(data=_item(view, asked.language))
 
 
@@ -178,5 +178,5 @@ async def change_config(
 async def reset_config(key: Text, asked: Asked, work: Writing) -> Envelope[ConfigItem]:
     """Forget the value that was stored: the environment's counts again."""
     return Envelope(
-        data=_item(await runtime_config.reset(work, asked.environment, key), asked.language)
+        data=_item(await runtime_config.reset_config(work, asked.environment, key), asked.language)
     )

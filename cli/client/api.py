@@ -1,4 +1,4 @@
-"""The Agentex API as the terminal commands use it, logged in as the person at the terminal."""
+"""The Agentex API as typed methods for the terminal commands."""
 
 import asyncio
 import uuid
@@ -15,28 +15,27 @@ from pydantic import JsonValue
 from cli.client.auth import SignIn
 from cli.client.credentials import Login
 from cli.client.schemas import (
-    Account,
+    AbsenceRecord,
+    AccountRecord,
     ArchiveMemberRecord,
     ArchiveRecord,
     DocumentRecord,
     JsonObject,
     KnowledgeBaseRecord,
     Record,
-    SearchAnswer,
+    SearchRecord,
     SplitPreviewRecord,
-    WhyAnswer,
 )
 from cli.client.transport import STREAM_TIMEOUT, BuildRequest, Transport
-from cli.client.uploads import SentFile, SentFiles
+from cli.client.uploads import BatchUploadBody, UploadBody
 from cli.commands.ingest.local_files import CountedFile
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n.common import KB_AMBIGUOUS, KB_UNKNOWN
-from core.errors.auth import KnowledgeBaseNotFound
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidToken, KnowledgeBaseNotFound, NotAuthenticated, TokenExpired
 from core.errors.conflicts import Conflict
 
 _PAGE_SIZE = 100
-_EXPIRED = {ErrorCode.NOT_AUTHENTICATED, ErrorCode.INVALID_TOKEN, ErrorCode.TOKEN_EXPIRED}
+_EXPIRED = {NotAuthenticated.code, InvalidToken.code, TokenExpired.code}
 _LISTED_NAMES = 10
 # The server answers once each of up to 2,000 members is stored.
 _ARCHIVE_SECONDS = 600
@@ -49,7 +48,6 @@ class ApiClient:
     """One server, one person.
 
     Args:
-        transport: to the server.
         sign_in: gives the credentials, and new ones when they have expired.
     """
 
@@ -72,9 +70,9 @@ class ApiClient:
         """Close the connections."""
         await self.transport.__aexit__(kind, error, trace)
 
-    async def me(self) -> Account:
+    async def me(self) -> AccountRecord:
         """Who the credentials belong to."""
-        return self._read(Account, await self._call("GET", "/api/v1/users/me"))
+        return self._read(AccountRecord, await self._call("GET", "/api/v1/users/me"))
 
     async def log_out(self) -> None:
         """End the login on the server."""
@@ -85,24 +83,24 @@ class ApiClient:
         items = [item async for page in self.pages("/api/v1/knowledge-bases") for item in page]
         return [self._read(KnowledgeBaseRecord, item) for item in items]
 
-    async def find_knowledge_base(self, wanted: str) -> KnowledgeBaseRecord:
+    async def find_knowledge_base(self, name: str) -> KnowledgeBaseRecord:
         """The knowledge base with this id, or with this name in any case.
 
         Raises:
             CommandFailed: there is none, or several that the name fits equally.
         """
-        known = await self.list_knowledge_bases()
-        exact = [base for base in known if base.id == wanted]
-        named = [base for base in known if _fold(base.name) == _fold(wanted)]
+        bases = await self.list_knowledge_bases()
+        exact = [base for base in bases if base.id == name]
+        namesakes = [base for base in bases if _fold(base.name) == _fold(name)]
         # One's own goes before another person's of the same name.
-        found = exact or [base for base in named if base.access == "owner"] or named
-        if not found:
-            names = ", ".join(base.name for base in known[:_LISTED_NAMES]) or "-"
-            raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=wanted, names=names)
-        if len(found) > 1:
-            ids = ", ".join(base.id for base in found)
-            raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=wanted, ids=ids)
-        return found[0]
+        matches = exact or [base for base in namesakes if base.access == "owner"] or namesakes
+        if not matches:
+            names = ", ".join(base.name for base in bases[:_LISTED_NAMES]) or "-"
+            raise CommandFailed(KnowledgeBaseNotFound(), KB_UNKNOWN, wanted=name, names=names)
+        if len(matches) > 1:
+            ids = ", ".join(base.id for base in matches)
+            raise CommandFailed(Conflict(), KB_AMBIGUOUS, wanted=name, ids=ids)
+        return matches[0]
 
     async def create_knowledge_base(self, body: JsonObject) -> KnowledgeBaseRecord:
         """Create a knowledge base; its record may carry notices."""
@@ -118,14 +116,12 @@ class ApiClient:
         """Ask about the re-index of a knowledge base, or decide something about it.
 
         Args:
-            shape: of the answer.
             method: ``GET`` only asks.
             path: behind ``/knowledge-bases/``.
-            body: of a decision.
         """
-        given = None if method == "GET" else body
+        content = None if method == "GET" else body
         return self._read(
-            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=given)
+            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=content)
         )
 
     async def document_pages(
@@ -141,22 +137,19 @@ class ApiClient:
         knowledge_base_id: str,
         path: Path,
         name: str,
-        told: Callable[[int], None],
+        on_progress: Callable[[int], None],
         *,
         on_conflict: str,
     ) -> DocumentRecord:
         """Upload a file as a document; doing it twice has one effect.
 
         Args:
-            knowledge_base_id: into which.
-            path: the file.
-            name: of the document.
             told: called with the bytes sent so far.
             on_conflict: what the server does when other bytes have the name.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
-        with CountedFile(path, told) as file:
-            sent = SentFile(url, file, name, {"on_conflict": on_conflict})
+        with CountedFile(path, on_progress) as file:
+            sent = UploadBody(url, file, name, {"on_conflict": on_conflict})
             return self._read(DocumentRecord, await self._send_file(sent))
 
     async def upload_archive(
@@ -166,7 +159,7 @@ class ApiClient:
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
         query = {"on_conflict": on_conflict}
         with path.open("rb") as file:
-            sent = SentFile(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
+            sent = UploadBody(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
             return self._read(ArchiveRecord, await self._send_file(sent)).items
 
     async def preview_split(
@@ -175,13 +168,11 @@ class ApiClient:
         """How a file would be cut.
 
         Args:
-            knowledge_base_id: whose settings hold.
-            path: the file.
             query: splitter, sizes and number of passages, where others are wanted.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
         with path.open("rb") as file:
-            sent = SentFile(url, file, path.name, query)
+            sent = UploadBody(url, file, path.name, query)
             return self._read(SplitPreviewRecord, await self._send_file(sent))
 
     async def get_document(self, knowledge_base_id: str, document_id: str) -> DocumentRecord | None:
@@ -204,7 +195,7 @@ class ApiClient:
             if exit_code(refusal.code) is not ExitCode.NOT_FOUND:
                 raise
 
-    async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchAnswer:
+    async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchRecord:
         """Search these knowledge bases, or all that the person sees when none is named."""
         ids = list(knowledge_base_ids)
         if len(ids) == 1:
@@ -212,12 +203,12 @@ class ApiClient:
         else:
             path = "/api/v1/search"
             body = {**body, "knowledge_base_ids": [*ids] or None}
-        return self._read(SearchAnswer, await self._call("POST", path, body=body, reads=True))
+        return self._read(SearchRecord, await self._call("POST", path, body=body, reads=True))
 
-    async def why(self, knowledge_base_id: str, body: JsonObject) -> WhyAnswer:
+    async def why(self, knowledge_base_id: str, body: JsonObject) -> AbsenceRecord:
         """Why a passage of a knowledge base is, or is not, in the answer of a search."""
         path = f"/api/v1/knowledge-bases/{knowledge_base_id}/search/why"
-        return self._read(WhyAnswer, await self._call("POST", path, body=body, reads=True))
+        return self._read(AbsenceRecord, await self._call("POST", path, body=body, reads=True))
 
     @asynccontextmanager
     async def run_agent(self, body: JsonObject) -> AsyncGenerator[httpx.Response]:
@@ -262,16 +253,15 @@ class ApiClient:
         """POST a file as a form; the data of the answer.
 
         Args:
-            path: of the request.
             file: open; the caller closes it.
             name: of the file, as the server sees it.
             fields: further fields of the form.
         """
 
-        sent = SentFile(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
+        sent = UploadBody(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
         return await self._send_file(sent, repeatable=False)
 
-    async def send_files(self, sent: SentFiles) -> JsonValue:
+    async def send_files(self, sent: BatchUploadBody) -> JsonValue:
         """POST files as one form; sending them twice does no harm."""
         return await self._send_file(sent)
 
@@ -292,8 +282,8 @@ class ApiClient:
     async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
         """A list, a page at a time."""
         for number in count(1):
-            wanted = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
-            answer = await self._call("GET", path, query=wanted)
+            parameters = {**(query or {}), "page": number, "page_size": _PAGE_SIZE}
+            answer = await self._call("GET", path, query=parameters)
             items = answer.get("items") if isinstance(answer, dict) else None
             if not isinstance(items, list):
                 return
@@ -330,7 +320,9 @@ class ApiClient:
             await self._renew_after(refusal, used)
         return await self.transport.send(build, repeatable=repeatable)
 
-    async def _send_file(self, sent: SentFile | SentFiles, *, repeatable: bool = True) -> JsonValue:
+    async def _send_file(
+        self, sent: UploadBody | BatchUploadBody, *, repeatable: bool = True
+    ) -> JsonValue:
         return await self._send(
             lambda http: sent.request(http, self._headers()), repeatable=repeatable
         )

@@ -1,4 +1,4 @@
-"""Which credentials a command sends, and how it comes by new ones."""
+"""Credentials of a command: token, API key, refresh and first login."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 
 from cli.client.credentials import CredentialStore, Login
-from cli.client.schemas import JsonObject, SignOnRecord, Tokens
+from cli.client.schemas import JsonObject, SignOnRecord, TokensRecord
 from cli.client.transport import Transport
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
-from cli.server.supervisor.preflight import STATE_FILE
-from cli.server.supervisor.status_file import read_url
+from cli.supervisor.preflight import STATE_FILE
+from cli.supervisor.status_file import read_url
 from cli.ui.i18n.common import API_KEY_REFUSED, LOGIN_HINT, SSO_OFF
 from cli.ui.i18n.supervisor import INITIAL_PASSWORD_FILE, base_url
 from core.errors.auth import InvalidToken, NotAuthenticated
@@ -26,7 +26,6 @@ class Bootstrap:
     """The first administrator of a fresh server on this machine.
 
     Args:
-        username: the administrator's.
         file: holds the password the server made at its first start.
     """
 
@@ -57,11 +56,9 @@ class SignIn:
     login, the first administrator's.
 
     Args:
-        url: the server.
         store: the logins kept on this machine.
-        api_key: the environment's.
         bootstrap: the first administrator's, where it may be used.
-        told: called when that one was used because nothing else was there.
+        on_bootstrap: called when that one was used because nothing else was there.
     """
 
     def __init__(
@@ -71,14 +68,14 @@ class SignIn:
         *,
         api_key: str | None = None,
         bootstrap: Bootstrap | None = None,
-        told: Callable[[Bootstrap], None] = lambda _: None,
+        on_bootstrap: Callable[[Bootstrap], None] = lambda _: None,
     ) -> None:
         self.url = url
         self.store = store
         self.bootstrap = bootstrap
         self.login: Login | None = None
         self._api_key = api_key
-        self._told = told
+        self._on_bootstrap = on_bootstrap
 
     @property
     def would_bootstrap(self) -> bool:
@@ -187,21 +184,21 @@ class SignIn:
         except (OSError, ServerRefused):
             # The password was changed since: the file is only a first way in.
             raise self._log_in_first() from None
-        self._told(bootstrap)
+        self._on_bootstrap(bootstrap)
         return login
 
     def _log_in_first(self) -> CommandFailed:
         return CommandFailed(NotAuthenticated(), LOGIN_HINT, url=self.url)
 
 
-async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> Tokens:
+async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> TokensRecord:
     def build(http: httpx.AsyncClient) -> httpx.Request:
         return http.build_request("POST", path, json=body)
 
-    return transport.read(Tokens, await transport.send(build, repeatable=False))
+    return transport.read(TokensRecord, await transport.send(build, repeatable=False))
 
 
-def _with_tokens(username: str, tokens: Tokens) -> Login:
+def _with_tokens(username: str, tokens: TokensRecord) -> Login:
     return Login(
         username=username,
         access_token=tokens.access_token,

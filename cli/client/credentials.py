@@ -1,4 +1,4 @@
-"""The logins kept on this machine: one per server URL, in a file only its owner can read."""
+"""The logins stored on this machine, one per server URL, readable by their owner only."""
 
 import contextlib
 import fcntl
@@ -40,7 +40,7 @@ class Login(BaseModel):
         return {"Authorization": f"Bearer {self.access_token}"}
 
 
-class _File(BaseModel):
+class _CredentialFile(BaseModel):
     version: int = 1
     server: str | None = None
     logins: dict[str, Login] = {}
@@ -97,15 +97,15 @@ class CredentialStore:
     def _make_folder(self) -> None:
         self.path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
 
-    def _read(self) -> _File:
+    def _read(self) -> _CredentialFile:
         try:
             with self._trouble_told():
-                return _File.model_validate_json(self.path.read_bytes())
+                return _CredentialFile.model_validate_json(self.path.read_bytes())
         except (FileNotFoundError, ValidationError):
             # A damaged file holds nothing that a new login can't replace.
-            return _File()
+            return _CredentialFile()
 
-    def _write(self, content: _File) -> None:
+    def _write(self, content: _CredentialFile) -> None:
         fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with self._trouble_told():
             self._make_folder()
@@ -124,5 +124,5 @@ class CredentialStore:
             raise
         except OSError as error:
             cause = InvalidRequest("credentials", str(self.path))
-            told = {"path": self.path, "reason": error.strerror or type(error).__name__}
-            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **told) from error
+            details = {"path": self.path, "reason": error.strerror or type(error).__name__}
+            raise CommandFailed(cause, CREDENTIALS_UNUSABLE, **details) from error

@@ -1,4 +1,4 @@
-"""Files written so that a broken one never looks like a whole one."""
+"""Atomic downloads: a broken file never looks like a whole one."""
 
 import hashlib
 import os
@@ -28,15 +28,12 @@ def require_free(file: Path, *, force: bool) -> None:
 
 
 async def download(
-    client: ApiClient, path: str, file: Path, told: Callable[[int], None] = lambda _: None
+    client: ApiClient, path: str, file: Path, on_progress: Callable[[int], None] = lambda _: None
 ) -> tuple[int, str]:
     """Write an answer beside its place first, and into its place when it is whole.
 
     Args:
-        client: of the server.
-        path: of the request.
-        file: where to write it.
-        told: called with the bytes that came so far.
+        on_progress: called with the bytes that came so far.
 
     Returns:
         Its size in bytes and its SHA-256 in hexadecimal.
@@ -51,7 +48,7 @@ async def download(
                 target.write(block)
                 digest.update(block)
                 size += len(block)
-                told(size)
+                on_progress(size)
     return size, digest.hexdigest()
 
 
@@ -97,6 +94,6 @@ def writing(file: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        told = {"path": file, "reason": error.strerror or type(error).__name__}
+        details = {"path": file, "reason": error.strerror or type(error).__name__}
         cause = InvalidRequest("file", str(file))
-        raise CommandFailed(cause, messages.FILE_UNWRITABLE, **told) from error
+        raise CommandFailed(cause, messages.FILE_UNWRITABLE, **details) from error

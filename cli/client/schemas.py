@@ -1,4 +1,4 @@
-"""What the server's answers hold, as far as the client reads them; the rest is kept for JSON."""
+"""Records of the server's answers, as far as the client reads them."""
 
 from datetime import datetime
 from typing import Literal
@@ -20,7 +20,7 @@ class Record(BaseModel):
         return self.model_dump(mode="json", exclude_unset=True)
 
 
-class Tokens(Record):
+class TokensRecord(Record):
     """What a login or a refresh gives."""
 
     access_token: str
@@ -33,14 +33,14 @@ class SignOnRecord(Record):
     enabled: bool
 
 
-class Account(Record):
+class AccountRecord(Record):
     """The user a credential belongs to."""
 
     id: str
     username: str
 
 
-class Notice(Record):
+class NoticeRecord(Record):
     """Something the server wants the person to know about what was done."""
 
     code: str
@@ -62,7 +62,7 @@ class KnowledgeBaseRecord(Record):
     access: str = "owner"
     can_write: bool = True
     created_at: datetime | None = None
-    notices: list[Notice] = []
+    notices: list[NoticeRecord] = []
 
 
 class FailureRecord(Record):
@@ -177,13 +177,13 @@ class SplitPreviewRecord(Record):
     windows: int = 0
 
 
-class Beside(Record):
+class NeighbourRecord(Record):
     """Text beside a found passage."""
 
     content: str = ""
 
 
-class Hit(Record):
+class HitRecord(Record):
     """One passage that a search found."""
 
     document_id: str
@@ -193,12 +193,12 @@ class Hit(Record):
     score: float
     heading_path: list[str] = []
     page: int | None = None
-    before: list[Beside] = []
-    after: list[Beside] = []
+    before: list[NeighbourRecord] = []
+    after: list[NeighbourRecord] = []
     legs: dict[str, JsonValue] | None = None
 
 
-class Reason(Record):
+class ReasonRecord(Record):
     """A fact about an answer in both languages."""
 
     code: str = ""
@@ -206,50 +206,50 @@ class Reason(Record):
     message_zh: str = ""
 
 
-class Dropped(Record):
+class DroppedHitRecord(Record):
     """A candidate that is not in the answer."""
 
     chunk_id: str
-    reason: Reason
+    reason: ReasonRecord
     score: float | None = None
 
 
-class Explained(Record):
+class ExplainedRecord(Record):
     """How an answer came about, as far as the terminal shows it."""
 
-    dropped: list[Dropped] = []
+    dropped: list[DroppedHitRecord] = []
 
 
-class SearchAnswer(Record):
+class SearchRecord(Record):
     """The passages of a search, best first."""
 
-    results: list[Hit]
+    results: list[HitRecord]
     took_ms: float | None = None
-    warnings: list[Reason] = []
-    explain: Explained | None = None
+    warnings: list[ReasonRecord] = []
+    explain: ExplainedRecord | None = None
 
 
-class LegPosition(Record):
+class LegPositionRecord(Record):
     """A passage's place in one leg; no rank where it lies too deep to be counted."""
 
     rank: int | None = None
     score: float
 
 
-class WhyAnswer(Record):
+class AbsenceRecord(Record):
     """What became of one passage in a search."""
 
-    reason: Reason
+    reason: ReasonRecord
     document_name: str = ""
-    dense: LegPosition | None = None
-    sparse: LegPosition | None = None
+    dense: LegPositionRecord | None = None
+    sparse: LegPositionRecord | None = None
     dense_used: bool = True
     place: int | None = None
     score: float | None = None
     lowest_score_shown: float | None = None
 
 
-class Citation(Record):
+class CitationRecord(Record):
     """What ``[number]`` in an answer stands for."""
 
     number: int
@@ -259,18 +259,18 @@ class Citation(Record):
     quote: str = ""
 
 
-class ComponentState(Record):
+class ComponentRecord(Record):
     """One part of the server as ``/readyz`` tells it."""
 
     status: str
     detail: JsonValue = None
 
 
-class Readiness(Record):
+class ReadinessRecord(Record):
     """The answer of ``/readyz``."""
 
     status: str
-    components: dict[str, ComponentState] = Field(default_factory=dict[str, ComponentState])
+    components: dict[str, ComponentRecord] = Field(default_factory=dict[str, ComponentRecord])
 
 
 class InterruptRecord(Record):
@@ -281,20 +281,20 @@ class InterruptRecord(Record):
     message: str = ""
 
 
-class Outcome(Record):
+class RunOutcomeRecord(Record):
     """How a run ended, where it was not plain success."""
 
     type: str
     interrupts: list[InterruptRecord] = []
 
 
-class RunResult(Record):
+class RunResultRecord(Record):
     """What a finished run leaves."""
 
-    citations: list[Citation] = []
+    citations: list[CitationRecord] = []
 
 
-class WireEvent(Record):
+class EventRecord(Record):
     """An AG-UI event, as far as the terminal shows it."""
 
     type: str
@@ -302,5 +302,5 @@ class WireEvent(Record):
     step_name: str = Field(default="", alias="stepName")
     tool_call_name: str = Field(default="", alias="toolCallName")
     message: str = ""
-    result: RunResult | None = None
-    outcome: Outcome | None = None
+    result: RunResultRecord | None = None
+    outcome: RunOutcomeRecord | None = None

@@ -11,7 +11,8 @@ from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n.common import SSO_DONE, SSO_OPEN, SSO_TIMED_OUT, Language
 from cli.ui.output import Output
 from core.errors.auth import NotAuthenticated
-from core.errors.codes import ErrorCode
+from core.errors.oidc import OidcRefused
+from core.errors.registry import ERRORS
 from core.security.one_time_tokens import digest, new_secret
 
 _PATIENCE_SECONDS = 300
@@ -37,14 +38,14 @@ async def sign_on(output: Output, client: ApiClient) -> None:
     """
     verifier = new_secret()
     await client.sign_in.require_sign_on(client.transport)
-    async with _waiting() as (port, told):
+    async with _waiting() as (port, answered):
         query = urlencode({"port": port, "challenge": digest(verifier)})
         address = f"{client.sign_in.url}{_START}?{query}"
         output.remark(SSO_OPEN, address=address)
         # Where there is no browser, the person opens the address.
         opening = asyncio.create_task(asyncio.to_thread(webbrowser.open, address))
         try:
-            answer = await asyncio.wait_for(told, _PATIENCE_SECONDS)
+            answer = await asyncio.wait_for(answered, _PATIENCE_SECONDS)
         except TimeoutError:
             raise CommandFailed(NotAuthenticated(), SSO_TIMED_OUT) from None
     if "sso_code" not in answer:
@@ -55,29 +56,26 @@ async def sign_on(output: Output, client: ApiClient) -> None:
 
 
 def _refusal(number: str, language: Language) -> ServerRefused:
-    try:
-        code = ErrorCode(int(number))
-    except ValueError:
-        # A newer server's.
-        code = ErrorCode.OIDC_REFUSED
-    message = code.message_zh if language is Language.ZH else code.message
-    return ServerRefused(int(code), message, {})
+    # A newer server may send a code that is not known here.
+    error = ERRORS.get(int(number), OidcRefused) if number.isdecimal() else OidcRefused
+    message = error.message_zh if language is Language.ZH else error.message
+    return ServerRefused(error.code, message, {})
 
 
 @asynccontextmanager
 async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
     """A port of this machine, and what the browser brings to it."""
-    told: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
+    answered: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
     answering: set[asyncio.Task[None]] = set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(_answer(reader, writer, told))
+        task = asyncio.create_task(_answer(reader, writer, answered))
         answering.add(task)
         task.add_done_callback(answering.discard)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, limit=_LONGEST_LINE)
     try:
-        yield server.sockets[0].getsockname()[1], told
+        yield server.sockets[0].getsockname()[1], answered
     finally:
         # Waiting for the server to be closed would, from Python 3.12 on, be waiting for them.
         server.close()
@@ -88,7 +86,7 @@ async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
 
 
 async def _answer(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, told: asyncio.Future[_Told]
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answered: asyncio.Future[_Told]
 ) -> None:
     try:
         # Browsers open connections ahead, and leave them.
@@ -98,8 +96,8 @@ async def _answer(
             is_it = bool(query.keys() & {"sso_code", "sso_error"})
             writer.write(_response(is_it))
             await writer.drain()
-        if is_it and not told.done():
-            told.set_result(query)
+        if is_it and not answered.done():
+            answered.set_result(query)
     except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         return
     finally:

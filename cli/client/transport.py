@@ -46,7 +46,6 @@ class Transport:
     """Sends requests to one server.
 
     Args:
-        url: the server's base URL.
         language: in which the server shall word its errors.
         patience: seconds for which a server that can't be reached is tried again.
     """
@@ -190,6 +189,6 @@ def is_loopback(url: str) -> bool:
 
 
 def _pause(response: httpx.Response, turn: int) -> float:
-    wanted = response.headers.get("Retry-After", "")
-    seconds = float(wanted) if wanted.isdigit() else 0.5 * 2**turn
+    retry_after = response.headers.get("Retry-After", "")
+    seconds = float(retry_after) if retry_after.isdigit() else 0.5 * 2**turn
     return min(seconds, _LONGEST_PAUSE)

@@ -10,14 +10,12 @@ from cli.commands.ingest.local_files import CountedFile
 
 
 @dataclass(frozen=True)
-class SentFile:
+class UploadBody:
     """A request that carries a file.
 
     Args:
-        path: of the request.
         file: open; the caller closes it.
         name: of the file, as the server sees it.
-        query: of the request.
         fields: further fields of the form.
         timeout: where the usual one is too short.
     """
@@ -45,13 +43,11 @@ class SentFile:
 
 
 @dataclass(frozen=True)
-class SentFiles:
+class BatchUploadBody:
     """A request that carries several files.
 
     Args:
-        path: of the request.
         files: names, as the server sees them, and open files; the caller closes them.
-        query: of the request.
     """
 
     path: str
@@ -66,6 +62,6 @@ class SentFiles:
             "POST",
             self.path,
             params=self.query,
-            files=[("file", named) for named in self.files],
+            files=[("file", file) for file in self.files],
             headers=dict(headers),
         )

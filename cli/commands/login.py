@@ -19,7 +19,7 @@ from cli.ui.i18n.common import (
     WAS_LOGGED_OUT,
 )
 from cli.ui.output import Output
-from cli.ui.prompts import ask_password, need_terminal, read_secret, usage
+from cli.ui.prompts import ask_password, need_terminal, read_secret, usage_error
 from core.settings import get_settings
 
 
@@ -48,7 +48,7 @@ def login(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         if password_stdin + api_key_stdin + sso > 1:
-            raise usage("api_key_stdin", ONE_SECRET)
+            raise usage_error("api_key_stdin", ONE_SECRET)
         if sso:
             await sign_on(output, client)
         elif api_key_stdin:
@@ -59,7 +59,7 @@ def login(
             name = username or _ask_username(output, client)
             password = read_secret() if password_stdin else ask_password(output)
             await client.sign_in.log_in(client.transport, name, password)
-        await _confirm(output, client, named=url is not None)
+        await _confirm(output, client, is_explicit=url is not None)
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
@@ -101,11 +101,11 @@ async def _log_in_as_first(output: Output, client: ApiClient) -> bool:
     return True
 
 
-async def _confirm(output: Output, client: ApiClient, *, named: bool) -> None:
+async def _confirm(output: Output, client: ApiClient, *, is_explicit: bool) -> None:
     account = await client.me()
     login = client.sign_in.login or Login()
     client.sign_in.keep(login.model_copy(update={"username": account.username}))
-    if named:
+    if is_explicit:
         client.sign_in.store.remember_server(client.sign_in.url)
     output.say(LOGGED_IN, url=client.sign_in.url, username=account.username)
     output.emit({"url": client.sign_in.url, "user": account.to_json()})

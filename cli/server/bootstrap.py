@@ -1,4 +1,4 @@
-"""What a data folder needs before the first request: tables, roles, keys, the administrator."""
+"""The first rows of a data folder: tables, roles, keys, administrator, samples."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
 from core.security.vault import SecretKeyMismatchError, Vault, load_secret_key
 from core.settings import Settings, get_settings
-from migrations.apply import migrate, wait_for_turn
+from migrations.apply import lock_migrations, migrate
 
 log = get_logger(__name__)
 
@@ -39,7 +39,7 @@ def main() -> None:
         asyncio.run(prepare(settings))
     except AgentexError as error:
         facts = "; ".join(f"{name}: {value}" for name, value in error.details.items())
-        sys.exit(f"{error.code.message} ({facts})" if facts else error.code.message)
+        sys.exit(f"{error.message} ({facts})" if facts else error.message)
     except SecretKeyMismatchError:
         sys.exit(
             "The database was made with another secret key. Set AGENTEX_SECRET_KEY to that key, "
@@ -62,7 +62,7 @@ async def prepare(settings: Settings) -> None:
         vault = Vault(load_secret_key(settings), PURPOSE)
         # All or nothing: a first start that is cut short is one again.
         async with unit_of_work(database) as work:
-            await wait_for_turn(await work.session.connection())
+            await lock_migrations(await work.session.connection())
             admin = await _prepare_accounts(work.session, settings, vault)
             if admin is not None:
                 for module in _shipped(settings):

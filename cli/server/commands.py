@@ -1,4 +1,4 @@
-"""``agentex serve``: all of Agentex, supervised, in the foreground."""
+"""``agentex serve``, ``worker``, ``engine``, ``api`` and ``migrate``: the processes."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def serve(
     """
     folder = data_dir.expanduser().resolve() if data_dir else None
     override_settings(host=host, port=port, data_dir=folder)
-    become("cli.server.supervisor", *(["--verbose"] if verbose else []))
+    become("cli.supervisor", *(["--verbose"] if verbose else []))
 
 
 def worker() -> None:

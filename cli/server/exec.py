@@ -1,4 +1,4 @@
-"""How Agentex's processes are run: each is one of our modules, in this Python."""
+"""Commands that run a module of ours in this Python."""
 
 import os
 import sys

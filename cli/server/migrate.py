@@ -1,6 +1,6 @@
-"""The process behind ``agentex migrate``: the database at this version, first rows included."""
+"""The process behind ``agentex migrate``."""
 
-from core.process import start
+from core.process import run_main
 
 if __name__ == "__main__":
-    start("cli.server.bootstrap")
+    run_main("cli.server.bootstrap")

@@ -1,4 +1,4 @@
-"""Agentex's own documentation, in a knowledge base that everybody may read."""
+"""The public knowledge base with Agentex's own documentation."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import anyio
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
-from ingestion.parsers.file_type import detect
+from ingestion.parsers.file_type import detect_type
 from kb_service.documents import storage as document_storage
 from kb_service.documents import upload as document_upload
 from kb_service.documents.storage import FileType
@@ -53,10 +53,10 @@ async def _add_document(
         yield content
 
     store = open_object_store(settings)
-    stored = await document_storage.store_upload(
+    stored = await document_storage.store_stream(
         store, blocks(), max_bytes=settings.max_upload_bytes
     )
-    found = detect(path.name, content[:_HEAD_BYTES], len(content))
+    detected = detect_type(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
-    kind = FileType(found.name, found.file_type)
-    await document_upload.add(work, knowledge_base, name=name, file=stored, file_type=kind)
+    kind = FileType(detected.name, detected.file_type)
+    await document_upload.add_document(work, knowledge_base, name=name, file=stored, file_type=kind)

@@ -1,14 +1,14 @@
-"""The skills that come with Agentex, given to everybody at the first start."""
+"""The skills that every installation starts with."""
 
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.settings import Settings
-from skills.lint.validate import judge
 from skills.starters import LANGUAGES, starters
 from skills.store import service as skill_service
-from skills.store.metadata import Entry
-from skills.store.service import Desk, Provenance, Wanted
-from skills.store.versions import Change, Limits
+from skills.store.metadata import CatalogMetadata
+from skills.store.service import NewSkill, Origin, SkillContext
+from skills.store.versions import SkillLimits, VersionChange
+from skills.validation import validate
 
 _NOTE = "Comes with Agentex / 随 Agentex 提供"
 
@@ -19,16 +19,17 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
     Args:
         work: the transaction of the first start.
         settings: say how much one user may keep.
-        admin: whose they are.
     """
-    desk = Desk(work, admin, Limits(settings.skills_per_user, settings.skill_bytes_per_user))
+    context = SkillContext(
+        work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)
+    )
     for language in LANGUAGES:
-        for one in starters(language):
-            slug = one.key if language == LANGUAGES[0] else f"{one.key}-{language}"
-            wanted = Wanted(
-                await judge(one.content),
-                Entry(is_public=True),
-                Change(_NOTE),
-                Provenance(likes_slug=slug),
+        for starter in starters(language):
+            slug = starter.key if language == LANGUAGES[0] else f"{starter.key}-{language}"
+            new = NewSkill(
+                await validate(starter.content),
+                CatalogMetadata(is_public=True),
+                VersionChange(_NOTE),
+                Origin(preferred_slug=slug),
             )
-            await skill_service.create(desk, wanted)
+            await skill_service.create(context, new)

@@ -1,4 +1,4 @@
-"""What a client command writes: words and tables for people, JSON alone for programs."""
+"""Output of client commands: text and tables for people, JSON for programs."""
 
 import json
 import sys
@@ -28,7 +28,6 @@ class Output:
 
     Args:
         json_only: print JSON and nothing else on standard output.
-        language: of the messages.
     """
 
     def __init__(self, *, json_only: bool, language: Language) -> None:

@@ -1,4 +1,4 @@
-"""Work of the server that tells how far it is, shown as a bar."""
+"""A progress bar for a job of the server."""
 
 from pydantic import JsonValue, TypeAdapter
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -19,9 +19,6 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
 
     Args:
         output: shows the bar where somebody watches.
-        client: of the server.
-        path: that is posted to.
-        body: what is posted.
 
     Raises:
         ServerRefused: it was refused, or failed on the way.

@@ -1,4 +1,4 @@
-"""A last question before something is gone."""
+"""Prompts: confirmations, passwords and secrets."""
 
 import sys
 from dataclasses import dataclass
@@ -18,12 +18,11 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @dataclass(frozen=True)
-class Deletion:
+class DeletionPrompt:
     """Something to delete.
 
     Args:
         path: of the list that it is in.
-        id: of it.
         name: by which people know it.
     """
 
@@ -32,15 +31,17 @@ class Deletion:
     name: str
 
 
-async def delete_asked(
-    output: Output, client: ApiClient, thing: Deletion, yes: bool, *, words: tuple[Message, Message]
+async def delete_with_prompt(
+    output: Output,
+    client: ApiClient,
+    thing: DeletionPrompt,
+    yes: bool,
+    *,
+    words: tuple[Message, Message],
 ) -> ExitCode:
     """Delete something where the person agrees, and say so.
 
     Args:
-        output: asks and tells.
-        client: to the server.
-        thing: what.
         yes: ``--yes`` was given.
         words: the question, and what is said when it is done; each with ``{name}``.
 
@@ -48,7 +49,7 @@ async def delete_asked(
         CommandFailed: there is nobody to ask.
     """
     question, done = words
-    if not agreed(output, yes, question, name=thing.name):
+    if not confirm(output, yes, question, name=thing.name):
         return ExitCode.FAILED
     await client.call("DELETE", f"{thing.path}/{quote(thing.id, safe='')}")
     output.say(done, name=thing.name)
@@ -56,7 +57,7 @@ async def delete_asked(
     return ExitCode.OK
 
 
-def agreed(output: Output, yes: bool, question: Message, **values: object) -> bool:
+def confirm(output: Output, yes: bool, question: Message, **values: object) -> bool:
     """Whether it may be done: said already, or by the person at the terminal now.
 
     Args:
@@ -100,7 +101,7 @@ def need_terminal(field: str, message: Message) -> None:
         CommandFailed: nobody can; ``message`` says what to do instead.
     """
     if not sys.stdin.isatty():
-        raise usage(field, message)
+        raise usage_error(field, message)
 
 
 def read_secret() -> str:
@@ -111,10 +112,10 @@ def read_secret() -> str:
     """
     secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise usage("stdin", SECRET_EMPTY)
+        raise usage_error("stdin", SECRET_EMPTY)
     return secret
 
 
-def usage(field: str, message: Message) -> CommandFailed:
+def usage_error(field: str, message: Message) -> CommandFailed:
     """A command that was given wrongly."""
     return CommandFailed(InvalidRequest(field, message.en), message)

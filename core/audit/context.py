@@ -15,7 +15,7 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class AuditOrigin:
     """What is known of an act besides the act; empty for what no request asked for.
 
     Args:
@@ -29,16 +29,16 @@ class Origin:
     actor: Actor | None = None
 
 
-_ORIGIN: ContextVar[Origin] = ContextVar("audit_origin", default=Origin())  # noqa: B039 - frozen
+_ORIGIN: ContextVar[AuditOrigin] = ContextVar("audit_origin", default=AuditOrigin())  # noqa: B039 - frozen
 
 
-def present_origin() -> Origin:
+def current_origin() -> AuditOrigin:
     """The origin of what is done at this moment."""
     return _ORIGIN.get()
 
 
 @contextmanager
-def coming_from(origin: Origin) -> Generator[None]:
+def use_origin(origin: AuditOrigin) -> Generator[None]:
     """What is done inside comes from here."""
     before = _ORIGIN.set(origin)
     try:
@@ -47,6 +47,6 @@ def coming_from(origin: Origin) -> Generator[None]:
         _ORIGIN.reset(before)
 
 
-def acting(actor: Actor) -> AbstractContextManager[None]:
+def acting_as(actor: Actor) -> AbstractContextManager[None]:
     """What is done inside is done by this account."""
-    return coming_from(replace(_ORIGIN.get(), actor=actor))
+    return use_origin(replace(_ORIGIN.get(), actor=actor))

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from pydantic import JsonValue
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.context import Actor, present_origin
+from core.audit.context import Actor, current_origin
 from core.audit.models import LONGEST_ADDRESS, LONGEST_NAME, AuditEntry
 from core.logging import redact
 
@@ -62,7 +62,7 @@ def _address(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Target:
+class AuditTarget:
     """What is acted on.
 
     Args:
@@ -76,10 +76,10 @@ class Target:
     name: str = ""
 
 
-def note(
+def audit(
     session: AsyncSession,
     action: AuditAction,
-    target: Target | None = None,
+    target: AuditTarget | None = None,
     *,
     actor: Actor | None = None,
     details: Mapping[str, JsonValue] | None = None,
@@ -95,8 +95,8 @@ def note(
         actor: who did it, where that is not the authenticated caller (a login).
         details: small facts such as old and new values; what looks like a secret is redacted.
     """
-    origin = present_origin()
-    by, on = actor or origin.actor, target or Target("", "")
+    origin = current_origin()
+    by, on = actor or origin.actor, target or AuditTarget("", "")
     session.add(
         AuditEntry(
             action=action.value,

@@ -10,7 +10,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.models import AuditEntry
 from core.db.database import Database
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 
@@ -49,17 +49,19 @@ class AuditListing:
     total: int
 
 
-async def list_page(session: AsyncSession, wanted: AuditFilter, page: Page) -> AuditListing:
+async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageRequest) -> AuditListing:
     """One page of the entries that are wanted."""
     conditions = _conditions(wanted)
     count = select(func.count()).select_from(AuditEntry).where(*conditions)
     columns = {name: col(getattr(AuditEntry, name)) for name in SORT_FIELDS}
     query = select(AuditEntry).where(*conditions)
-    rows = await session.exec(paged(query, page, columns=columns, tie=col(AuditEntry.id)))
+    rows = await session.exec(paginate(query, page, columns=columns, tie=col(AuditEntry.id)))
     return AuditListing(rows.all(), (await session.exec(count)).one())
 
 
-async def walk(database: Database, wanted: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
+async def iterate_batches(
+    database: Database, wanted: AuditFilter
+) -> AsyncGenerator[Sequence[AuditEntry]]:
     """All entries that are wanted, the newest first, in batches; no session stays open between."""
     conditions = _conditions(wanted)
     moment, key = col(AuditEntry.created_at), col(AuditEntry.id)
@@ -78,7 +80,7 @@ async def walk(database: Database, wanted: AuditFilter) -> AsyncGenerator[Sequen
         after = [or_(moment < last.created_at, earlier)]
 
 
-async def forget_older(database: Database, *, days: int) -> int:
+async def delete_older(database: Database, *, days: int) -> int:
     """Delete what is older than ``days``, in short transactions; 0 keeps everything.
 
     Returns:

@@ -11,17 +11,17 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import ApiKey, TokenFamily, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.errors.auth import ApiKeyNotFound, InvalidToken
 from core.errors.conflicts import ApiKeysFull
 from core.errors.requests import InvalidRequest
 
-MOST_KEYS = 100
+MAX_API_KEYS = 100
 """API keys of one account."""
 SORT_FIELDS = ("created_at", "name")
 
@@ -49,9 +49,9 @@ class ApiKeyListing:
     total: int
 
 
-async def list_api_keys(session: AsyncSession, user_id: str, page: Page) -> ApiKeyListing:
+async def list_api_keys(session: AsyncSession, user_id: str, page: PageRequest) -> ApiKeyListing:
     """One page of the user's keys."""
-    query = paged(
+    query = paginate(
         select(ApiKey).where(ApiKey.user_id == user_id),
         page,
         columns={"created_at": col(ApiKey.created_at), "name": col(ApiKey.name)},
@@ -62,7 +62,7 @@ async def list_api_keys(session: AsyncSession, user_id: str, page: Page) -> ApiK
     return ApiKeyListing(rows, (await session.exec(mine)).one())
 
 
-async def make_api_key(
+async def create_api_key(
     session: AsyncSession, principal: Principal, draft: ApiKeyDraft
 ) -> tuple[ApiKey, str]:
     """Make a key for the caller. One made with a key ends with that one, at the latest.
@@ -83,8 +83,8 @@ async def make_api_key(
     await session.get(User, principal.user_id, with_for_update={"key_share": True})
     await _require_login(session, principal)
     mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
-    if (await session.exec(mine)).one() >= MOST_KEYS:
-        raise ApiKeysFull(most=MOST_KEYS)
+    if (await session.exec(mine)).one() >= MAX_API_KEYS:
+        raise ApiKeysFull(most=MAX_API_KEYS)
     expires_at = draft.expires_at
     if principal.key_id is not None:
         maker = await session.get(ApiKey, principal.key_id, with_for_update=True)
@@ -110,11 +110,6 @@ async def _require_login(session: AsyncSession, principal: Principal) -> None:
         raise InvalidToken
 
 
-async def create_api_key(session: AsyncSession, user_id: str, *, name: str) -> tuple[ApiKey, str]:
-    """Make a key with all rights of an account and without an end; as :func:`make_api_key`."""
-    return await _add(session, user_id, ApiKeyDraft(name))
-
-
 async def _add(
     session: AsyncSession, user_id: str, draft: ApiKeyDraft, *, made_with: str | None = None
 ) -> tuple[ApiKey, str]:
@@ -130,7 +125,7 @@ async def _add(
     )
     session.add(row)
     await session.flush()
-    note(session, AuditAction.API_KEY_CREATED, Target("api_key", row.id))
+    audit(session, AuditAction.API_KEY_CREATED, AuditTarget("api_key", row.id))
     return row, key
 
 
@@ -143,13 +138,13 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
         ApiKeyNotFound: the user has no such key.
         PermissionDenied: a key with scopes may end itself alone.
     """
-    row = await held_api_key(session, principal.user_id, key_id)
+    row = await get_api_key_for_update(session, principal.user_id, key_id)
     if row.id != principal.key_id:
         principal.require_whole()
-    await end_api_key(session, row)
+    await delete_api_key_tree(session, row)
 
 
-async def held_api_key(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
+async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
     """One of an account's keys, until the transaction ends.
 
     Raises:
@@ -163,7 +158,9 @@ async def held_api_key(session: AsyncSession, user_id: str, key_id: str) -> ApiK
     return row
 
 
-async def end_api_key(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
+async def delete_api_key_tree(
+    session: AsyncSession, row: ApiKey, owner: User | None = None
+) -> None:
     """Delete a key, and those that were made with it, and so on.
 
     Args:
@@ -183,7 +180,7 @@ async def end_api_key(session: AsyncSession, row: ApiKey, owner: User | None = N
     if owner is not None:
         details = {"user_id": owner.id, "username": owner.username}
     for key in revoked.values():
-        note(session, AuditAction.API_KEY_REVOKED, Target("api_key", key.id), details=details)
+        audit(session, AuditAction.API_KEY_REVOKED, AuditTarget("api_key", key.id), details=details)
         await session.delete(key)
 
 

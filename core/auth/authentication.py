@@ -12,7 +12,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
 from core.audit.context import Actor
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.api_keys import hash_api_key
 from core.auth.models import ApiKey, Role, TokenFamily, User, UserStatus
 from core.auth.principal import Principal
@@ -38,7 +38,7 @@ _LAST_USED_PRECISION = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Tokens:
+class IssuedTokens:
     """What a login gives.
 
     Args:
@@ -66,7 +66,7 @@ class Authenticator:
         self._access_seconds = access_seconds
         self._refresh_seconds = refresh_seconds
 
-    async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, Tokens]:
+    async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, IssuedTokens]:
         """Begin a token family, and forget those of the account that have ended.
 
         Args:
@@ -83,7 +83,9 @@ class Authenticator:
             raise InvalidCredentials
         return await self._begin(session, user, method="password")
 
-    async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, Tokens]:
+    async def begin_vouched_login(
+        self, session: AsyncSession, user_id: str
+    ) -> tuple[User, IssuedTokens]:
         """Begin a token family for somebody whom an identity provider vouches for.
 
         Raises:
@@ -97,7 +99,7 @@ class Authenticator:
 
     async def _begin(
         self, session: AsyncSession, user: User, *, method: str
-    ) -> tuple[User, Tokens]:
+    ) -> tuple[User, IssuedTokens]:
         if user.status != ACTIVE:
             raise AccountDisabled
         user.last_login_at = utc_now()
@@ -110,12 +112,14 @@ class Authenticator:
         )
         tokens = self._issue(family)
         session.add_all([user, family])
-        actor, target = Actor(user.id, user.username), Target("user", user.id, user.username)
+        actor, target = Actor(user.id, user.username), AuditTarget("user", user.id, user.username)
         details: dict[str, JsonValue] = {"method": method}
-        note(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor, details=details)
+        audit(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor, details=details)
         return user, tokens
 
-    async def refresh(self, session: AsyncSession, refresh_token: str) -> Tokens | TokenReused:
+    async def refresh(
+        self, session: AsyncSession, refresh_token: str
+    ) -> IssuedTokens | TokenReused:
         """Exchange a refresh token for a new pair.
 
         A token that was exchanged before ends its family: either the owner or a thief has
@@ -140,14 +144,14 @@ class Authenticator:
             family.revoked_at = utc_now()
             session.add(family)
             # Who it was is not known: the owner, or whoever took the token.
-            note(session, AuditAction.TOKEN_REUSED, Target("user", user.id, user.username))
+            audit(session, AuditAction.TOKEN_REUSED, AuditTarget("user", user.id, user.username))
             return TokenReused()
         family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
         tokens = self._issue(family)
         session.add(family)
         return tokens
 
-    def _issue(self, family: TokenFamily) -> Tokens:
+    def _issue(self, family: TokenFamily) -> IssuedTokens:
         if not family.id:
             family.id = new_id()
         access, _ = self.issuer.issue(
@@ -157,7 +161,7 @@ class Authenticator:
             "refresh", user_id=family.user_id, family_id=family.id, seconds=self._refresh_seconds
         )
         family.current_token_id = claims.token_id
-        return Tokens(access, refresh, self._access_seconds)
+        return IssuedTokens(access, refresh, self._access_seconds)
 
     async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
         """Who an access token belongs to, by the database's word at this moment.
@@ -196,27 +200,27 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
     return user
 
 
-async def note_refused_sign_in(database: Database, error: AgentexError) -> None:
+async def audit_refused_sso_login(database: Database, error: AgentexError) -> None:
     """Note that somebody whom an identity provider sent was not let in, and why."""
-    details: dict[str, JsonValue] = {"method": "oidc", "code": int(error.code)}
+    details: dict[str, JsonValue] = {"method": "oidc", "code": error.code}
     if isinstance(reason := error.details.get("reason"), str):
         details["reason"] = reason
     async with unit_of_work(database) as work:
-        note(work.session, AuditAction.LOGIN_FAILED, details=details)
+        audit(work.session, AuditAction.LOGIN_FAILED, details=details)
 
 
-async def note_failed_login(database: Database, login: str) -> None:
+async def audit_failed_login(database: Database, login: str) -> None:
     """Note that a login failed; what was typed is kept only where it names an account.
 
     A password typed into the wrong field must not stand in the log.
     """
     async with unit_of_work(database) as work:
         user = await find_user_by_login(work.session, login)
-        target = Target("user", user.id, user.username) if user else None
-        note(work.session, AuditAction.LOGIN_FAILED, target)
+        target = AuditTarget("user", user.id, user.username) if user else None
+        audit(work.session, AuditAction.LOGIN_FAILED, target)
 
 
-async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
+async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
     """Who an API key belongs to, and whether this minute's use is noted already.
 
     Raises:
@@ -235,7 +239,7 @@ async def principal_of_api_key(session: AsyncSession, api_key: str) -> tuple[Pri
     return _keyed(_principal(user, role), key), noted
 
 
-async def principal_of_user(session: AsyncSession, user_id: str) -> Principal:
+async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
     """Who an account is, for work on its behalf that nobody is logged in for.
 
     Raises:
@@ -288,8 +292,8 @@ def _principal(user: User, role: Role) -> Principal:
         user.username,
         role.name,
         effective_permissions(user, role),
-        model_access=_only(user.model_access),
-        mcp_access=_only(user.mcp_access),
+        model_access=_access_limit(user.model_access),
+        mcp_access=_access_limit(user.mcp_access),
     )
 
 
@@ -305,7 +309,7 @@ def _keyed(owner: Principal, key: ApiKey) -> Principal:
     return replace(owner, key_id=key.id, is_scoped=True, permissions=allowed)
 
 
-async def living_principals(
+async def active_principals(
     session: AsyncSession, *, family_ids: Sequence[str], key_ids: Sequence[str]
 ) -> dict[str, Principal]:
     """Those of these logins and API keys that still count, and whose they are, by their ids."""
@@ -325,7 +329,7 @@ async def living_principals(
     return living
 
 
-def _only(ids: list[str] | None) -> frozenset[str] | None:
+def _access_limit(ids: list[str] | None) -> frozenset[str] | None:
     return None if ids is None else frozenset(ids)
 
 

@@ -12,12 +12,12 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.context import Actor
-from core.audit.log import AuditAction, note
+from core.audit.log import AuditAction, audit
 from core.auth.authentication import ACTIVE, end_logins
 from core.auth.models import ApiKey, OidcIdentity, User
 from core.auth.permissions import DEFAULT_ROLE, Permission
 from core.auth.roles import effective_permissions
-from core.auth.user_admin import adopt_role, take_turn, target_of
+from core.auth.user_admin import adopt_role, lock_admins, user_target
 from core.auth.users import UserDraft, clean_email, create_user, find_user_by_email, get_role
 from core.errors.auth import AccountDisabled, RegistrationDisabled
 from core.errors.conflicts import EmailTaken, UsernameTaken
@@ -25,7 +25,7 @@ from core.errors.oidc import OidcEmailRefused, OidcEmailTaken
 from core.errors.requests import InvalidRequest
 from core.oidc.claims import Identity
 from core.settings import Settings
-from core.text.confusables import folded, mixes_alphabets, passes_for_id
+from core.text.confusables import fold, looks_like_id, mixes_alphabets
 
 # What no hash ever is: nothing that anybody types is its password.
 NO_PASSWORD = ""
@@ -38,7 +38,7 @@ _WORTH_MORE_THAN_AN_ADDRESS = {
     Permission.MODELS_MANAGE,
 }
 
-CloseBackDoors = Callable[[AsyncSession, str], Awaitable[None]]
+RevokeOldAccess = Callable[[AsyncSession, str], Awaitable[None]]
 """Ends, for an account's id, what else its former holder could act or listen by."""
 
 
@@ -59,7 +59,7 @@ class SignInPolicy:
     roles: Mapping[str, str] | None = None
 
 
-def policy_of(settings: Settings) -> SignInPolicy:
+def sign_in_policy(settings: Settings) -> SignInPolicy:
     """The policy of the settings at this moment."""
     own = settings.oidc_registration_enabled
     return SignInPolicy(
@@ -70,11 +70,11 @@ def policy_of(settings: Settings) -> SignInPolicy:
     )
 
 
-async def account_of(
+async def get_or_create_account(
     session: AsyncSession,
     identity: Identity,
     policy: SignInPolicy,
-    close_back_doors: CloseBackDoors,
+    close_back_doors: RevokeOldAccess,
 ) -> User:
     """The account of somebody whom the provider knows: theirs, or a new one.
 
@@ -130,8 +130,8 @@ async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolic
     if not (policy.link_by_email and identity.email_verified and identity.email):
         return None
     # Before the account's row: administrators take the two in this order too.
-    await take_turn(session)
-    query = select(User).where(User.email_key == folded(identity.email.strip()))
+    await lock_admins(session)
+    query = select(User).where(User.email_key == fold(identity.email.strip()))
     user = (await session.exec(query.with_for_update())).first()
     if user is None or user.status != ACTIVE:
         return None
@@ -166,7 +166,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
             raise OidcEmailTaken from error
         details: dict[str, JsonValue] = {"role": DEFAULT_ROLE, "issuer": identity.issuer}
         actor = Actor(user.id, user.username)
-        note(session, AuditAction.USER_CREATED, target_of(user), actor=actor, details=details)
+        audit(session, AuditAction.USER_CREATED, user_target(user), actor=actor, details=details)
         return _link(session, user, identity)
     raise UsernameTaken(field="username")
 
@@ -181,14 +181,14 @@ def _link(
     session.add_all([user, row])
     details: dict[str, JsonValue] = {"issuer": identity.issuer, **(ended or {})}
     actor = Actor(user.id, user.username)
-    note(session, AuditAction.IDENTITY_LINKED, target_of(user), actor=actor, details=details)
+    audit(session, AuditAction.IDENTITY_LINKED, user_target(user), actor=actor, details=details)
     return user
 
 
 def _names(wanted: str) -> Iterator[str]:
     """User names for somebody who would like this one: itself, then with something behind it."""
     plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
-    is_refused = mixes_alphabets(plain) or passes_for_id(plain)
+    is_refused = mixes_alphabets(plain) or looks_like_id(plain)
     is_usable = len(plain) > 1 and not is_refused
     base = plain[:_LONGEST_NAME] if is_usable else "user"
     yield base

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from core.errors.requests import TooManyLogins, TooManyRequests
-from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, take_or_refuse
+from core.security.rate_limiter import Charge, Limit, RateLimiter, address_range, charge_or_refuse
 from core.settings.http import AccessSettings
 from core.text.confusables import name_key
 
@@ -53,7 +53,7 @@ class LoginThrottle:
             Charge(f"login:{place}:{account}", self._per_account),
             Charge(f"logins:{place}", self._per_address),
         )
-        await take_or_refuse(self._limiter, charges, TooManyLogins)
+        await charge_or_refuse(self._limiter, charges, TooManyLogins)
         yield
         await self._limiter.give_back(charges)
 
@@ -65,7 +65,7 @@ class LoginThrottle:
         """
         place = address_range(address)
         charge = Charge(f"register:{place}", self._registrations)
-        await take_or_refuse(self._limiter, [charge], TooManyRequests)
+        await charge_or_refuse(self._limiter, [charge], TooManyRequests)
 
     async def begin_sign_in(self, address: str) -> None:
         """Count a sign-in through a provider; one that ends well gives it back.
@@ -76,7 +76,7 @@ class LoginThrottle:
         Raises:
             TooManyLogins: too many from this address were begun and did not end well.
         """
-        await take_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
+        await charge_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
 
     async def end_sign_in(self, address: str) -> None:
         """Give back what a sign-in that ended well was counted for."""

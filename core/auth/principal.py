@@ -157,17 +157,6 @@ def may_use_model(principal: Principal, model_id: str, *, is_open: bool) -> bool
     return is_open if principal.model_access is None else model_id in principal.model_access
 
 
-def may_use_connection(principal: Principal, connection_id: str, *, is_open: bool) -> bool:
-    """Whether the caller may use an MCP connection: ``mcp_access``, by the same rule.
-
-    Args:
-        principal: who wants to use it.
-        connection_id: of the connection, as in ``mcp_access``.
-        is_open: whether the connection itself is the caller's to use.
-    """
-    return is_open if principal.mcp_access is None else connection_id in principal.mcp_access
-
-
 def check_access(access: Access | None, action: Action, missing: type[NotFound]) -> None:
     """Pass, or refuse.
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Role, User
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -155,9 +155,9 @@ async def _write(session: AsyncSession, principal: Principal, role: Role, draft:
 
 
 def _note(session: AsyncSession, action: AuditAction, role: Role) -> None:
-    note(
+    audit(
         session,
         action,
-        Target("role", role.id, role.name),
+        AuditTarget("role", role.id, role.name),
         details={"permissions": [*role.permissions]},
     )

@@ -13,7 +13,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Role, Share, User, UserStatus
 from core.auth.principal import Access, Action, Principal, Shareable, access_to, check_access
 from core.db.unit_of_work import UnitOfWork
@@ -24,12 +24,12 @@ from core.text.confusables import name_key
 
 ShareableT = TypeVar("ShareableT", bound=Shareable)
 
-MOST_SHARES = 200
+MAX_SHARES = 200
 """People and roles that one object can be shared with."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ShareSpec:
     """Whom an object is to be shared with: a person by id or user name, or a role by name.
 
     Args:
@@ -46,7 +46,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Shared:
+class ShareEntry:
     """Whom an object is shared with: a person or a role, since when and how far."""
 
     access: Access
@@ -55,7 +55,7 @@ class Shared:
     role: Role | None
 
 
-async def admit(
+async def authorize(
     session: AsyncSession,
     principal: Principal,
     action: Action,
@@ -81,12 +81,12 @@ async def admit(
     access = access_to(principal, resource)
     # Owners, and readers of what is open to all, cost no question.
     if access is None or not access.allows(action):
-        access = (await accesses(session, principal, [resource]))[resource.id]
+        access = (await access_by_id(session, principal, [resource]))[resource.id]
     check_access(access, action, missing)
     return resource
 
 
-async def accesses(
+async def access_by_id(
     session: AsyncSession, principal: Principal, resources: Sequence[Shareable]
 ) -> dict[str, Access | None]:
     """How far objects of one kind are open to the caller, by id; None: not at all."""
@@ -118,7 +118,7 @@ def visible_to(
     return or_(owner_id == principal.user_id, is_public.is_(True), resource_id.in_(mine))
 
 
-def shared_with(
+def shared_resource_ids(
     user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
 ) -> SelectOfScalar[str]:
     """The ids of what is shared with somebody, by name or by the role that they have at this moment.
@@ -140,7 +140,7 @@ def _is_mine(principal: Principal) -> ColumnElement[bool]:
     return or_(col(Share.user_id) == principal.user_id, col(Share.role_id) == role)
 
 
-async def list_shares(session: AsyncSession, resource: Shareable) -> list[Shared]:
+async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareEntry]:
     """Whom an object is shared with, those first who have had it longest."""
     query = (
         select(Share, User, Role)
@@ -150,12 +150,12 @@ async def list_shares(session: AsyncSession, resource: Shareable) -> list[Shared
         .order_by(col(Share.created_at), col(Share.id))
     )
     return [
-        Shared(Access(share.access), share.created_at, user, role)
+        ShareEntry(Access(share.access), share.created_at, user, role)
         for share, user, role in (await session.exec(query)).all()
     ]
 
 
-async def subjects_of(
+async def share_subject_ids(
     session: AsyncSession, resource: Shareable
 ) -> frozenset[tuple[str | None, str | None]]:
     """The ids of the people and roles that an object is shared with, to tell that it changed."""
@@ -166,7 +166,7 @@ async def subjects_of(
 
 
 async def replace_shares(
-    work: UnitOfWork, resource: Shareable, wanted: Sequence[Wanted], *, field: str = "shares"
+    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], *, field: str = "shares"
 ) -> None:
     """Share an object with exactly these; whoever is not among them loses it at once.
 
@@ -179,8 +179,8 @@ async def replace_shares(
     Raises:
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
-    if len(wanted) > MOST_SHARES:
-        raise InvalidRequest(field, f"Share with {MOST_SHARES} people and roles at most")
+    if len(wanted) > MAX_SHARES:
+        raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
     session = work.session
     shares = select(Share).where(
         Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
@@ -209,7 +209,7 @@ async def replace_shares(
     await session.flush()
 
 
-async def forget_shares(
+async def delete_shares(
     work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]
 ) -> None:
     """Share objects with nobody, because they are taken away; named by ids, or by a query."""
@@ -218,7 +218,7 @@ async def forget_shares(
     )
 
 
-async def forget_subject(
+async def delete_user_shares(
     work: UnitOfWork,
     user_id: str,
     *,
@@ -235,7 +235,7 @@ async def forget_subject(
 
 
 async def _subject(
-    session: AsyncSession, wanted: Wanted, *, field: str
+    session: AsyncSession, wanted: ShareSpec, *, field: str
 ) -> tuple[str | None, str | None]:
     """The ids of a person and of a role, one of them None.
 
@@ -263,26 +263,26 @@ _CHANGED = "The shares were changed since they were read: read them again"
 
 
 @dataclass(frozen=True)
-class SharingActs:
+class ShareAuditActions:
     """How the audit log calls that an object is shared, and that it is not any more."""
 
     shared: AuditAction
     unshared: AuditAction
 
 
-def version_of(shares: Sequence[Shared]) -> str:
+def share_list_version(shares: Sequence[ShareEntry]) -> str:
     """What a list of shares is told from another one by."""
-    said = sorted(f"{who} {access}" for who, access in named(shares).items())
+    said = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
 
 
-async def replace_list(
+async def replace_share_list(
     work: UnitOfWork,
     resource: Shareable,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ShareSpec],
     version: str | None,
-    acts: SharingActs,
-) -> list[Shared]:
+    acts: ShareAuditActions,
+) -> list[ShareEntry]:
     """Share an object with exactly these people and roles, from now on.
 
     Args:
@@ -298,27 +298,27 @@ async def replace_list(
     """
     session = work.session
     present = await list_shares(session, resource)
-    if version not in (None, found := version_of(present)):
+    if version not in (None, found := share_list_version(present)):
         raise Conflict(field="version", error=_CHANGED, version=found)
-    before = named(present)
+    before = access_by_subject(present)
     await replace_shares(work, resource, wanted)
     shares = await list_shares(session, resource)
-    after = named(shares)
-    target = Target(resource.SHARE_KIND, resource.id)
+    after = access_by_subject(shares)
+    target = AuditTarget(resource.SHARE_KIND, resource.id)
     gained = {who: access for who, access in after.items() if before.get(who) != access}
     if gained:
-        note(session, acts.shared, target, details=_told(gained))
+        audit(session, acts.shared, target, details=_told(gained))
     lost = {who: access for who, access in before.items() if who not in after}
     if lost:
-        note(session, acts.unshared, target, details=_told(lost))
+        audit(session, acts.unshared, target, details=_told(lost))
     return shares
 
 
-def note_public(work: UnitOfWork, resource: Shareable, acts: SharingActs) -> None:
+def audit_public(work: UnitOfWork, resource: Shareable, acts: ShareAuditActions) -> None:
     """Note that an object was opened to all, or is not any more, as ``is_public`` says now."""
     act = acts.shared if resource.is_public else acts.unshared
-    target = Target(resource.SHARE_KIND, resource.id)
-    note(work.session, act, target, details={"public": "read"})
+    target = AuditTarget(resource.SHARE_KIND, resource.id)
+    audit(work.session, act, target, details={"public": "read"})
 
 
 def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
@@ -326,7 +326,7 @@ def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
     return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
 
-def named(shares: Sequence[Shared]) -> dict[str, str]:
+def access_by_subject(shares: Sequence[ShareEntry]) -> dict[str, str]:
     """How far, by who: user or role, and the name; for the audit log."""
     return {
         f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (

@@ -7,7 +7,7 @@ from sqlalchemy import delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import StoredSigningKey, TokenFamily
 from core.db.types import utc_now
 from core.security.jwt import SigningKey, TokenIssuer, generate_signing_key
@@ -55,8 +55,8 @@ async def rotate_signing_key(
         await session.exec(living.values(revoked_at=now))
     await session.exec(old)
     key_id = _add_key(session, vault)
-    target, details = Target("signing_key", key_id), {"logins_ended": end_logins}
-    note(session, AuditAction.SIGNING_KEY_ROTATED, target, details=details)
+    target, details = AuditTarget("signing_key", key_id), {"logins_ended": end_logins}
+    audit(session, AuditAction.SIGNING_KEY_ROTATED, target, details=details)
     return key_id
 
 

@@ -15,7 +15,7 @@ from core.auth.models import OidcAttempt, OidcTicket, User
 from core.db.types import utc_now
 from core.errors.oidc import OidcCodeInvalid, OidcExpired, OidcStateInvalid
 from core.errors.requests import InvalidRequest
-from core.oidc.auth_request import Questions
+from core.oidc.auth_request import AuthRequest
 from core.security.one_time_tokens import digest, is_digest_of, new_secret
 
 ATTEMPT_SECONDS = 600
@@ -24,7 +24,7 @@ LONGEST_PATH = 500
 
 
 @dataclass(frozen=True)
-class Destination:
+class ReturnDestination:
     """Where a person goes when they come back from the provider: one of the two, nowhere else.
 
     Args:
@@ -38,7 +38,7 @@ class Destination:
     challenge: str | None = None
 
 
-def own_path(path: str) -> str:
+def check_return_path(path: str) -> str:
     """A path that leads nowhere but to this server.
 
     Raises:
@@ -53,7 +53,9 @@ def own_path(path: str) -> str:
     return path
 
 
-async def begin_attempt(session: AsyncSession, destination: Destination) -> tuple[Questions, str]:
+async def begin_attempt(
+    session: AsyncSession, destination: ReturnDestination
+) -> tuple[AuthRequest, str]:
     """Begin a sign-in, and forget those that nobody ended.
 
     Args:
@@ -66,7 +68,7 @@ async def begin_attempt(session: AsyncSession, destination: Destination) -> tupl
     now = utc_now()
     for table in (OidcAttempt, OidcTicket):
         await session.exec(delete(table).where(col(table.expires_at) < now - timedelta(hours=1)))
-    questions, browser = Questions(new_secret(), new_secret(), new_secret()), new_secret()
+    questions, browser = AuthRequest(new_secret(), new_secret(), new_secret()), new_secret()
     session.add(
         OidcAttempt(
             state_digest=digest(questions.state),
@@ -82,9 +84,9 @@ async def begin_attempt(session: AsyncSession, destination: Destination) -> tupl
     return questions, browser
 
 
-async def take_attempt(
+async def redeem_attempt(
     session: AsyncSession, *, state: str, browser: str
-) -> tuple[Questions, Destination]:
+) -> tuple[AuthRequest, ReturnDestination]:
     """The sign-in that a person comes back to; nobody comes back to it again.
 
     Args:
@@ -103,12 +105,12 @@ async def take_attempt(
     if attempt.expires_at <= utc_now():
         raise OidcExpired
     await session.delete(attempt)
-    destination = Destination(attempt.path, attempt.port, attempt.challenge)
-    return Questions(state, attempt.nonce, attempt.verifier), destination
+    destination = ReturnDestination(attempt.path, attempt.port, attempt.challenge)
+    return AuthRequest(state, attempt.nonce, attempt.verifier), destination
 
 
 def issue_ticket(
-    session: AsyncSession, user: User, destination: Destination, *, browser: str
+    session: AsyncSession, user: User, destination: ReturnDestination, *, browser: str
 ) -> str:
     """A code that is exchanged for tokens once and soon, by who began the sign-in.
 

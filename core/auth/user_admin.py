@@ -8,8 +8,8 @@ from sqlalchemy import delete, func, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
-from core.auth.api_keys import end_api_key, held_api_key
+from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.api_keys import delete_api_key_tree, get_api_key_for_update
 from core.auth.authentication import ACTIVE, change_password, end_logins
 from core.auth.models import (
     ApiKey,
@@ -25,13 +25,13 @@ from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
 from core.auth.principal import Principal
 from core.auth.roles import effective_permissions, find_role, known_permissions
 from core.auth.users import UserDraft, create_user, get_role, get_role_by_name
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import AccountDisabled, RoleNotFound, UserNotFound
 from core.errors.conflicts import LastAdministrator
 from core.errors.requests import InvalidRequest
 from core.errors.server import UnusableSetting
 from core.logging import get_logger
-from core.text.confusables import folded, name_key
+from core.text.confusables import fold, name_key
 
 log = get_logger(__name__)
 
@@ -62,7 +62,7 @@ class UserListing:
 
 
 @dataclass(frozen=True)
-class Only:
+class AccessLimit:
     """The only ids that an account may use; None lifts that limit."""
 
     ids: Sequence[str] | None
@@ -76,11 +76,11 @@ class UserChange:
     status: UserStatus | None = None
     grants: Sequence[str] | None = None
     revokes: Sequence[str] | None = None
-    model_access: Only | None = None
-    mcp_access: Only | None = None
+    model_access: AccessLimit | None = None
+    mcp_access: AccessLimit | None = None
 
 
-async def list_users(session: AsyncSession, wanted: UserFilter, page: Page) -> UserListing:
+async def list_users(session: AsyncSession, wanted: UserFilter, page: PageRequest) -> UserListing:
     """One page of the accounts."""
     conditions = [col(User.status) != UserStatus.DELETED.value]
     if wanted.search:
@@ -88,14 +88,14 @@ async def list_users(session: AsyncSession, wanted: UserFilter, page: Page) -> U
         conditions.append(
             or_(
                 col(User.username_key).contains(name_key(part), autoescape=True),
-                col(User.email_key).contains(folded(part), autoescape=True),
+                col(User.email_key).contains(fold(part), autoescape=True),
             )
         )
     if wanted.role_id is not None:
         conditions.append(col(User.role_id) == wanted.role_id)
     if wanted.status is not None:
         conditions.append(col(User.status) == wanted.status.value)
-    query = paged(
+    query = paginate(
         select(User).where(*conditions),
         page,
         columns={
@@ -148,7 +148,7 @@ async def add_user(
     role = await _assignable(session, wanted)
     user = await create_user(session, draft, role=role.name)
     principal.require_all(effective_permissions(user, role))
-    note(session, AuditAction.USER_CREATED, target_of(user), details={"role": role.name})
+    audit(session, AuditAction.USER_CREATED, user_target(user), details={"role": role.name})
     return user, role
 
 
@@ -166,7 +166,7 @@ async def change_user(
         PermissionDenied: the account may do, or would, what the caller may not.
         UserNotFound: there is none.
     """
-    user, role = await held_account(session, principal, user_id)
+    user, role = await get_account_for_update(session, principal, user_id)
     was_administrator, before = _administers(user, role), _rights(user, role)
     role = await _apply(session, user, role, change)
     principal.require_all(effective_permissions(user, role))
@@ -182,7 +182,7 @@ async def change_user(
         if before[name] != after[name]
     }
     if changed:
-        note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+        audit(session, AuditAction.USER_CHANGED, user_target(user), details=changed)
     return user, role
 
 
@@ -218,9 +218,9 @@ def _rights(user: User, role: Role) -> dict[str, JsonValue]:
     }
 
 
-def target_of(user: User) -> Target:
+def user_target(user: User) -> AuditTarget:
     """An account as the audit log names it."""
-    return Target("user", user.id, user.username)
+    return AuditTarget("user", user.id, user.username)
 
 
 async def reset_password(
@@ -244,12 +244,12 @@ async def reset_password(
         PermissionDenied: the account may do what the caller may not.
         UserNotFound: there is none.
     """
-    user, _ = await held_account(session, principal, user_id)
+    user, _ = await get_account_for_update(session, principal, user_id)
     await change_password(session, user, password_hash=password_hash, keep_family_id=None)
     if revoke_api_keys:
         await session.exec(delete(ApiKey).where(col(ApiKey.user_id) == user.id))
     details: dict[str, JsonValue] = {"reset": True, "keys_revoked": revoke_api_keys}
-    note(session, AuditAction.PASSWORD_CHANGED, target_of(user), details=details)
+    audit(session, AuditAction.PASSWORD_CHANGED, user_target(user), details=details)
 
 
 async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
@@ -266,7 +266,7 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
         raise UnusableSetting(setting="AGENTEX_OIDC_ROLES", error=f"there is no role {name}")
     if role.id == user.role_id:
         return
-    await take_turn(session)
+    await lock_admins(session)
     await session.refresh(user, ["role_id", "status"])
     if user.status != ACTIVE:
         # Since it was looked at: what has no person any more gets no role.
@@ -281,10 +281,10 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     user.role_id = role.id
     session.add(user)
     changed: dict[str, JsonValue] = {"role": {"before": before.name, "after": role.name}}
-    note(session, AuditAction.USER_CHANGED, target_of(user), details=changed)
+    audit(session, AuditAction.USER_CHANGED, user_target(user), details=changed)
 
 
-async def revoke_key(
+async def revoke_user_api_key(
     session: AsyncSession, principal: Principal, user_id: str, key_id: str
 ) -> None:
     """Delete an API key of somebody whom the caller may rule over, and those made with it.
@@ -294,11 +294,13 @@ async def revoke_key(
         PermissionDenied: the account may do what the caller may not.
         UserNotFound: there is none.
     """
-    user, _ = await held_account(session, principal, user_id)
-    await end_api_key(session, await held_api_key(session, user.id, key_id), owner=user)
+    user, _ = await get_account_for_update(session, principal, user_id)
+    await delete_api_key_tree(
+        session, await get_api_key_for_update(session, user.id, key_id), owner=user
+    )
 
 
-async def held_account(
+async def get_account_for_update(
     session: AsyncSession, principal: Principal, user_id: str
 ) -> tuple[User, Role]:
     """An account that the caller may rule over, as it is, until the transaction ends.
@@ -307,13 +309,13 @@ async def held_account(
         PermissionDenied: it may do what the caller may not.
         UserNotFound: there is none.
     """
-    await take_turn(session)
+    await lock_admins(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
     return user, role
 
 
-async def take_turn(session: AsyncSession) -> None:
+async def lock_admins(session: AsyncSession) -> None:
     """Wait for who else changes what accounts may, until the end of this transaction.
 
     Two administrators who demote each other at once would both see the other one left.
@@ -322,7 +324,7 @@ async def take_turn(session: AsyncSession) -> None:
     await session.exec(turn)
 
 
-async def retire(session: AsyncSession, user: User, role: Role) -> None:
+async def anonymize_account(session: AsyncSession, user: User, role: Role) -> None:
     """Make an account a row without a person, which no list shows and nobody logs in as.
 
     Args:
@@ -376,5 +378,5 @@ async def _assignable(session: AsyncSession, role_id: str) -> Role:
         raise InvalidRequest("role_id", "No such role") from None
 
 
-def _listed(only: Only) -> list[str] | None:
+def _listed(only: AccessLimit) -> list[str] | None:
     return None if only.ids is None else list(dict.fromkeys(only.ids))

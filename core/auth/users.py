@@ -15,7 +15,7 @@ from core.errors.auth import UserNotFound
 from core.errors.conflicts import EmailTaken, UsernameTaken
 from core.errors.requests import InvalidRequest
 from core.security.passwords import check_strength, hash_password
-from core.text.confusables import folded, mixes_alphabets, name_key, passes_for_id
+from core.text.confusables import fold, looks_like_id, mixes_alphabets, name_key
 from core.time_zones import find_zone
 
 _USERNAME = re.compile(r"[\w.@+-]{2,64}")
@@ -35,7 +35,7 @@ def clean_username(username: str) -> str:
         raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
     if mixes_alphabets(name):
         raise InvalidRequest("username", "Use the letters of one alphabet")
-    if passes_for_id(name):
+    if looks_like_id(name):
         raise InvalidRequest("username", "Use a name that does not look like an id")
     return name
 
@@ -48,7 +48,7 @@ def clean_email(email: str) -> str:
     """
     address = email.strip()
     # Folding can make it longer.
-    if max(len(address), len(folded(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
+    if max(len(address), len(fold(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
         raise InvalidRequest("email", "Invalid email format")
     return address
 
@@ -87,7 +87,7 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
         username=draft.username,
         username_key=name_key(draft.username),
         email=draft.email,
-        email_key=folded(draft.email),
+        email_key=fold(draft.email),
         password_hash=draft.password_hash,
         role_id=(await get_role_by_name(session, role)).id,
     )
@@ -108,7 +108,7 @@ async def _require_free(
     if username is not None:
         key = name_key(username)
         is_taken = or_(
-            col(User.username_key) == key, col(User.email_key).in_({folded(username), key})
+            col(User.username_key) == key, col(User.email_key).in_({fold(username), key})
         )
         if (await session.exec(select(User.id).where(is_taken))).first() is not None:
             raise UsernameTaken(field="username")
@@ -121,7 +121,7 @@ def _require_own_address(username: str, email: str) -> None:
 
     Whoever has another's address for a name could be taken for them where people are named.
     """
-    if "@" in username and folded(username) != folded(email):
+    if "@" in username and fold(username) != fold(email):
         raise InvalidRequest("username", "A name with @ has to be your own e-mail address")
 
 
@@ -151,7 +151,7 @@ async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
 
 async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
     """The account of this e-mail address, if there is one."""
-    wanted = select(User).where(User.email_key == folded(email.strip()))
+    wanted = select(User).where(User.email_key == fold(email.strip()))
     return (await session.exec(wanted)).first()
 
 
@@ -167,7 +167,7 @@ async def update_profile(
     if username is not None and clean_username(username) != user.username:
         name = clean_username(username)
         _require_own_address(name, user.email)
-        if name_key(name) != user.username_key and folded(name) != user.email_key:
+        if name_key(name) != user.username_key and fold(name) != user.email_key:
             await _require_free(session, username=name)
         user.username, user.username_key = name, name_key(name)
     if avatar_url is not None:
@@ -206,14 +206,14 @@ class MemoryChoices:
     remember_after_runs: bool
 
 
-async def memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
+async def get_memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
     """An account's choices; nothing is allowed where there is no account."""
     query = select(User.use_memories, User.remember_after_runs).where(User.id == user_id)
     found = (await session.exec(query)).first()
     return MemoryChoices(*found) if found is not None else MemoryChoices(False, False)
 
 
-def choose_memory(
+def set_memory_choices(
     session: AsyncSession, user: User, *, use: bool | None, remember_after_runs: bool | None
 ) -> None:
     """Change one's own choices; None leaves one as it is."""

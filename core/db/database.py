@@ -13,9 +13,9 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db import sqlite
-from core.db.errors import connecting, name_silence, translated
-from core.db.read_pool import FileReaders, Reads, waiting_in_place
-from core.db.write_lock import WriteTurn
+from core.db.errors import raise_on_timeout, translate_connect_errors, translate_errors
+from core.db.read_pool import ReadContext, ReadPool, event_loop_context
+from core.db.write_lock import WriteLock
 from core.errors.server import DatabaseUnavailable
 from core.settings import Settings
 
@@ -47,9 +47,9 @@ class Database:
         self.is_sqlite = url.startswith("sqlite")
         self.engine = _create_engine(url, self.is_sqlite)
         self._reading = self.engine.execution_options(**{_READ_ONLY: True})
-        self._turn = WriteTurn(_file_of(self.engine)) if self.is_sqlite else None
+        self._turn = WriteLock(_file_of(self.engine)) if self.is_sqlite else None
         file = _file_of(self.engine) if self.is_sqlite else None
-        self._readers = None if file is None else FileReaders(file, _LOCKED_SECONDS)
+        self._readers = None if file is None else ReadPool(file, _LOCKED_SECONDS)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
@@ -58,13 +58,13 @@ class Database:
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
-        with translated():
+        with translate_errors():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
-                with connecting():
+                with translate_connect_errors():
                     await session.connection()
                 yield session
 
-    async def read(self, work: Callable[[Reads], _T]) -> _T:
+    async def read(self, work: Callable[[ReadContext], _T]) -> _T:
         """Do all of some work that only reads, with one connection and no other task between.
 
         Of a file it is done on another thread, else on the event loop, between its statements: so
@@ -76,13 +76,13 @@ class Database:
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
-        with translated():
+        with translate_errors():
             if self._readers is not None:
                 return await self._readers.read(work)
             async with AsyncExitStack() as stack:
-                with connecting():
+                with translate_connect_errors():
                     connection = await stack.enter_async_context(self._reading.connect())
-                return await connection.run_sync(lambda inner: work(waiting_in_place(inner)))
+                return await connection.run_sync(lambda inner: work(event_loop_context(inner)))
 
     @asynccontextmanager
     async def writing(
@@ -102,10 +102,10 @@ class Database:
         started = time.monotonic()
         async with self._write_turn(urgent, patience):
             left = patience - (time.monotonic() - started)
-            with translated():
+            with translate_errors():
                 session = AsyncSession(self._waiting_for(left), expire_on_commit=False)
                 async with session, session.begin():
-                    with connecting():
+                    with translate_connect_errors():
                         await session.connection()
                     yield session
 
@@ -164,7 +164,7 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
             connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _COMMAND_SECONDS},
         )
         event.listen(engine.sync_engine, "connect", _limit_locks)
-        event.listen(engine.sync_engine, "handle_error", name_silence)
+        event.listen(engine.sync_engine, "handle_error", raise_on_timeout)
         return engine
     engine = create_async_engine(
         url,

@@ -17,7 +17,7 @@ _DISK_FULL_STATES = ("53100",)
 
 
 @contextmanager
-def connecting() -> Generator[None]:
+def translate_connect_errors() -> Generator[None]:
     """Take a connection in here: whatever goes wrong means that there is none.
 
     Raises:
@@ -26,12 +26,12 @@ def connecting() -> Generator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _fault(error) or DatabaseUnavailable() from error
+        raise _translate(error) or DatabaseUnavailable() from error
     except (OSError, PoolTimeoutError) as error:
         raise DatabaseUnavailable from error
 
 
-def name_silence(context: ExceptionContext) -> None:
+def raise_on_timeout(context: ExceptionContext) -> None:
     """Name a server that took a statement and then stood still: a listener of ``handle_error``.
 
     The driver says it with the language's own error, which any code between statements may raise
@@ -46,7 +46,7 @@ def name_silence(context: ExceptionContext) -> None:
 
 
 @contextmanager
-def translated() -> Generator[None]:
+def translate_errors() -> Generator[None]:
     """Turn a lost, locked or full database into the error that callers know.
 
     Raises:
@@ -58,13 +58,13 @@ def translated() -> Generator[None]:
     except ConnectionError as error:
         raise DatabaseUnavailable from error
     except DBAPIError as error:
-        fault = _fault(error)
+        fault = _translate(error)
         if fault is None:
             raise
         raise fault from error
 
 
-def _fault(error: DBAPIError) -> DatabaseUnavailable | None:
+def _translate(error: DBAPIError) -> DatabaseUnavailable | None:
     """What an error of the driver says about the database; None when it is about the statement."""
     state = str(getattr(error.orig, "sqlstate", None) or "")
     is_full = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

@@ -19,7 +19,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 _VALUE = "value"
 
 
-class _Strings(TypeDecorator[Sequence[str]]):
+class _StringArray(TypeDecorator[Sequence[str]]):
     """Any number of strings: an array, in SQLite a JSON list."""
 
     impl = Text
@@ -36,30 +36,30 @@ class _Strings(TypeDecorator[Sequence[str]]):
         return json.dumps(strings) if dialect.name == "sqlite" else strings
 
 
-class _Listed(FunctionElement[str]):
+class _ArrayFunction(FunctionElement[str]):
     type = String()
     inherit_cache = True
 
 
-def listed(name: str) -> TableValuedAlias:
+def id_array(name: str) -> TableValuedAlias:
     """A table whose column ``value`` has a row for each string that a parameter holds.
 
     Args:
         name: of the parameter; whoever carries the statement out gives it a list of strings, each
             once: what is there twice is joined twice.
     """
-    return _Listed(bindparam(name, type_=_Strings())).table_valued(_VALUE, name=_VALUE)
+    return _ArrayFunction(bindparam(name, type_=_StringArray())).table_valued(_VALUE, name=_VALUE)
 
 
-@compiles(_Listed)
-def _compiled(element: _Listed, compiler: SQLCompiler, **options: object) -> str:
+@compiles(_ArrayFunction)
+def _compiled(element: _ArrayFunction, compiler: SQLCompiler, **options: object) -> str:
     return f"unnest{_arguments(element, compiler, options)}"
 
 
-@compiles(_Listed, "sqlite")
-def _compiled_for_sqlite(element: _Listed, compiler: SQLCompiler, **options: object) -> str:
+@compiles(_ArrayFunction, "sqlite")
+def _compiled_for_sqlite(element: _ArrayFunction, compiler: SQLCompiler, **options: object) -> str:
     return f"json_each{_arguments(element, compiler, options)}"
 
 
-def _arguments(element: _Listed, compiler: SQLCompiler, options: dict[str, Any]) -> str:
+def _arguments(element: _ArrayFunction, compiler: SQLCompiler, options: dict[str, Any]) -> str:
     return compiler.process(element.clause_expr, **options)

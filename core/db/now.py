@@ -25,7 +25,7 @@ async def database_now(session: AsyncSession) -> datetime:
     return (await connection.execute(text("SELECT clock_timestamp()"))).scalar_one()
 
 
-async def settled_until(session: AsyncSession) -> datetime:
+async def visible_until(session: AsyncSession) -> datetime:
     """A moment: what was dated before it by the database's clock is visible to what reads next.
 
     It is the beginning of the oldest transaction that has written and is not committed; now, where

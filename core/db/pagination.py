@@ -11,7 +11,7 @@ QueryT = TypeVar("QueryT", bound=GenerativeSelect)
 
 
 @dataclass(frozen=True)
-class Page:
+class PageRequest:
     """Page ``number`` from 1, of ``size`` rows, sorted by a field's name."""
 
     number: int = 1
@@ -20,9 +20,9 @@ class Page:
     descending: bool = True
 
 
-def paged(
+def paginate(
     query: QueryT,
-    page: Page,
+    page: PageRequest,
     *,
     columns: Mapping[str, Mapped[object]],
     tie: Mapped[object],

@@ -11,7 +11,7 @@ from sqlalchemy import Dialect, Select
 from sqlalchemy.types import TypeEngine
 
 
-class Prepared:
+class PreparedQuery:
     """A query whose only parameter is a list of strings (``core.database.listed``).
 
     Args:
@@ -22,9 +22,9 @@ class Prepared:
     def __init__(self, query: Select[*tuple[Any, ...]], parameter: str = "ids") -> None:
         self.query = query
         self.parameter = parameter
-        self._written: dict[str, Written] = {}
+        self._written: dict[str, CompiledQuery] = {}
 
-    def written(self, dialect: Dialect) -> "Written":
+    def written(self, dialect: Dialect) -> "CompiledQuery":
         """The query as the driver of this dialect takes it.
 
         Raises:
@@ -32,11 +32,11 @@ class Prepared:
         """
         # Two threads may both write it, to the same end.
         if dialect.name not in self._written:
-            self._written[dialect.name] = Written(self, dialect)
+            self._written[dialect.name] = CompiledQuery(self, dialect)
         return self._written[dialect.name]
 
 
-class Written:
+class CompiledQuery:
     """A prepared query in one dialect.
 
     Args:
@@ -44,15 +44,17 @@ class Written:
         dialect: whose.
     """
 
-    def __init__(self, prepared: Prepared, dialect: Dialect) -> None:
+    def __init__(self, prepared: PreparedQuery, dialect: Dialect) -> None:
         compiled = prepared.query.compile(dialect=dialect)
         if list(compiled.params) != [prepared.parameter]:
             raise ValueError(f"not only {prepared.parameter} is asked for: {[*compiled.params]}")
         self.text = str(compiled)
         listed = compiled.binds[prepared.parameter].type
-        self.bound = listed.dialect_impl(dialect).bind_processor(dialect) or _as_it_is
-        read = [_reading(column.type, dialect) for column in prepared.query.selected_columns]
-        self._read = None if all(one is _as_it_is for one in read) else read
+        self.bound = listed.dialect_impl(dialect).bind_processor(dialect) or _unchanged
+        read = [
+            _result_processor(column.type, dialect) for column in prepared.query.selected_columns
+        ]
+        self._read = None if all(one is _unchanged for one in read) else read
 
     def values(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
         """Rows of the driver's as their columns' types say."""
@@ -62,9 +64,9 @@ class Written:
         return [tuple(one(value) for one, value in zip(read, row, strict=True)) for row in rows]
 
 
-def _reading(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any]:
-    return kind.dialect_impl(dialect).result_processor(dialect, None) or _as_it_is
+def _result_processor(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any]:
+    return kind.dialect_impl(dialect).result_processor(dialect, None) or _unchanged
 
 
-def _as_it_is(value: object) -> object:
+def _unchanged(value: object) -> object:
     return value

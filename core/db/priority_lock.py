@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 
 
-class TwoLaneLock:
+class PriorityLock:
     """Held by one at a time; where urgent and patient ones wait, they are let in by turns.
 
     So an urgent one waits for one other at most, however many patient ones there are, and a

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
-from core.db.errors import connecting
-from core.db.prepared import Prepared
+from core.db.errors import translate_connect_errors
+from core.db.prepared import PreparedQuery
 from core.db.sqlite import open_file
 
 _T = TypeVar("_T")
@@ -32,7 +32,7 @@ class _Wait(Protocol):
     def __call__(self, awaitable: Awaitable[_T], /) -> _T: ...
 
 
-class Reads:
+class ReadContext:
     """What a plain function reads with; for that function alone, and not after its end.
 
     Args:
@@ -44,7 +44,7 @@ class Reads:
         self.connection = connection
         self.wait_for = wait_for
 
-    def rows(self, prepared: Prepared, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
+    def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
         """All rows that a prepared query has for a list of strings."""
         return self.connection.execute(prepared.query, {prepared.parameter: strings}).all()
 
@@ -56,22 +56,22 @@ class _Reader(NamedTuple):
     driver: sqlite3.Connection
 
 
-class _FileReads(Reads):
+class _FileReadContext(ReadContext):
     """Asks the driver itself where nothing else is needed."""
 
     def __init__(self, reader: _Reader, wait_for: _Wait) -> None:
         super().__init__(reader.connection, wait_for)
         self._driver = reader.driver
 
-    def rows(self, prepared: Prepared, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """See ``Reads.rows``."""
+    def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """See ``ReadContext.rows``."""
         written = prepared.written(self.connection.dialect)
-        with _told_as_usual(written.text):
+        with _translate_driver_errors(written.text):
             rows = self._driver.execute(written.text, (written.bound(strings),)).fetchall()
         return written.values(rows)
 
 
-class FileReaders:
+class ReadPool:
     """Threads that read a SQLite file.
 
     The event loop's connections cross to a thread and back for each statement, and a statement
@@ -83,7 +83,7 @@ class FileReaders:
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
-        opening = partial(_opened, str(path), timeout)
+        opening = partial(_open_reader, str(path), timeout)
         self._engine = create_engine(
             "sqlite://",
             creator=opening,
@@ -96,13 +96,13 @@ class FileReaders:
         self._is_open = True
         self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="reader")
 
-    async def read(self, work: Callable[[Reads], _T]) -> _T:
+    async def read(self, work: Callable[[ReadContext], _T]) -> _T:
         """Do this work on a thread.
 
         Who is cancelled does not wait for its end; what it waits for is cancelled, too.
         """
         loop = asyncio.get_running_loop()
-        bridge = _Bridge(loop)
+        bridge = _LoopBridge(loop)
         call = partial(self._carried_out, work, bridge.wait_for)
         try:
             return await loop.run_in_executor(self._threads, call)
@@ -117,12 +117,12 @@ class FileReaders:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._close_unused()
 
-    def _carried_out(self, work: Callable[[Reads], _T], wait_for: _Wait) -> _T:
+    def _carried_out(self, work: Callable[[ReadContext], _T], wait_for: _Wait) -> _T:
         reader = self._taken()
         try:
-            with _told_as_usual(_BEGIN):
+            with _translate_driver_errors(_BEGIN):
                 reader.driver.execute(_BEGIN).close()
-            return work(_FileReads(reader, wait_for))
+            return work(_FileReadContext(reader, wait_for))
         finally:
             reader.connection.rollback()
             # SQLAlchemy knows of a transaction only where it was asked something.
@@ -135,7 +135,7 @@ class FileReaders:
         try:
             return self._unused.pop()
         except IndexError:
-            with connecting():
+            with translate_connect_errors():
                 connection = self._engine.connect()
             driver = connection.connection.driver_connection
             return _Reader(connection, cast("sqlite3.Connection", driver))
@@ -146,7 +146,7 @@ class FileReaders:
                 self._unused.pop().connection.close()
 
 
-class _Bridge:
+class _LoopBridge:
     """Lets a thread wait for the event loop until whoever waits for the thread is gone."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -167,12 +167,12 @@ class _Bridge:
             self._awaited.cancel()
 
 
-def waiting_in_place(connection: Connection) -> Reads:
+def event_loop_context(connection: Connection) -> ReadContext:
     """For a connection whose statements wait on the event loop (``AsyncConnection.run_sync``)."""
-    return Reads(connection, await_only)
+    return ReadContext(connection, await_only)
 
 
-def _opened(path: str, timeout: float) -> sqlite3.Connection:
+def _open_reader(path: str, timeout: float) -> sqlite3.Connection:
     opened = open_file(path, timeout=timeout, check_same_thread=False)
     for setting in (_ONLY_READS, _MAPPED):
         opened.execute(setting).close()
@@ -184,7 +184,7 @@ async def _awaited(awaitable: Awaitable[_T]) -> _T:
 
 
 @contextmanager
-def _told_as_usual(statement: str) -> Generator[None]:
+def _translate_driver_errors(statement: str) -> Generator[None]:
     """Turn the driver's errors into those of SQLAlchemy, without what was asked about."""
     try:
         yield

@@ -13,7 +13,7 @@ from typing import Any
 import aiosqlite
 
 _READS = "BEGIN"
-_KEEPS_A_JOURNAL = "PRAGMA journal_mode=WAL"
+_WAL = "PRAGMA journal_mode=WAL"
 _PAUSE_SECONDS = 0.02
 _SETTINGS = (
     # FULL: an acknowledged commit survives a power cut, not only a crash.
@@ -52,7 +52,7 @@ def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.
         path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
     )
     try:
-        _keep_a_journal(opened, time.monotonic() + timeout)
+        _enable_wal(opened, time.monotonic() + timeout)
         for setting in _SETTINGS:
             opened.execute(setting).close()
     except sqlite3.Error:
@@ -61,11 +61,11 @@ def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.
     return opened
 
 
-def _keep_a_journal(opened: sqlite3.Connection, deadline: float) -> None:
+def _enable_wal(opened: sqlite3.Connection, deadline: float) -> None:
     """Write ahead; SQLite does not wait by itself where processes open a new file together."""
     while True:
         try:
-            opened.execute(_KEEPS_A_JOURNAL).close()
+            opened.execute(_WAL).close()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
@@ -108,10 +108,12 @@ class SqliteConnection(aiosqlite.Connection):
         """Begin a transaction that only reads, together with the next statement."""
         self._is_reading = self._must_begin = True
 
-    async def carry_out(self, work: Callable[[sqlite3.Connection], "Outcome"]) -> "Outcome":
+    async def carry_out(
+        self, work: Callable[[sqlite3.Connection], "StatementResult"]
+    ) -> "StatementResult":
         """Do work with the connection on its thread."""
         must_begin, self._must_begin, self._is_used = self._must_begin, False, True
-        begun = partial(_carried_out, self._conn, work, must_begin=must_begin)
+        begun = partial(_execute, self._conn, work, must_begin=must_begin)
         return await self._execute(begun)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     async def commit(self) -> None:
@@ -132,7 +134,7 @@ class SqliteConnection(aiosqlite.Connection):
         self._is_reading = self._must_begin = self._is_used = False
 
 
-class Outcome:
+class StatementResult:
     """What is left of a statement.
 
     Args:
@@ -171,11 +173,15 @@ class SqliteCursor:
         if operation == _READS:
             self._connection.begin_reading()
             return
-        await self._keep(lambda connection: Outcome(connection.execute(operation, parameters)))
+        await self._keep(
+            lambda connection: StatementResult(connection.execute(operation, parameters))
+        )
 
     async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
         """Carry out one statement with each of these."""
-        await self._keep(lambda connection: Outcome(connection.executemany(operation, parameters)))
+        await self._keep(
+            lambda connection: StatementResult(connection.executemany(operation, parameters))
+        )
 
     async def fetchall(self) -> list[Any]:
         """The rows that were not fetched yet."""
@@ -185,18 +191,18 @@ class SqliteCursor:
     async def close(self) -> None:
         """Nothing is open any more."""
 
-    async def _keep(self, work: Callable[[sqlite3.Connection], Outcome]) -> None:
+    async def _keep(self, work: Callable[[sqlite3.Connection], StatementResult]) -> None:
         outcome = await self._connection.carry_out(work)
         self.description, self._rows = outcome.description, outcome.rows
         self.rowcount, self.lastrowid = outcome.rowcount, outcome.lastrowid
 
 
-def _carried_out(
+def _execute(
     connection: sqlite3.Connection,
-    work: Callable[[sqlite3.Connection], Outcome],
+    work: Callable[[sqlite3.Connection], StatementResult],
     *,
     must_begin: bool,
-) -> Outcome:
+) -> StatementResult:
     if must_begin:
         connection.execute(_READS)
     return work(connection)

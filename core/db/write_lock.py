@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from core.db.priority_lock import TwoLaneLock
+from core.db.priority_lock import PriorityLock
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 # To look costs 50 µs: who has waited for long looks less often.
@@ -29,7 +29,7 @@ _PATIENCE_SECONDS = 0.5
 _WITHOUT_SECONDS = 2.0
 
 
-class WriteTurn:
+class WriteLock:
     """Turns of this process at a database file.
 
     Args:
@@ -37,7 +37,7 @@ class WriteTurn:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._mine = TwoLaneLock()
+        self._mine = PriorityLock()
         self._files = () if path is None else tuple(map(path.with_name, _names(path)))
         self._open: list[int] = []
         self._holds_files = False

@@ -1,226 +1,299 @@
 """Who may not do or see something: 401xx, 403xx and 404xx."""
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 
 
 class NotAuthenticated(AgentexError):
     """No usable credential came with the request."""
 
-    code = ErrorCode.NOT_AUTHENTICATED
+    code = 40101
+    message = "Authentication is required"
+    message_zh = "需要认证"
 
 
 class InvalidCredentials(AgentexError):
     """User name and password do not belong together."""
 
-    code = ErrorCode.INVALID_CREDENTIALS
+    code = 40102
+    message = "Wrong user name or password"
+    message_zh = "用户名或密码错误"
 
 
 class InvalidToken(AgentexError):
     """A token or API key that was not issued here, is revoked or is of the wrong type."""
 
-    code = ErrorCode.INVALID_TOKEN
+    code = 40103
+    message = "The token is not valid"
+    message_zh = "令牌无效"
 
 
 class TokenExpired(AgentexError):
     """A token past its end."""
 
-    code = ErrorCode.TOKEN_EXPIRED
+    code = 40104
+    message = "The token has expired"
+    message_zh = "令牌已过期"
 
 
 class TokenReused(AgentexError):
     """A refresh token came twice: its whole family is revoked."""
 
-    code = ErrorCode.TOKEN_REUSED
+    code = 40105
+    message = "The refresh token was already used"
+    message_zh = "刷新令牌已被使用"
 
 
 class AccountDisabled(AgentexError):
     """The account exists but may not be used."""
 
-    code = ErrorCode.ACCOUNT_DISABLED
+    code = 40106
+    message = "The account is disabled"
+    message_zh = "账户已停用"
 
 
 class PermissionDenied(AgentexError):
     """The caller's role lacks the permission in the details."""
 
-    code = ErrorCode.PERMISSION_DENIED
+    code = 40301
+    message = "You do not have this permission"
+    message_zh = "没有该权限"
 
 
 class McpConnectionNotFound(AgentexError):
     """The caller has no MCP connection of this id."""
 
-    code = ErrorCode.MCP_CONNECTION_NOT_FOUND
+    code = 40490
+    message = "MCP connection not found"
+    message_zh = "MCP 连接不存在"
 
 
 class McpToolNotFound(AgentexError):
     """The server of an MCP connection lists no tool of this name."""
 
-    code = ErrorCode.MCP_TOOL_NOT_FOUND
+    code = 40491
+    message = "The MCP server has no such tool"
+    message_zh = "MCP 服务器没有该工具"
 
 
 class RegistrationDisabled(AgentexError):
     """The operator switched registration off."""
 
-    code = ErrorCode.REGISTRATION_DISABLED
+    code = 40302
+    message = "Registration is switched off"
+    message_zh = "注册已关闭"
 
 
 class ReadOnly(AgentexError):
     """The caller may see the object but not change it."""
 
-    code = ErrorCode.READ_ONLY
+    code = 40303
+    message = "You may read this but not change it"
+    message_zh = "只读，无法修改"
 
 
 class OwnerOnly(AgentexError):
     """The caller may change the object; who else may see it, and its end, are its owner's."""
 
-    code = ErrorCode.OWNER_ONLY
+    code = 40310
+    message = "Only the owner decides who may see this, and whether it stays"
+    message_zh = "只有所有者可以决定共享范围或删除"
 
 
 class InvalidLink(AgentexError):
     """A signed link that is none of ours, was altered, or is not for this caller."""
 
-    code = ErrorCode.INVALID_LINK
+    code = 40304
+    message = "This link is not valid"
+    message_zh = "链接无效"
 
 
 class LinkExpired(AgentexError):
     """A signed link past its end."""
 
-    code = ErrorCode.LINK_EXPIRED
+    code = 40305
+    message = "This link has expired"
+    message_zh = "链接已过期"
 
 
 class ToolPolicyFixed(AgentexError):
     """The operator's bound on a tool: a person may be stricter, not freer."""
 
-    code = ErrorCode.TOOL_POLICY_FIXED
+    code = 40306
+    message = "The administrator allows no freer use of this tool"
+    message_zh = "管理员不允许更宽松地使用该工具"
 
 
 class OriginNotAllowed(AgentexError):
     """A browser says that a page asks which the operator did not list."""
 
-    code = ErrorCode.ORIGIN_NOT_ALLOWED
+    code = 40307
+    message = "Pages of this origin may not call this"
+    message_zh = "不允许该来源的网页调用"
 
 
 class NotFound(AgentexError):
     """No such thing, or not for this caller: the two can't be told apart."""
 
-    code = ErrorCode.NOT_FOUND
+    code = 40401
+    message = "Not found"
+    message_zh = "资源不存在"
 
 
 class UserNotFound(NotFound):
     """No such user."""
 
-    code = ErrorCode.USER_NOT_FOUND
+    code = 40402
+    message = "User not found"
+    message_zh = "用户不存在"
 
 
 class ApiKeyNotFound(NotFound):
     """No such API key of the caller."""
 
-    code = ErrorCode.API_KEY_NOT_FOUND
+    code = 40403
+    message = "API key not found"
+    message_zh = "API 密钥不存在"
 
 
 class KnowledgeBaseNotFound(NotFound):
     """No such knowledge base for the caller."""
 
-    code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    code = 40404
+    message = "Knowledge base not found"
+    message_zh = "知识库不存在"
 
 
 class DocumentNotFound(NotFound):
     """No such document in this knowledge base."""
 
-    code = ErrorCode.DOCUMENT_NOT_FOUND
+    code = 40405
+    message = "Document not found"
+    message_zh = "文档不存在"
 
 
 class SessionNotFound(NotFound):
     """No such session of the caller."""
 
-    code = ErrorCode.SESSION_NOT_FOUND
+    code = 40406
+    message = "Session not found"
+    message_zh = "会话不存在"
 
 
 class ChunkNotFound(NotFound):
     """No such passage in this knowledge base."""
 
-    code = ErrorCode.CHUNK_NOT_FOUND
+    code = 40408
+    message = "Passage not found"
+    message_zh = "段落不存在"
 
 
 class RunNotFound(NotFound):
     """No such run of the caller."""
 
-    code = ErrorCode.RUN_NOT_FOUND
+    code = 40407
+    message = "Run not found"
+    message_zh = "运行不存在"
 
 
 class QuestionNotFound(NotFound):
     """No such saved question in this knowledge base."""
 
-    code = ErrorCode.QUESTION_NOT_FOUND
+    code = 40420
+    message = "Saved question not found"
+    message_zh = "已保存的问题不存在"
 
 
 class EvaluationNotFound(NotFound):
     """No such evaluation of this knowledge base."""
 
-    code = ErrorCode.EVALUATION_NOT_FOUND
+    code = 40421
+    message = "Evaluation not found"
+    message_zh = "评测不存在"
 
 
 class TransferNotFound(NotFound):
     """No such import or copy of the caller's."""
 
-    code = ErrorCode.TRANSFER_NOT_FOUND
+    code = 40422
+    message = "Import or copy not found"
+    message_zh = "导入或复制任务不存在"
 
 
 class ModelNotFound(NotFound):
     """No such model that the caller may use."""
 
-    code = ErrorCode.MODEL_NOT_FOUND
+    code = 40480
+    message = "Model not found"
+    message_zh = "模型不存在"
 
 
 class MemoryNotFound(NotFound):
     """No such memory of the caller's."""
 
-    code = ErrorCode.MEMORY_NOT_FOUND
+    code = 40440
+    message = "Memory not found"
+    message_zh = "记忆不存在"
 
 
 class RetrievalNotFound(NotFound):
     """No recorded retrieval of this id is the caller's."""
 
-    code = ErrorCode.RETRIEVAL_NOT_FOUND
+    code = 40430
+    message = "Recorded retrieval not found"
+    message_zh = "检索记录不存在"
 
 
 class CalendarEventNotFound(NotFound):
     """No such event in the caller's calendar."""
 
-    code = ErrorCode.CALENDAR_EVENT_NOT_FOUND
+    code = 40460
+    message = "Calendar event not found"
+    message_zh = "日程不存在"
 
 
 class ConfigKeyNotFound(NotFound):
     """No setting of this name can be changed while the server runs; the details list those."""
 
-    code = ErrorCode.CONFIG_KEY_NOT_FOUND
+    code = 40470
+    message = "There is no such configuration key"
+    message_zh = "没有该配置项"
 
 
 class CalendarFeedNotFound(NotFound):
     """The caller has made no feed, or nobody has one of this token."""
 
-    code = ErrorCode.CALENDAR_FEED_NOT_FOUND
+    code = 40461
+    message = "There is no calendar feed"
+    message_zh = "没有日历订阅"
 
 
 class RoleNotFound(NotFound):
     """No such role."""
 
-    code = ErrorCode.ROLE_NOT_FOUND
+    code = 40450
+    message = "Role not found"
+    message_zh = "角色不存在"
 
 
 class SkillNotFound(NotFound):
     """No such skill for the caller."""
 
-    code = ErrorCode.SKILL_NOT_FOUND
+    code = 40410
+    message = "Skill not found"
+    message_zh = "技能不存在"
 
 
 class SkillVersionNotFound(NotFound):
     """The skill has no such version, or none that this caller may read."""
 
-    code = ErrorCode.SKILL_VERSION_NOT_FOUND
+    code = 40411
+    message = "The skill has no such version"
+    message_zh = "技能没有该版本"
 
 
 class SkillFileNotFound(NotFound):
     """The version has no such file; the details name one that is like it."""
 
-    code = ErrorCode.SKILL_FILE_NOT_FOUND
+    code = 40412
+    message = "The skill has no such file"
+    message_zh = "技能没有该文件"

@@ -1,61 +1,78 @@
 """What does not fit the present state: 409xx."""
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 
 
 class McpNameTaken(AgentexError):
     """The owner has another MCP connection of this name."""
 
-    code = ErrorCode.MCP_NAME_TAKEN
+    code = 40990
+    message = "You already have an MCP connection of this name"
+    message_zh = "MCP 连接名称已存在"
 
 
 class McpSwitchedOff(AgentexError):
     """The owner has switched the MCP connection off."""
 
-    code = ErrorCode.MCP_SWITCHED_OFF
+    code = 40991
+    message = "This MCP connection is switched off"
+    message_zh = "该 MCP 连接已停用"
 
 
 class ApiKeysFull(AgentexError):
     """The account has as many API keys as are kept for one."""
 
-    code = ErrorCode.API_KEYS_FULL
+    code = 40995
+    message = "You have as many API keys as are kept: revoke some first"
+    message_zh = "您的 API 密钥数量已达上限，请先撤销一些"
 
 
 class McpConnectionsFull(AgentexError):
     """The owner has as many MCP connections as are kept for one."""
 
-    code = ErrorCode.MCP_CONNECTIONS_FULL
+    code = 40992
+    message = "You have as many MCP connections as are kept: delete some first"
+    message_zh = "您的 MCP 连接数量已达上限，请先删除一些"
 
 
 class ReindexRunning(AgentexError):
     """The knowledge base is being re-indexed towards other settings."""
 
-    code = ErrorCode.REINDEX_RUNNING
+    code = 40910
+    message = "A re-index towards other settings is under way: cut it over or cancel it first"
+    message_zh = "正在按其他设置重建索引：请先切换或取消"
 
 
 class ReindexNotReady(AgentexError):
     """Documents are left or failed; the details say how many."""
 
-    code = ErrorCode.REINDEX_NOT_READY
+    code = 40911
+    message = "The re-index can't come into force: documents are left or failed"
+    message_zh = "重建索引尚不能切换：仍有文档未完成或失败"
 
 
 class NoReindex(AgentexError):
     """Nothing to cut over, to cancel or to go back to."""
 
-    code = ErrorCode.NO_REINDEX
+    code = 40912
+    message = "There is no re-index under way, and none to go back to"
+    message_zh = "没有进行中的重建索引，也没有可回退的设置"
 
 
 class ReindexOver(AgentexError):
     """Nothing to cut over or to cancel, but settings to go back to."""
 
-    code = ErrorCode.REINDEX_OVER
+    code = 40913
+    message = "There is no re-index under way: the last one took effect, and can be rolled back"
+    message_zh = "没有进行中的重建索引：上一次重建已生效，可以回退"
 
 
 class NoQuestions(AgentexError):
     """There is nothing to measure with; the details say how that is mended."""
 
-    code = ErrorCode.NO_QUESTIONS
+    code = 40920
+    message = "The knowledge base has no saved questions"
+    message_zh = "知识库没有已保存的问题"
 
     def __init__(self) -> None:
         super().__init__(
@@ -69,133 +86,179 @@ class NoQuestions(AgentexError):
 class SettingsChanged(AgentexError):
     """A re-index took effect while the knowledge base was read."""
 
-    code = ErrorCode.SETTINGS_CHANGED
+    code = 40921
+    message = "The knowledge base was re-indexed meanwhile"
+    message_zh = "知识库在此期间已重建索引"
 
 
 class Conflict(AgentexError):
     """The object is not in the state the request needs."""
 
-    code = ErrorCode.CONFLICT
+    code = 40901
+    message = "The resource was changed or already exists"
+    message_zh = "资源冲突"
 
 
 class UsernameTaken(AgentexError):
     """Another account has this user name."""
 
-    code = ErrorCode.USERNAME_TAKEN
+    code = 40902
+    message = "This user name is taken"
+    message_zh = "用户名已被使用"
 
 
 class EmailTaken(AgentexError):
     """Another account has this e-mail address."""
 
-    code = ErrorCode.EMAIL_TAKEN
+    code = 40903
+    message = "This e-mail address is taken"
+    message_zh = "邮箱已被使用"
 
 
 class KnowledgeBaseNameTaken(AgentexError):
     """The owner has a knowledge base of this name already."""
 
-    code = ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN
+    code = 40904
+    message = "You already have a knowledge base of this name"
+    message_zh = "知识库名称已存在"
 
 
 class DocumentNameTaken(AgentexError):
     """Another document of the knowledge base has this name; the details say which."""
 
-    code = ErrorCode.DOCUMENT_NAME_TAKEN
+    code = 40907
+    message = "The knowledge base has another document of this name"
+    message_zh = "知识库中已有同名文档"
 
 
 class ThreadBusy(AgentexError):
     """One run at a time per thread."""
 
-    code = ErrorCode.THREAD_BUSY
+    code = 40905
+    message = "A run is already active on this thread"
+    message_zh = "该会话已有运行中的任务"
 
 
 class SessionArchived(AgentexError):
     """An archived session is read, not asked in."""
 
-    code = ErrorCode.SESSION_ARCHIVED
+    code = 40908
+    message = "This session is archived: take it out of the archive to ask in it again"
+    message_zh = "该会话已归档：取消归档后才能继续提问"
 
 
 class RunIdTaken(AgentexError):
     """The caller's run id belongs to an earlier run."""
 
-    code = ErrorCode.RUN_ID_TAKEN
+    code = 40906
+    message = "This run id was already used"
+    message_zh = "该运行 ID 已被使用"
 
 
 class InterruptsOpen(AgentexError):
     """The details name the interrupts that wait for answers."""
 
-    code = ErrorCode.INTERRUPTS_OPEN
+    code = 40930
+    message = "This thread waits for answers: answer or cancel each open interrupt in `resume`"
+    message_zh = "该会话正在等待回复：请在 `resume` 中答复或取消每个未决的中断"
 
 
 class InterruptNotOpen(AgentexError):
     """Never asked on this thread, or expired."""
 
-    code = ErrorCode.INTERRUPT_NOT_OPEN
+    code = 40931
+    message = "No such interrupt is open on this thread"
+    message_zh = "该会话没有此未决中断"
 
 
 class InterruptAnswered(AgentexError):
     """It was answered before, in another way."""
 
-    code = ErrorCode.INTERRUPT_ANSWERED
+    code = 40932
+    message = "This interrupt was answered already"
+    message_zh = "该中断已被答复"
 
 
 class ModelNameTaken(AgentexError):
     """Another registered model has the name."""
 
-    code = ErrorCode.MODEL_NAME_TAKEN
+    code = 40980
+    message = "Another model has this name"
+    message_zh = "已有同名模型"
 
 
 class MemoryFull(AgentexError):
     """As many memories are kept for this person as are kept for anybody."""
 
-    code = ErrorCode.MEMORY_FULL
+    code = 40940
+    message = "No more memories are kept for you: delete some first"
+    message_zh = "您的长期记忆已满，请先删除一些"
 
 
 class LastAdministrator(AgentexError):
     """Without this account nobody could administer the others any more."""
 
-    code = ErrorCode.LAST_ADMINISTRATOR
+    code = 40950
+    message = "This is the last active administrator: make another one first"
+    message_zh = "这是最后一位可用的管理员：请先指定另一位管理员"
 
 
 class RoleBuiltIn(AgentexError):
     """Every installation has this role as it is."""
 
-    code = ErrorCode.ROLE_BUILT_IN
+    code = 40951
+    message = "A built-in role can't be changed or deleted"
+    message_zh = "内置角色不可修改或删除"
 
 
 class RoleInUse(AgentexError):
     """Accounts have this role."""
 
-    code = ErrorCode.ROLE_IN_USE
+    code = 40952
+    message = "Accounts have this role: give them another one first"
+    message_zh = "仍有账户使用该角色：请先为其更换角色"
 
 
 class RoleNameTaken(AgentexError):
     """Another role has this name."""
 
-    code = ErrorCode.ROLE_NAME_TAKEN
+    code = 40953
+    message = "Another role has this name"
+    message_zh = "角色名称已存在"
 
 
 class UserOwnsThings(AgentexError):
     """The request does not say what becomes of what the account owns; the details count it."""
 
-    code = ErrorCode.USER_OWNS_THINGS
+    code = 40954
+    message = "The account owns things: name who takes over its knowledge bases and skills with transfer_to, or erase everything with erase=true"
+    message_zh = (
+        "该账户名下仍有内容：请用 transfer_to 指定知识库和技能的接手人，或用 erase=true 全部清除"
+    )
 
 
 class SessionsFull(AgentexError):
     """This person has as many sessions as anybody may have."""
 
-    code = ErrorCode.SESSIONS_FULL
+    code = 40970
+    message = "You have as many sessions as are allowed: delete some first"
+    message_zh = "您的会话数已达上限，请先删除一些"
 
 
 class SkillSlugTaken(AgentexError):
     """The owner has another skill of this slug; the details say which."""
 
-    code = ErrorCode.SKILL_SLUG_TAKEN
+    code = 40960
+    message = "You already have a skill of this slug: choose another one"
+    message_zh = "您已有使用该标识的技能：请换一个"
 
 
 class SkillChanged(AgentexError):
     """The skill has another version than the one that the change was made from."""
 
-    code = ErrorCode.SKILL_CHANGED
+    code = 40961
+    message = "The skill was changed since it was read: read it again"
+    message_zh = "技能在读取后已被修改：请重新读取"
 
     def __init__(self, *, version: int) -> None:
         super().__init__(field="base_version", version=version)
@@ -204,28 +267,38 @@ class SkillChanged(AgentexError):
 class SkillNotPublishable(AgentexError):
     """The skill has errors; the details list where."""
 
-    code = ErrorCode.SKILL_NOT_PUBLISHABLE
+    code = 40962
+    message = "The skill has errors: mend them before others may see it"
+    message_zh = "技能存在错误：修正后才能与他人共享"
 
 
 class SkillReviewNeeded(AgentexError):
     """The skill was imported and nobody has reviewed it."""
 
-    code = ErrorCode.SKILL_REVIEW_NEEDED
+    code = 40963
+    message = "This skill was imported: review it before it is used or shared"
+    message_zh = "该技能为导入的技能：请先审核再使用或共享"
 
 
 class SkillNotPending(AgentexError):
     """No version of the skill waits for a review."""
 
-    code = ErrorCode.SKILL_NOT_PENDING
+    code = 40964
+    message = "No version of this skill waits for a review"
+    message_zh = "该技能没有待审核的版本"
 
 
 class SkillsFull(AgentexError):
     """This person has as many skills as anybody may have."""
 
-    code = ErrorCode.SKILLS_FULL
+    code = 40965
+    message = "You have as many skills as are allowed: delete some first"
+    message_zh = "您的技能数已达上限，请先删除一些"
 
 
 class SkillNotExportable(AgentexError):
     """A skill that is no folder of the open standard can be made of; the details say why."""
 
-    code = ErrorCode.SKILL_NOT_EXPORTABLE
+    code = 40966
+    message = "The skill can't be exported as a folder: see the problems"
+    message_zh = "该技能无法导出为技能文件夹：请查看问题列表"

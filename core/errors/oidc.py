@@ -1,25 +1,30 @@
 """What goes wrong when somebody logs in through an OpenID Connect provider."""
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 
 
 class OidcStateInvalid(AgentexError):
     """The state is not one of this browser's open sign-ins: forged, from elsewhere, or used."""
 
-    code = ErrorCode.OIDC_STATE_INVALID
+    code = 40110
+    message = "This sign-in was begun in another browser or is over already: begin it again"
+    message_zh = "此登录并非在该浏览器中发起，或已结束：请重新发起登录"
 
 
 class OidcExpired(AgentexError):
     """The person came back from the provider too late."""
 
-    code = ErrorCode.OIDC_EXPIRED
+    code = 40111
+    message = "The sign-in took too long: begin it again"
+    message_zh = "登录超时，请重新发起登录"
 
 
 class OidcRefused(AgentexError):
     """The provider said no; ``reason`` is its error code where that is one of the protocol's."""
 
-    code = ErrorCode.OIDC_REFUSED
+    code = 40112
+    message = "The identity provider did not let you in: begin the sign-in again"
+    message_zh = "身份提供方未允许登录：请重新发起登录"
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
@@ -28,7 +33,9 @@ class OidcRefused(AgentexError):
 class OidcTokenInvalid(AgentexError):
     """The provider's answer or ID token failed a check; ``reason`` names the check."""
 
-    code = ErrorCode.OIDC_TOKEN_INVALID
+    code = 40113
+    message = "The identity provider's answer can't be trusted"
+    message_zh = "身份提供方的应答不可信"
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
@@ -37,13 +44,17 @@ class OidcTokenInvalid(AgentexError):
 class OidcCodeInvalid(AgentexError):
     """The one-time code can't be exchanged: unknown, used, expired, or somebody else's."""
 
-    code = ErrorCode.OIDC_CODE_INVALID
+    code = 40114
+    message = "The sign-in code is not valid, was used or has expired"
+    message_zh = "登录代码无效、已被使用或已过期"
 
 
 class OidcEmailRefused(AgentexError):
     """The address is missing, not verified or of another domain; ``reason`` says which."""
 
-    code = ErrorCode.OIDC_EMAIL_REFUSED
+    code = 40320
+    message = "Your e-mail address may not sign in here"
+    message_zh = "您的邮箱地址不允许在此登录"
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)
@@ -52,19 +63,27 @@ class OidcEmailRefused(AgentexError):
 class OidcEmailTaken(AgentexError):
     """An account that this person is not linked to has their e-mail address."""
 
-    code = ErrorCode.OIDC_EMAIL_TAKEN
+    code = 40975
+    message = (
+        "Another account has your e-mail address: log in to it as before, or ask an administrator"
+    )
+    message_zh = "您的邮箱已属于另一账户：请用原有方式登录，或联系管理员"
 
 
 class OidcOff(AgentexError):
     """No issuer is set."""
 
-    code = ErrorCode.OIDC_OFF
+    code = 40475
+    message = "Single sign-on is not configured here"
+    message_zh = "未配置单点登录"
 
 
 class OidcUnavailable(AgentexError):
     """The provider can't be reached or answers nothing usable; ``reason`` says what of it."""
 
-    code = ErrorCode.OIDC_UNAVAILABLE
+    code = 50275
+    message = "The identity provider can't be used at the moment"
+    message_zh = "身份提供方暂时不可用"
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason=reason)

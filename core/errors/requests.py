@@ -1,7 +1,6 @@
 """What is wrong with a request: 400xx, 413xx, 422xx and 429xx."""
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 
 
 class InvalidRequest(AgentexError):
@@ -13,7 +12,9 @@ class InvalidRequest(AgentexError):
         error_zh: the same in Chinese.
     """
 
-    code = ErrorCode.INVALID_REQUEST
+    code = 40001
+    message = "Invalid request parameters"
+    message_zh = "请求参数错误"
 
     def __init__(self, field: str, error: str, error_zh: str = "") -> None:
         super().__init__(field=field, error=error, **({"error_zh": error_zh} if error_zh else {}))
@@ -22,127 +23,171 @@ class InvalidRequest(AgentexError):
 class MalformedJson(AgentexError):
     """The body can't be read as JSON."""
 
-    code = ErrorCode.MALFORMED_JSON
+    code = 40002
+    message = "The request body is not valid JSON"
+    message_zh = "请求体不是有效的 JSON"
 
 
 class InvalidPagination(AgentexError):
     """A page, page size or sort field out of range."""
 
-    code = ErrorCode.INVALID_PAGINATION
+    code = 40003
+    message = "Invalid pagination or sorting"
+    message_zh = "分页或排序参数错误"
 
 
 class EmptyFile(AgentexError):
     """An upload of zero bytes or of blanks only."""
 
-    code = ErrorCode.EMPTY_FILE
+    code = 40010
+    message = "The uploaded file is empty"
+    message_zh = "上传的文件为空"
 
 
 class UnsupportedFileType(AgentexError):
     """No parser reads this kind of file."""
 
-    code = ErrorCode.UNSUPPORTED_FILE_TYPE
+    code = 40011
+    message = "This file type is not supported"
+    message_zh = "不支持该文件类型"
 
 
 class FileTypeMismatch(AgentexError):
     """The bytes are of another kind than the name says."""
 
-    code = ErrorCode.FILE_TYPE_MISMATCH
+    code = 40012
+    message = "The file's content does not match its name"
+    message_zh = "文件内容与文件名不符"
 
 
 class CorruptImage(AgentexError):
     """An image that can't be decoded, or not within bounds of time and memory."""
 
-    code = ErrorCode.CORRUPT_IMAGE
+    code = 40060
+    message = "The image is damaged and can't be read"
+    message_zh = "图片已损坏，无法读取"
 
 
 class ImageTooLarge(AgentexError):
     """An image with more pixels than are decoded."""
 
-    code = ErrorCode.IMAGE_TOO_LARGE
+    code = 41360
+    message = "The image has too many pixels"
+    message_zh = "图片像素过多"
 
 
 class TextTooLarge(AgentexError):
     """A plain text with more characters than one document may have."""
 
-    code = ErrorCode.TEXT_TOO_LARGE
+    code = 41361
+    message = "The file holds more text than one document may have: split it"
+    message_zh = "文件文字过多，超出单个文档的上限，请拆分"
 
 
 class TextRecognitionMissing(AgentexError):
     """A picture was uploaded, and the extra that reads pictures is not installed."""
 
-    code = ErrorCode.TEXT_RECOGNITION_MISSING
+    code = 40031
+    message = (
+        "Pictures are read by text recognition, which is not installed here: install agentex[ocr]"
+    )
+    message_zh = "读取图片需要文字识别，服务器尚未安装：请安装 agentex[ocr]"
 
 
 class ArchiveLimits(AgentexError):
     """An archive, or a document that is one, with more members, data or ratio than is allowed."""
 
-    code = ErrorCode.ARCHIVE_LIMITS
+    code = 40032
+    message = "The file has too many parts or unpacks to more data than is allowed"
+    message_zh = "文件内的组成部分过多，或解压后的数据超出允许范围"
 
 
 class ArchiveMemberRefused(AgentexError):
     """A member of an archive that is a link, a second one of its name, locked or an archive."""
 
-    code = ErrorCode.ARCHIVE_MEMBER_REFUSED
+    code = 40033
+    message = "This member of the archive is not taken in"
+    message_zh = "压缩包中的该文件不予接收"
 
 
 class CorruptArchive(AgentexError):
     """An archive that can't be read."""
 
-    code = ErrorCode.CORRUPT_ARCHIVE
+    code = 40034
+    message = "The archive is damaged or incomplete"
+    message_zh = "压缩包已损坏或不完整"
 
 
 class InvalidFileName(AgentexError):
     """Nothing usable is left of the file name."""
 
-    code = ErrorCode.INVALID_FILE_NAME
+    code = 40013
+    message = "The file name can't be used"
+    message_zh = "文件名无效"
 
 
 class UnreadableFile(AgentexError):
     """A file has no text, is broken or takes too long; the details say which and what helps."""
 
-    code = ErrorCode.UNREADABLE_FILE
+    code = 40040
+    message = "No text can be read from this file"
+    message_zh = "无法从该文件读取文本"
 
 
 class PreviewBusy(AgentexError):
     """Other previews took so long that this one's turn did not come."""
 
-    code = ErrorCode.PREVIEW_BUSY
+    code = 42910
+    message = "Other previews are under way: try again in a moment"
+    message_zh = "正在生成其他预览，请稍后重试"
 
 
 class QueryTooLong(AgentexError):
     """The query has more characters than the limit in the details."""
 
-    code = ErrorCode.QUERY_TOO_LONG
+    code = 40014
+    message = "The query is too long"
+    message_zh = "查询过长"
 
 
 class EmptyQuery(AgentexError):
     """The query has no characters to search for."""
 
-    code = ErrorCode.EMPTY_QUERY
+    code = 40015
+    message = "The query is empty"
+    message_zh = "查询为空"
 
 
 class UnknownEmbeddingModel(AgentexError):
     """No encoder of this name is known here."""
 
-    code = ErrorCode.UNKNOWN_EMBEDDING_MODEL
+    code = 40016
+    message = "Unknown embedding model"
+    message_zh = "未知的嵌入模型"
 
 
 class WeakPassword(AgentexError):
     """The password breaks a rule named in the details."""
 
-    code = ErrorCode.WEAK_PASSWORD
+    code = 40017
+    message = "The password does not meet the rules"
+    message_zh = "密码不符合要求"
 
 
 class UnknownAgentType(AgentexError):
     """No strategy is registered under this agent type."""
 
-    code = ErrorCode.UNKNOWN_AGENT_TYPE
+    code = 40018
+    message = "Unknown agent type"
+    message_zh = "未知的智能体类型"
 
 
 class InvalidRunInput(AgentexError):
     """The AG-UI run input can't be run; the details name the field."""
 
-    code = ErrorCode.INVALID_RUN_INPUT
+    code = 40019
+    message = "The run input is not valid"
+    message_zh = "运行输入无效"
 
 
 class RejectedRunInput(AgentexError):
@@ -155,17 +200,21 @@ class RejectedRunInput(AgentexError):
         details: more facts.
     """
 
-    code = ErrorCode.REJECTED_RUN_INPUT
+    code = 42201
+    message = "The RunAgentInput breaks a rule"
+    message_zh = "RunAgentInput 不符合校验规则"
 
     def __init__(self, message: str, *, message_zh: str, field: str, **details: object) -> None:
         super().__init__(field=field, message_zh=message_zh, **details)
-        self.message = message
+        self.contract_message = message
 
 
 class InvalidCursor(AgentexError):
     """A place to go on from that is none of this event stream; nothing is skipped instead."""
 
-    code = ErrorCode.INVALID_CURSOR
+    code = 40041
+    message = "This is no place in this event stream"
+    message_zh = "该位置不属于此事件流"
 
 
 class InvalidArchive(AgentexError):
@@ -175,7 +224,9 @@ class InvalidArchive(AgentexError):
         reason: which rule it breaks, in English.
     """
 
-    code = ErrorCode.INVALID_ARCHIVE
+    code = 40030
+    message = "This file is not a knowledge base that can be imported"
+    message_zh = "该文件不是可导入的知识库"
 
     def __init__(self, reason: str) -> None:
         super().__init__(field="file", error=reason)
@@ -184,19 +235,25 @@ class InvalidArchive(AgentexError):
 class FileTooLarge(AgentexError):
     """An upload over the limit in the details (bytes)."""
 
-    code = ErrorCode.FILE_TOO_LARGE
+    code = 41301
+    message = "The file is too large"
+    message_zh = "文件过大"
 
 
 class QuotaExceeded(AgentexError):
     """An upload that its owner's quota has no room for; the details tell them used and limit (bytes)."""
 
-    code = ErrorCode.QUOTA_EXCEEDED
+    code = 41304
+    message = "Your storage quota is used up"
+    message_zh = "存储配额已用尽"
 
 
 class RequestTooLarge(AgentexError):
     """A request body over the limit in the details (bytes)."""
 
-    code = ErrorCode.REQUEST_TOO_LARGE
+    code = 41302
+    message = "The request is too large"
+    message_zh = "请求过大"
 
 
 class UrlNotAllowed(AgentexError):
@@ -206,7 +263,9 @@ class UrlNotAllowed(AgentexError):
         reason: which rule it breaks, in English; never what was found at the address.
     """
 
-    code = ErrorCode.URL_NOT_ALLOWED
+    code = 40050
+    message = "This address is not allowed"
+    message_zh = "不允许使用该地址"
 
     def __init__(self, reason: str) -> None:
         super().__init__(field="url", error=reason)
@@ -215,7 +274,9 @@ class UrlNotAllowed(AgentexError):
 class InterruptAnswerInvalid(AgentexError):
     """The details say what does not fit; nothing was done."""
 
-    code = ErrorCode.INTERRUPT_ANSWER_INVALID
+    code = 40042
+    message = "The answer does not fit what was asked: see the interrupt's responseSchema"
+    message_zh = "答复与所问不符：请参照中断的 responseSchema"
 
 
 class TooManyRequests(AgentexError):
@@ -225,7 +286,9 @@ class TooManyRequests(AgentexError):
         retry_after: whole seconds until one more is let through.
     """
 
-    code = ErrorCode.TOO_MANY_REQUESTS
+    code = 42901
+    message = "Too many requests: try again later"
+    message_zh = "请求过于频繁，请稍后再试"
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after=retry_after)
@@ -234,19 +297,25 @@ class TooManyRequests(AgentexError):
 class TooManyLogins(TooManyRequests):
     """So many wrong passwords came from one address."""
 
-    code = ErrorCode.TOO_MANY_LOGINS
+    code = 42902
+    message = "Too many wrong passwords: try again later"
+    message_zh = "密码错误次数过多，请稍后再试"
 
 
 class UnreadableSkill(AgentexError):
     """A content that no skill can be read from; the details hold its diagnostics."""
 
-    code = ErrorCode.UNREADABLE_SKILL
+    code = 40070
+    message = "No skill can be read from this content: see the diagnostics"
+    message_zh = "无法从该内容读取技能：请查看诊断信息"
 
 
 class SkillFilesRefused(AgentexError):
     """Files of a skill that are not taken in; the details hold every problem."""
 
-    code = ErrorCode.SKILL_FILES_REFUSED
+    code = 40071
+    message = "Files of the skill are not taken in: see the problems"
+    message_zh = "技能的文件未被接收：请查看问题列表"
 
 
 class SkillNotEditable(AgentexError):
@@ -255,4 +324,24 @@ class SkillNotEditable(AgentexError):
     The details name the part (``field``) and say why (``error``, ``error_zh``).
     """
 
-    code = ErrorCode.SKILL_NOT_EDITABLE
+    code = 40072
+    message = (
+        "This part of the skill can't be written so that it is read back as it is: see the error"
+    )
+    message_zh = "技能的这一部分无法写成能被原样读回的形式：请查看 error"
+
+
+class MethodNotAllowed(AgentexError):
+    """The path has no such method."""
+
+    code = 40501
+    message = "This method is not allowed here"
+    message_zh = "不允许使用该方法"
+
+
+class NoSuchPart(AgentexError):
+    """The range lies outside the file."""
+
+    code = 41601
+    message = "The file has no such part"
+    message_zh = "文件没有该部分"

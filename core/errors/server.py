@@ -1,130 +1,167 @@
 """What the server or a service behind it could not do: 5xxxx."""
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 
 
 class InvalidVector(AgentexError):
     """A vector that is not finite or of another dimension than the index; nothing was written."""
 
-    code = ErrorCode.INVALID_VECTOR
+    code = 50004
+    message = "A vector does not fit the index"
+    message_zh = "向量与索引不匹配"
 
 
 class RunTimedOut(AgentexError):
     """The run was ended at its deadline."""
 
-    code = ErrorCode.RUN_TIMED_OUT
+    code = 50002
+    message = "The run took too long"
+    message_zh = "运行超时"
 
 
 class ModelFailed(AgentexError):
     """The language model endpoint refused, timed out or broke off."""
 
-    code = ErrorCode.MODEL_FAILED
+    code = 50201
+    message = "The language model failed"
+    message_zh = "语言模型调用失败"
 
 
 class VectorIndexUnavailable(AgentexError):
     """The vector index did not answer."""
 
-    code = ErrorCode.VECTOR_INDEX_UNAVAILABLE
+    code = 50202
+    message = "The vector index can't be reached"
+    message_zh = "向量索引不可用"
 
 
 class EngineUnavailable(AgentexError):
     """The engine process did not answer."""
 
-    code = ErrorCode.ENGINE_UNAVAILABLE
+    code = 50203
+    message = "The embedding engine can't be reached"
+    message_zh = "嵌入引擎不可用"
 
 
 class EmbeddingsRefused(AgentexError):
     """An embedding endpoint will never take this text or request, however often it is sent."""
 
-    code = ErrorCode.EMBEDDINGS_REFUSED
+    code = 50005
+    message = "The embedding endpoint refused a text"
+    message_zh = "嵌入服务拒绝了一段文本"
 
 
 class EmbeddingsUnavailable(AgentexError):
     """An embedding endpoint could not be reached, or its answers could not be used."""
 
-    code = ErrorCode.EMBEDDINGS_UNAVAILABLE
+    code = 50207
+    message = "The embedding endpoint gave no usable answer"
+    message_zh = "嵌入服务没有给出可用的结果"
 
 
 class UnusableSetting(AgentexError):
     """A setting says something that can't be; the details name it."""
 
-    code = ErrorCode.UNUSABLE_SETTING
+    code = 50006
+    message = "A setting can't be used"
+    message_zh = "某项设置无法使用"
 
 
 class EmbeddingModelNotServed(AgentexError):
     """A knowledge base names a model that the operator has taken out of the settings."""
 
-    code = ErrorCode.EMBEDDING_MODEL_NOT_SERVED
+    code = 50206
+    message = "This knowledge base's embedding model is not configured on the server"
+    message_zh = "服务器未配置该知识库的嵌入模型"
 
 
 class EmbeddingModelUnusable(AgentexError):
     """The engine runs, but could not load a model or open its index; the details say why."""
 
-    code = ErrorCode.EMBEDDING_MODEL_UNUSABLE
+    code = 50208
+    message = "The engine could not load this knowledge base's embedding model"
+    message_zh = "引擎未能加载该知识库的嵌入模型"
 
 
 class RerankerUnavailable(AgentexError):
     """The rerank endpoint did not answer, or not in its protocol; searches go on without it."""
 
-    code = ErrorCode.RERANKER_UNAVAILABLE
+    code = 50230
+    message = "The reranker did not answer"
+    message_zh = "重排序服务未响应"
 
 
 class McpUnavailable(AgentexError):
     """An MCP server could not be used; the details say why, in our words."""
 
-    code = ErrorCode.MCP_UNAVAILABLE
+    code = 50290
+    message = "The MCP server can't be used"
+    message_zh = "MCP 服务器不可用"
 
 
 class McpResultTooLarge(AgentexError):
     """An MCP server answered with more than is read."""
 
-    code = ErrorCode.MCP_RESULT_TOO_LARGE
+    code = 50291
+    message = "The MCP server's answer is too large"
+    message_zh = "MCP 服务器的响应过大"
 
 
 class McpRefused(AgentexError):
     """An MCP server answered a call with an error of the protocol's."""
 
-    code = ErrorCode.MCP_REFUSED
+    code = 50292
+    message = "The MCP server refused the call"
+    message_zh = "MCP 服务器拒绝了调用"
 
 
 class ObjectStoreUnavailable(AgentexError):
     """The object store did not answer."""
 
-    code = ErrorCode.OBJECT_STORE_UNAVAILABLE
+    code = 50204
+    message = "The object store can't be reached"
+    message_zh = "对象存储不可用"
 
 
 class ServerUnreachable(AgentexError):
     """The terminal client got no answer from the server at the URL in the details."""
 
-    code = ErrorCode.SERVER_UNREACHABLE
+    code = 50205
+    message = "The Agentex server can't be reached"
+    message_zh = "无法连接 Agentex 服务器"
 
 
 class ShuttingDown(AgentexError):
     """The process is draining."""
 
-    code = ErrorCode.SHUTTING_DOWN
+    code = 50301
+    message = "The server is shutting down"
+    message_zh = "服务器正在关闭"
 
 
 class DatabaseUnavailable(AgentexError):
     """The database did not answer."""
 
-    code = ErrorCode.DATABASE_UNAVAILABLE
-
-
-class DatabaseFull(DatabaseUnavailable):
-    """The database has no room for what was to be written."""
-
-    code = ErrorCode.STORAGE_FULL
+    code = 50302
+    message = "The database can't be reached"
+    message_zh = "数据库不可用"
 
 
 class StorageFull(AgentexError):
     """No room left for the bytes; nothing was kept."""
 
-    code = ErrorCode.STORAGE_FULL
+    code = 50701
+    message = "The storage is full"
+    message_zh = "存储空间不足"
+
+
+class DatabaseFull(DatabaseUnavailable, same_as=StorageFull):
+    """The database has no room for what was to be written."""
 
 
 class RunLost(AgentexError):
     """The process that drove a run died before the run ended."""
 
-    code = ErrorCode.RUN_LOST
+    code = 50003
+    message = "The process that drove the run stopped"
+    message_zh = "执行该运行的进程已停止"

@@ -6,7 +6,7 @@ CALLBACK_PATH = "/api/v1/auth/oidc/callback"
 
 
 @dataclass(frozen=True)
-class Questions:
+class AuthRequest:
     """What belongs to one sign-in; none of it is ever used for another.
 
     Args:
@@ -21,7 +21,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AuthResponse:
     """What the person brought back from the provider.
 
     Args:

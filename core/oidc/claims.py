@@ -30,7 +30,7 @@ class Identity:
     groups: tuple[str, ...] = ()
 
 
-def identity_of(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
+def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
     """Read claims that were checked; what is of another type than it should be counts as absent.
 
     Raises:
@@ -39,7 +39,7 @@ def identity_of(issuer: str, claims: Mapping[str, object], groups_claim: str | N
     subject = str(claims["sub"])
     if not 1 <= len(subject) <= _LONGEST_SUBJECT:
         raise OidcTokenInvalid("sub")
-    groups = claim_at(claims, groups_claim) if groups_claim else None
+    groups = get_claim(claims, groups_claim) if groups_claim else None
     listed = cast(list[object], groups) if isinstance(groups, list) else [groups]
     return Identity(
         issuer,
@@ -52,7 +52,7 @@ def identity_of(issuer: str, claims: Mapping[str, object], groups_claim: str | N
     )
 
 
-def claim_at(claims: Mapping[str, object], path: str) -> object:
+def get_claim(claims: Mapping[str, object], path: str) -> object:
     """The claim of this name, else the one at the end of this dotted path; None if there is none."""
     if path in claims:
         return claims[path]
@@ -66,7 +66,9 @@ def _member(value: object, name: str) -> object:
     return cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
 
 
-def completed(claims: Mapping[str, object], told: Mapping[str, object]) -> Mapping[str, object]:
+def merge_userinfo(
+    claims: Mapping[str, object], told: Mapping[str, object]
+) -> Mapping[str, object]:
     """The claims of an ID token, with what is told beside it.
 
     An address and whether it is verified come from one place: or one would vouch for the other's.

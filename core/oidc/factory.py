@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from core.oidc.auth_request import CALLBACK_PATH
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.settings import Settings
 from core.types.network import HostPort
 
 if TYPE_CHECKING:
-    from core.oidc.provider import Provider
+    from core.oidc.provider import OidcProvider
 
 
-def open_provider(settings: Settings) -> "Provider | None":
+def open_provider(settings: Settings) -> "OidcProvider | None":
     """The provider of the settings, None where there is none.
 
     The issuer may be at a private address without being listed: the operator named it, and no user
@@ -24,9 +24,9 @@ def open_provider(settings: Settings) -> "Provider | None":
     issuer = urlsplit(settings.oidc_issuer)
     port = issuer.port or (443 if issuer.scheme == "https" else 80)
     there = HostPort(issuer.hostname or "", port).key
-    guard = OutgoingGuard([*settings.allowed_private_targets, there])
+    guard = OutboundGuard([*settings.allowed_private_targets, there])
     own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
     # By name: what speaks the protocol is not loaded where nobody signs in by it.
-    transport = import_module("core.outbound.transports").GuardedTransport(guard)
-    provider = import_module("core.oidc.provider").Provider
+    transport = import_module("core.outbound.transports").GuardedHttpx2Transport(guard)
+    provider = import_module("core.oidc.provider").OidcProvider
     return provider(settings, own.rstrip("/") + CALLBACK_PATH, transport)

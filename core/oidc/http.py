@@ -32,11 +32,11 @@ class BorrowedTransport(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _Capped(stream)
+            response.stream = _CappedStream(stream)
         return response
 
 
-class _Capped(httpx2.AsyncByteStream):
+class _CappedStream(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
 
@@ -53,7 +53,7 @@ class _Capped(httpx2.AsyncByteStream):
 
 
 @asynccontextmanager
-async def asking_for(what: str) -> AsyncGenerator[None]:
+async def provider_request(what: str) -> AsyncGenerator[None]:
     """Turn whatever goes wrong inside on the way to the provider into one error.
 
     Args:

@@ -34,7 +34,7 @@ class UnknownKey(Exception):
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedClaims:
     """What an ID token must say.
 
     Args:
@@ -62,7 +62,7 @@ def read_keys(document: object) -> KeySet:
         raise ValueError("this is no key set") from error
 
 
-def check_id_token(token: str, keys: KeySet, expected: Expected) -> Mapping[str, object]:
+def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mapping[str, object]:
     """The claims of a token that this issuer made for this client and this sign-in.
 
     Raises:

@@ -18,10 +18,10 @@ from pydantic import BaseModel, Field, field_validator
 
 from core.errors.oidc import OidcRefused, OidcTokenInvalid, OidcUnavailable
 from core.logging import get_logger
-from core.oidc.auth_request import Answer, Questions
-from core.oidc.claims import Identity, claim_at, completed, identity_of
-from core.oidc.http import TIMEOUT, BorrowedTransport, asking_for
-from core.oidc.id_tokens import Expected, UnknownKey, check_id_token, read_keys
+from core.oidc.auth_request import AuthRequest, AuthResponse
+from core.oidc.claims import Identity, get_claim, merge_userinfo, read_identity
+from core.oidc.http import TIMEOUT, BorrowedTransport, provider_request
+from core.oidc.id_tokens import ExpectedClaims, UnknownKey, check_id_token, read_keys
 from core.settings.oidc import OidcSettings, is_secure_url
 
 log = get_logger(__name__)
@@ -58,7 +58,7 @@ class _Metadata(BaseModel):
         return value
 
 
-class Provider:
+class OidcProvider:
     """The provider of the settings.
 
     Args:
@@ -101,7 +101,7 @@ class Provider:
             raise OidcUnavailable("issuer")
         await self._key_set(await self._discover(), at_most_old=0)
 
-    async def authorization_url(self, questions: Questions) -> str:
+    async def authorization_url(self, questions: AuthRequest) -> str:
         """Where a person logs in.
 
         Raises:
@@ -117,7 +117,7 @@ class Provider:
         )
         return str(url)
 
-    async def identify(self, answer: Answer, questions: Questions) -> Identity:
+    async def identify(self, answer: AuthResponse, questions: AuthRequest) -> Identity:
         """Who came back with this answer.
 
         Raises:
@@ -135,12 +135,12 @@ class Provider:
         if not isinstance(id_token, str):
             raise OidcTokenInvalid("missing")
         access = access_token if isinstance(access_token, str) else None
-        expected = Expected(self.issuer, self._client_id, questions.nonce, access)
+        expected = ExpectedClaims(self.issuer, self._client_id, questions.nonce, access)
         claims = await self._checked(metadata, id_token, expected)
         told = await self._with_userinfo(metadata, claims, access)
-        return identity_of(self.issuer, told, self._groups_claim)
+        return read_identity(self.issuer, told, self._groups_claim)
 
-    def _check_issuer(self, answer: Answer, metadata: _Metadata) -> None:
+    def _check_issuer(self, answer: AuthResponse, metadata: _Metadata) -> None:
         """Refuse an answer that another provider gave (RFC 9207, section 2.4)."""
         if answer.issuer is None:
             if metadata.authorization_response_iss_parameter_supported:
@@ -149,12 +149,12 @@ class Provider:
             raise OidcTokenInvalid("iss")
 
     async def _exchange(
-        self, metadata: _Metadata, code: str, questions: Questions
+        self, metadata: _Metadata, code: str, questions: AuthRequest
     ) -> Mapping[str, object]:
         # Its base class comes by way of a name that is only known at run time.
         async with self._client(metadata) as client:  # pyright: ignore[reportGeneralTypeIssues]
             try:
-                async with asking_for("token"):
+                async with provider_request("token"):
                     tokens = await client.fetch_token(
                         metadata.token_endpoint,
                         grant_type="authorization_code",
@@ -170,7 +170,7 @@ class Provider:
         return cast(Mapping[str, object], tokens)
 
     async def _checked(
-        self, metadata: _Metadata, id_token: str, expected: Expected
+        self, metadata: _Metadata, id_token: str, expected: ExpectedClaims
     ) -> Mapping[str, object]:
         try:
             return check_id_token(id_token, await self._key_set(metadata), expected)
@@ -187,7 +187,7 @@ class Provider:
         """The claims, with what the provider tells only where it is asked (Core, section 5.4)."""
         wanted = {"email", "preferred_username"}
         is_complete = wanted <= claims.keys() and (
-            self._groups_claim is None or claim_at(claims, self._groups_claim) is not None
+            self._groups_claim is None or get_claim(claims, self._groups_claim) is not None
         )
         if is_complete or metadata.userinfo_endpoint is None or access_token is None:
             return claims
@@ -196,13 +196,13 @@ class Provider:
         # Section 5.3.2: what is said of somebody else must not be used.
         if told.get("sub") != claims["sub"]:
             raise OidcTokenInvalid("sub")
-        return completed(claims, told)
+        return merge_userinfo(claims, told)
 
     async def _discover(self) -> _Metadata:
         if self._metadata and self._metadata[0] > time.monotonic() - _KEPT_SECONDS:
             return self._metadata[1]
         document = await self._get_object("discovery", self._discovery_url)
-        async with asking_for("discovery"):
+        async with provider_request("discovery"):
             metadata = _Metadata.model_validate(document)
             # Discovery, section 4.3: or one provider could speak for another.
             if metadata.issuer != self.issuer:
@@ -214,7 +214,7 @@ class Provider:
         if self._keys and self._keys[0] > time.monotonic() - at_most_old:
             return self._keys[1]
         document = await self._get_object("keys", metadata.jwks_uri)
-        async with asking_for("keys"):
+        async with provider_request("keys"):
             keys = read_keys(document)
         self._keys = (time.monotonic(), keys)
         return keys
@@ -222,7 +222,7 @@ class Provider:
     async def _get_object(
         self, what: str, url: str, headers: Mapping[str, str] | None = None
     ) -> Mapping[str, object]:
-        async with asking_for(what):
+        async with provider_request(what):
             response = await self._http.get(url, headers=dict(headers or {}))
             if not response.is_success:
                 raise ValueError("the answer is no success")

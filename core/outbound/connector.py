@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Iterable
 from typing import Any, Generic, Protocol, TypeVar
 
-from core.outbound.guard import NameNotResolved, OutgoingGuard
+from core.outbound.guard import NameNotResolved, OutboundGuard
 
 KEPT_SECONDS = 60.0
 """How long an idle connection is kept: a new one costs DNS, TCP and TLS."""
@@ -39,7 +39,7 @@ class PoolLimits(Protocol):
 
 
 def guarded_pool(
-    guard: OutgoingGuard,
+    guard: OutboundGuard,
     library: Any,  # noqa: ANN401 (modules have no protocols)
     ssl_context: ssl.SSLContext,
     limits: PoolLimits,
@@ -76,7 +76,7 @@ class GuardedConnector(Generic[StreamT_co]):
 
     def __init__(
         self,
-        guard: OutgoingGuard,
+        guard: OutboundGuard,
         inner: Connector[StreamT_co],
         failures: tuple[type[Exception], type[Exception]],
     ) -> None:

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address, ip_netw
 import httpx
 
 from core.errors.requests import UrlNotAllowed
-from core.types.network import Address, HostPort, address_key, read_host_port, spelled_address
+from core.types.network import Address, HostPort, address_key, parse_address, parse_host_port
 
 LONGEST_URL = 2048
 _RESOLVE_SECONDS = 10
@@ -31,7 +31,7 @@ class NameNotResolved(OSError):
     """The name has no address now."""
 
 
-class OutgoingGuard:
+class OutboundGuard:
     """Decides which addresses may be connected to.
 
     Public unicast addresses may, on ports 80, 443 and from 1024 on: the privileged others are
@@ -43,7 +43,7 @@ class OutgoingGuard:
     """
 
     def __init__(self, private_targets: Iterable[str] = ()) -> None:
-        self._listed = frozenset(read_host_port(text).key for text in private_targets)
+        self._listed = frozenset(parse_host_port(text).key for text in private_targets)
 
     async def check(self, url: str, *, schemes: Iterable[str] = ("http", "https")) -> None:
         """Refuse a URL that will never be connected to, when it is stored.
@@ -82,7 +82,7 @@ class OutgoingGuard:
         is_listed = target.key in self._listed
         if not (is_listed or port in (80, 443) or port >= _FIRST_UNPRIVILEGED):
             raise UrlNotAllowed("This port is not allowed")
-        literal = spelled_address(host)
+        literal = parse_address(host)
         if literal is None and (
             ":" in host or _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2])
         ):
@@ -142,7 +142,7 @@ async def _addresses(host: str, port: int) -> list[Address]:
     except (OSError, UnicodeError, TimeoutError) as error:
         raise NameNotResolved(host) from error
     texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)
-    addresses = [spelled_address(text) for text in texts]
+    addresses = [parse_address(text) for text in texts]
     if not addresses or None in addresses:
         raise UrlNotAllowed("Only public addresses are connected to")
     return [address for address in addresses if address is not None]
@@ -198,7 +198,7 @@ def is_public(address: Address) -> bool:
     """Whether the address is a global unicast one.
 
     Args:
-        address: out of its IPv4-mapped form (``spelled_address``).
+        address: out of its IPv4-mapped form (``parse_address``).
     """
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)

@@ -6,7 +6,7 @@ import httpx
 import httpx2
 
 from core.outbound.connector import KEPT_SECONDS, guarded_pool
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 
 # As many as the library has by default.
 _LIMITS = httpx2.Limits(
@@ -14,7 +14,7 @@ _LIMITS = httpx2.Limits(
 )
 
 
-class GuardedTransport(httpx2.AsyncHTTPTransport):
+class GuardedHttpx2Transport(httpx2.AsyncHTTPTransport):
     """A transport whose every connection goes to an address that the guard let through.
 
     The host name stays that of the URL, for ``Host`` and for TLS. A client made with it reads no
@@ -26,7 +26,7 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         limits: of the pool.
     """
 
-    def __init__(self, guard: OutgoingGuard, limits: httpx2.Limits = _LIMITS) -> None:
+    def __init__(self, guard: OutboundGuard, limits: httpx2.Limits = _LIMITS) -> None:
         super().__init__(trust_env=False, limits=limits)
         # httpx2 has no parameter for the part of its pool that connects.
         self._pool = guarded_pool(guard, httpcore2, httpx2.create_ssl_context(), limits)
@@ -38,7 +38,7 @@ _HTTPX_TRANSPORT_LIMITS = httpx.Limits(
 )
 
 
-class HttpxTransportGuardedTransport(httpx.AsyncHTTPTransport):
+class GuardedHttpxTransport(httpx.AsyncHTTPTransport):
     """A transport whose every connection goes to an address that the guard let through.
 
     The host name stays that of the URL, for ``Host`` and for TLS. A client made with it reads no
@@ -51,7 +51,7 @@ class HttpxTransportGuardedTransport(httpx.AsyncHTTPTransport):
     """
 
     def __init__(
-        self, guard: OutgoingGuard, limits: httpx.Limits = _HTTPX_TRANSPORT_LIMITS
+        self, guard: OutboundGuard, limits: httpx.Limits = _HTTPX_TRANSPORT_LIMITS
     ) -> None:
         super().__init__(trust_env=False, limits=limits)
         # httpx has no parameter for the part of its pool that connects.

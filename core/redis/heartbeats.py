@@ -18,17 +18,17 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
-async def beat(redis: Redis, worker: str) -> None:
+async def send_heartbeat(redis: Redis, worker: str) -> None:
     """Say that this worker lives; the sign fades after a few missed beats."""
     await redis.set(f"{_HEARTBEAT_PREFIX}{worker}", "1", ex=_HEARTBEAT_SECONDS)
 
 
-async def withdraw(redis: Redis, worker: str) -> None:
+async def remove_heartbeat(redis: Redis, worker: str) -> None:
     """Say that this worker stops."""
     await redis.delete(f"{_HEARTBEAT_PREFIX}{worker}")
 
 
-async def living_workers(redis: Redis) -> list[str]:
+async def active_workers(redis: Redis) -> list[str]:
     """Names of workers that gave a sign of life lately, without those of this host that are dead."""
     keys = cast(
         AsyncIterator[bytes],
@@ -40,7 +40,7 @@ async def living_workers(redis: Redis) -> list[str]:
 
 async def count_workers(redis: Redis) -> int:
     """How many workers gave a sign of life lately."""
-    return len(await living_workers(redis))
+    return len(await active_workers(redis))
 
 
 def _may_live(worker: str) -> bool:

@@ -38,7 +38,7 @@ JobPayload = dict[str, str | int]
 
 
 @dataclass(frozen=True)
-class Job:
+class QueueJob:
     """A coroutine that the worker runs under a name.
 
     Args:
@@ -167,7 +167,7 @@ class JobQueue:
         return len(jobs)
 
 
-class JobsInHand:
+class RunningJobs:
     """The jobs that a worker runs at this moment, shown in Redis for as long as it lives.
 
     Args:

@@ -20,7 +20,7 @@ async def wake_workers(redis: Redis) -> None:
     await redis.publish(_CHANNEL, b"")
 
 
-async def wake_ups(redis: Redis) -> AsyncGenerator[None]:
+async def wake_signals(redis: Redis) -> AsyncGenerator[None]:
     """Gives something each time the workers are to look, and once at the beginning.
 
     Raises:

@@ -49,7 +49,7 @@ class LiveSettings:
         rows = [(key, value) for key, value in (await session.exec(_stored())).all()]
         known, settings = self._last
         if rows != known:
-            settings = self.environment.model_copy(update=usable(rows))
+            settings = self.environment.model_copy(update=valid_values(rows))
             self._last = (rows, settings)
         return settings
 
@@ -61,7 +61,7 @@ def _stored() -> Select[str, ConfigValue]:
     return query.order_by(col(StoredConfig.key))
 
 
-def usable(rows: _Rows) -> dict[str, ConfigValue]:
+def valid_values(rows: _Rows) -> dict[str, ConfigValue]:
     """The values that count: a row of another version's key or bounds is passed over, and told."""
     values: dict[str, ConfigValue] = {}
     for name, value in rows:

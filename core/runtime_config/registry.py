@@ -9,8 +9,8 @@ from core.errors.requests import InvalidRequest
 from core.settings import Settings
 
 ConfigValue = bool | int | float
-Kind = Literal["boolean", "integer", "number"]
-_KINDS: dict[object, Kind] = {bool: "boolean", int: "integer", float: "number"}
+ConfigKind = Literal["boolean", "integer", "number"]
+_KINDS: dict[object, ConfigKind] = {bool: "boolean", int: "integer", float: "number"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ConfigKey:
         return Settings.model_fields[self.name].description or ""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ConfigKind:
         """The JSON type of its values."""
         return _KINDS[Settings.model_fields[self.name].annotation]
 

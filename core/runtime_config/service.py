@@ -8,11 +8,11 @@ from pydantic import JsonValue
 from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ConfigKeyNotFound
-from core.runtime_config.live import usable
+from core.runtime_config.live import valid_values
 from core.runtime_config.models import StoredConfig
 from core.runtime_config.registry import KEYS, ConfigKey, ConfigValue
 from core.settings import Settings
@@ -41,13 +41,13 @@ class ConfigView:
     updated_by: str | None = None
 
 
-async def view(session: AsyncSession, environment: Settings) -> list[ConfigView]:
+async def list_config(session: AsyncSession, environment: Settings) -> list[ConfigView]:
     """All keys with what counts at this moment."""
     rows = {row.key: row for row in (await session.exec(select(StoredConfig))).all()}
     return [_view(key, environment, rows.get(key.name)) for key in KEYS.values()]
 
 
-async def change(
+async def set_config(
     work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str
 ) -> ConfigView:
     """Give a key a value, in all processes from the commit on.
@@ -71,11 +71,11 @@ async def change(
     row.value, row.updated_by, row.updated_at = checked, by, utc_now()
     work.session.add(row)
     details: dict[str, JsonValue] = {"before": before.value, "after": checked}
-    note(work.session, AuditAction.CONFIG_CHANGED, Target("config", name), details=details)
+    audit(work.session, AuditAction.CONFIG_CHANGED, AuditTarget("config", name), details=details)
     return _view(key, environment, row)
 
 
-async def reset(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
+async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
     """Forget what was stored; what the environment says counts again.
 
     Raises:
@@ -87,7 +87,7 @@ async def reset(work: UnitOfWork, environment: Settings, name: str) -> ConfigVie
     if row is not None:
         await work.session.delete(row)
         details: dict[str, JsonValue] = {"before": before.value, "after": after.value}
-        note(work.session, AuditAction.CONFIG_RESET, Target("config", name), details=details)
+        audit(work.session, AuditAction.CONFIG_RESET, AuditTarget("config", name), details=details)
     return after
 
 
@@ -100,7 +100,7 @@ def _known(name: str) -> ConfigKey:
 
 def _view(key: ConfigKey, environment: Settings, row: StoredConfig | None) -> ConfigView:
     default: ConfigValue = getattr(environment, key.name)
-    stored = usable([(row.key, row.value)]) if row is not None else {}
+    stored = valid_values([(row.key, row.value)]) if row is not None else {}
     if row is None or key.name not in stored:
         is_set = key.name in environment.model_fields_set
         return ConfigView(key, default, default, "environment" if is_set else "default")

@@ -178,7 +178,7 @@ class SharedRateLimiter:
             return None
 
 
-async def take_or_refuse(
+async def charge_or_refuse(
     limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]
 ) -> None:
     """Take one from each.

@@ -18,7 +18,7 @@ from core.settings.json_values import read_json
 from core.settings.llm import LlmOptions
 from core.settings.skills import SkillSettings
 from core.settings.tool_policies import ToolPolicy
-from core.types.network import read_host_port
+from core.types.network import parse_host_port
 
 # A Unix socket's path may have 108 bytes with its end mark; the longest name put there is 20.
 _LONGEST_RUNTIME_DIR = 84
@@ -302,7 +302,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     def _read_targets(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return tuple(read_host_port(entry).key for entry in value.split(",") if entry.strip())
+        return tuple(parse_host_port(entry).key for entry in value.split(",") if entry.strip())
 
     @field_validator("embedding_models")
     @classmethod

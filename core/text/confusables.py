@@ -38,17 +38,17 @@ _EAST_ASIAN = {
 }
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """The form in which two names or addresses count as the same."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def name_key(name: str) -> str:
     """The form in which two user names count as the same: also those that only look it."""
-    return folded(name).translate(_SHOWN_AS)
+    return fold(name).translate(_SHOWN_AS)
 
 
-def passes_for_id(name: str) -> bool:
+def looks_like_id(name: str) -> bool:
     """Whether a name has the form of an id, by which people are named beside their names."""
     return is_id(name_key(name))
 

@@ -3,11 +3,11 @@
 BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def guarded(cell: str) -> str:
+def escape_cell(cell: str) -> str:
     """The cell with an apostrophe before it where a spreadsheet would run it (CWE-1236)."""
     return f"'{cell}" if cell.startswith(BEGINNINGS) else cell
 
 
-def unguarded(cell: str) -> str:
+def unescape_cell(cell: str) -> str:
     """The counterpart of :func:`guarded`."""
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(BEGINNINGS) else cell

@@ -13,7 +13,7 @@ _EXTENDING = (
 )
 
 
-def boundary(text: str, place: int) -> int:
+def grapheme_boundary(text: str, place: int) -> int:
     """The last place up to ``place`` where no character of several code points is broken.
 
     It follows UAX #29 as far as titles need it: marks, joiners, flags, Hangul syllables.
@@ -27,7 +27,7 @@ def boundary(text: str, place: int) -> int:
     return place
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """The text itself, or as much of its beginning as fits with an ellipsis.
 
     Args:
@@ -37,7 +37,7 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     # Who stacks marks without end on one letter has it cut within.
-    place = boundary(text, most - 1) or most - 1
+    place = grapheme_boundary(text, most - 1) or most - 1
     return text[:place].rstrip() + "…"
 
 

@@ -6,20 +6,20 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from core.text.invisible import FLAG, FLAGS, HIDDEN
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 
 
 def refuse_half_characters(value: str) -> str:
     """The text itself, unless it has lone surrogates: JSON can spell them, UTF-8 can't."""
     if any("\ud800" <= character <= "\udfff" for character in value):
-        raise Unfit("must not contain half a character", "不能包含不完整的字符")
+        raise FieldValueError("must not contain half a character", "不能包含不完整的字符")
     return value
 
 
 def refuse_nul(value: str) -> str:
     """The text itself, unless it has NUL: PostgreSQL can't store it, and no text needs it."""
     if "\x00" in value:
-        raise Unfit("must not contain the character NUL", "不能包含 NUL 字符")
+        raise FieldValueError("must not contain the character NUL", "不能包含 NUL 字符")
     return value
 
 
@@ -31,7 +31,7 @@ _BLACK_FLAG = "\U0001f3f4"
 _HIDDEN = re.compile(f"{FLAG}|[{HIDDEN}]+")
 
 
-def visible(text: str) -> str:
+def strip_hidden(text: str) -> str:
     """The text without hidden characters; the same text where it has none.
 
     Args:

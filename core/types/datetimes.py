@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Strict
 
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MARGIN = timedelta(days=2)
@@ -16,20 +16,20 @@ def _as_written(value: object) -> object:
     """The text itself where a date stands at its beginning: numbers are no moments here."""
     if isinstance(value, str) and not _DATE.match(value):
         error = "Use a date or a time such as 2026-03-17T09:00:00Z"
-        raise Unfit(error, "请使用日期或时间，例如 2026-03-17T09:00:00Z")
+        raise FieldValueError(error, "请使用日期或时间，例如 2026-03-17T09:00:00Z")
     if isinstance(value, int | float):
         error = "Use a text such as 2026-03-17T09:00:00Z"
-        raise Unfit(error, "请使用文本，例如 2026-03-17T09:00:00Z")
+        raise FieldValueError(error, "请使用文本，例如 2026-03-17T09:00:00Z")
     return value
 
 
 def _as_date(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and not _DATE.fullmatch(value)):
-        raise Unfit("Use a date such as 2026-03-17", "请使用日期，例如 2026-03-17")
+        raise FieldValueError("Use a date such as 2026-03-17", "请使用日期，例如 2026-03-17")
     return value
 
 
-def in_utc(moment: datetime) -> datetime:
+def to_utc(moment: datetime) -> datetime:
     """The moment in UTC, which one without a zone is taken for.
 
     Raises:
@@ -42,16 +42,16 @@ def in_utc(moment: datetime) -> datetime:
         _ = found - _MARGIN, found + _MARGIN
     except OverflowError as error:
         words = "Use a time within the years 1 to 9999"
-        raise Unfit(words, "请使用公元 1 年到 9999 年之间的时间") from error
+        raise FieldValueError(words, "请使用公元 1 年到 9999 年之间的时间") from error
     return found
 
 
 # JSON has no type for them.
 _FROM_TEXT = Strict(False)
-Moment = Annotated[AwareDatetime, _FROM_TEXT, BeforeValidator(_as_written), AfterValidator(in_utc)]
+Moment = Annotated[AwareDatetime, _FROM_TEXT, BeforeValidator(_as_written), AfterValidator(to_utc)]
 """A moment with its offset; in UTC."""
 
-MomentOrUtc = Annotated[datetime, _FROM_TEXT, BeforeValidator(_as_written), AfterValidator(in_utc)]
+MomentOrUtc = Annotated[datetime, _FROM_TEXT, BeforeValidator(_as_written), AfterValidator(to_utc)]
 """A moment; without an offset that of UTC."""
 
 Day = Annotated[date, _FROM_TEXT, BeforeValidator(_as_date)]

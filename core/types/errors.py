@@ -1,7 +1,7 @@
 """Why a value of a request can't be used, for validators of its shape."""
 
 
-class Unfit(ValueError):
+class FieldValueError(ValueError):
     """A value that its field can't have.
 
     Args:

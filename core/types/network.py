@@ -18,11 +18,11 @@ class HostPort:
     def key(self) -> str:
         """``host:port`` in one spelling."""
         host = self.host.lower().rstrip(".")
-        address = spelled_address(host)
+        address = parse_address(host)
         return address_key(address, self.port) if address else f"{host}:{self.port}"
 
 
-def read_host_port(text: str) -> HostPort:
+def parse_host_port(text: str) -> HostPort:
     """What an entry such as ``mcp.internal:8080`` or ``[::1]:3001`` names.
 
     Raises:
@@ -39,7 +39,7 @@ def read_host_port(text: str) -> HostPort:
     return HostPort(inside, int(port))
 
 
-def spelled_address(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """The address that a text spells, out of its IPv4-mapped form; None if it is none.
 
     A scoped one (``fe80::1%lo``) is none: its scope is this machine's.

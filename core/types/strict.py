@@ -34,7 +34,7 @@ def _as_number(value: object) -> object:
     return value
 
 
-class Exact(BaseModel):
+class StrictJsonModel(BaseModel):
     """A shape whose numbers are no texts and no truth values, and whose truth values are both.
 
     pydantic takes ``"1"`` and ``true`` for a number and ``1`` for true; its own strict mode takes

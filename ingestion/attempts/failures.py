@@ -7,13 +7,12 @@ from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import EmbeddingsRefused, InvalidVector
 from core.logging import get_logger
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.parsers.errors import ParseFailure
 from kb_service.documents import queries as document_queries
-from kb_service.failures import outage_of
+from kb_service.failures import describe_outage
 from kb_service.models import Document, DocumentStatus
 from kb_service.work_queue import leases
 from kb_service.work_queue.leases import Lease
@@ -23,11 +22,11 @@ log = get_logger(__name__)
 _PARSE_TRIES = 2
 # A part that is down is waited for; a document that itself brings it down must not try for ever.
 _OUTAGE_TRIES = 100
-_LONGEST_PAUSE = timedelta(seconds=60)
-_SET_ASIDE = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
+_MAX_PAUSE = timedelta(seconds=60)
+_FINAL_STATUSES = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
 
 # What takes the place of an outage's next action in the end.
-_WAITS_NO_LONGER = {
+_OUTAGE_TRIES_EXHAUSTED = {
     "next_action": "The document was tried {tries} times and is not tried by itself any more: ask your "
     "operator whether the server is well again, then retry it",
     "next_action_zh": "文档已尝试 {tries} 次，系统不再自动重试：请向管理员确认服务已恢复，然后手动重试",
@@ -86,59 +85,63 @@ def is_outage(error: Exception) -> bool:
         case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
             return False
         case AgentexError():
-            return error.code.status > ErrorCode.INTERNAL.status
+            return error.status > AgentexError.status
         case _:
             return isinstance(error, OSError)
 
 
-async def end_badly(bench: Workbench, lease: Lease, document: Document, error: Exception) -> None:
+async def record_failure(
+    context: WorkerContext, lease: Lease, document: Document, error: Exception
+) -> None:
     """Write on the row how a try ended that raised this."""
-    if not await _write_end(bench, lease, document, error):
+    if not await _record(context, lease, document, error):
         # A file that is gone, for one, is what a try sees whose document was replaced.
-        await _give_up(bench, lease)
+        await _abandon(context, lease)
 
 
-async def _write_end(bench: Workbench, lease: Lease, document: Document, error: Exception) -> bool:
+async def _record(
+    context: WorkerContext, lease: Lease, document: Document, error: Exception
+) -> bool:
     match error:
         case LeaseLost():
             return False
         case ParseFailure():
-            return await _end_parse_failure(bench, lease, error)
+            return await _record_parse_failure(context, lease, error)
         case FileNotFoundError():
-            return await fail(bench, lease, _FILE_MISSING)
+            return await fail(context, lease, _FILE_MISSING)
         case InvalidVector():
             log.error("document.misfit", document_id=lease.document_id, error=error.details)
-            return await fail(bench, lease, _MODEL_MISFIT)
+            return await fail(context, lease, _MODEL_MISFIT)
         case EmbeddingsRefused():
-            return await fail(bench, lease, _EMBEDDING_REFUSED)
+            return await fail(context, lease, _EMBEDDING_REFUSED)
         case _ if is_outage(error):
-            return await _wait_for_service(bench, lease, document, error)
+            return await _postpone(context, lease, document, error)
         case _:
             log.error("document.crashed", document_id=lease.document_id, exc_info=error)
-            return await fail(bench, lease, _INTERNAL)
+            return await fail(context, lease, _INTERNAL)
 
 
-async def _give_up(bench: Workbench, lease: Lease) -> None:
+async def _abandon(context: WorkerContext, lease: Lease) -> None:
     """Leave a document that is no longer this try's, and take away what nobody will go on with."""
     log.info("document.abandoned", document_id=lease.document_id)
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         row = await session.get(Document, lease.document_id)
     # Erased meanwhile: what this try has written since, nobody else knows of.
-    left = [lease.revision] if row is None else _left_behind(row, lease)
-    await _remove_points(bench, lease.document_id, left)
-    async with unit_of_work(bench.database) as work:
-        await leases.let_go(work, lease)
+    left = [lease.revision] if row is None else _orphan_revisions(row, lease)
+    await _remove_points(context, lease.document_id, left)
+    async with unit_of_work(context.database) as work:
+        await leases.release(work, lease)
 
 
-def _left_behind(row: Document, lease: Lease) -> list[int]:
+def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
     """The revisions whose points nobody will go on with, seen from a try that lost its lease."""
-    unshown = document_queries.unshown_revisions(row)
-    if row.status in _SET_ASIDE:
+    unshown = document_queries.unused_revisions(row)
+    if row.status in _FINAL_STATUSES:
         return unshown
     return [lease.revision] if row.revision > lease.revision and lease.revision in unshown else []
 
 
-async def clear_document(bench: Workbench, document_id: str) -> None:
+async def remove_orphan_points(context: WorkerContext, document_id: str) -> None:
     """Take away the points of a cancelled document that nothing shows.
 
     While a worker still has it in hand, that worker does so; when it has died, the reconciler
@@ -147,58 +150,60 @@ async def clear_document(bench: Workbench, document_id: str) -> None:
     Raises:
         VectorIndexUnavailable: they are still there; the reconciler comes back.
     """
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         row = await session.get(Document, document_id)
         now = await database_now(session)
-    if row is None or row.status not in _SET_ASIDE or leases.is_held(row, now):
+    if row is None or row.status not in _FINAL_STATUSES or leases.is_held(row, now):
         return
-    await _remove_points(bench, row.id, document_queries.unshown_revisions(row))
-    async with unit_of_work(bench.database) as work:
-        await leases.forget(work, row)
+    await _remove_points(context, row.id, document_queries.unused_revisions(row))
+    async with unit_of_work(context.database) as work:
+        await leases.clear(work, row)
 
 
-async def _remove_points(bench: Workbench, document_id: str, revisions: list[int]) -> None:
+async def _remove_points(context: WorkerContext, document_id: str, revisions: list[int]) -> None:
     if revisions:
-        await bench.spaces.delete_documents([document_id], revisions=revisions)
+        await context.spaces.delete_documents([document_id], revisions=revisions)
 
 
-async def fail_untried(bench: Workbench, lease: Lease) -> bool:
+async def fail_as_poison(context: WorkerContext, lease: Lease) -> bool:
     """Set a document aside that was taken up once too often; that was no try."""
-    return await fail(bench, lease, POISON, attempt=lease.attempt - 1)
+    return await fail(context, lease, POISON, attempt=lease.attempt - 1)
 
 
 async def fail(
-    bench: Workbench, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
+    context: WorkerContext, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
 ) -> bool:
     """Set a document aside, with words for its owner; False when the lease was lost."""
-    await _clear(bench, lease)
-    async with unit_of_work(bench.database) as work:
+    await _remove_unshown_points(context, lease)
+    async with unit_of_work(context.database) as work:
         if not await leases.fail(work, lease, failure, attempt=attempt):
             return False
     log.info("document.failed", document_id=lease.document_id, reason=failure["reason"])
     return True
 
 
-async def _clear(bench: Workbench, lease: Lease) -> None:
+async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
     """Take back the points of a try that failed: no search shows them, but they crowd out others.
 
     Only while the lease certainly holds: afterwards they may be another worker's.
     """
-    seconds = bench.settings.lease_seconds
-    async with unit_of_work(bench.database) as work:
+    seconds = context.settings.lease_seconds
+    async with unit_of_work(context.database) as work:
         if not await leases.advance(work, lease, seconds=seconds):
             return
         document = await work.session.get_one(Document, lease.document_id)
     try:
         async with asyncio.timeout(seconds / 2):
-            await _remove_points(bench, document.id, document_queries.unshown_revisions(document))
+            await _remove_points(context, document.id, document_queries.unused_revisions(document))
     except (AgentexError, TimeoutError) as error:
         log.warning(
             "document.not_cleared", document_id=lease.document_id, error=type(error).__name__
         )
 
 
-async def _end_parse_failure(bench: Workbench, lease: Lease, failure: ParseFailure) -> bool:
+async def _record_parse_failure(
+    context: WorkerContext, lease: Lease, failure: ParseFailure
+) -> bool:
     words = {
         "reason": failure.reason.value,
         "message": failure.message,
@@ -207,30 +212,30 @@ async def _end_parse_failure(bench: Workbench, lease: Lease, failure: ParseFailu
         "next_action_zh": failure.next_action_zh,
     }
     if failure.retryable and lease.attempt < _PARSE_TRIES:
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             retry_at = utc_now() + timedelta(seconds=1)
-            return await leases.postpone(
+            return await leases.reschedule(
                 work, lease, words, retry_at=retry_at, attempt=lease.attempt
             )
-    return await fail(bench, lease, words)
+    return await fail(context, lease, words)
 
 
-def _tries(document: Document) -> int:
+def _outage_count(document: Document) -> int:
     """How often in a row something that is away stopped this document."""
     return int((document.failure or {}).get("tries", "0"))
 
 
-async def _wait_for_service(
-    bench: Workbench, lease: Lease, document: Document, error: Exception
+async def _postpone(
+    context: WorkerContext, lease: Lease, document: Document, error: Exception
 ) -> bool:
-    tries = _tries(document) + 1
+    tries = _outage_count(document) + 1
     log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
-    words = {**outage_of(error).words, "tries": str(tries)}
+    words = {**describe_outage(error).words, "tries": str(tries)}
     if tries >= _OUTAGE_TRIES:
-        last = {key: text.format(tries=tries) for key, text in _WAITS_NO_LONGER.items()}
-        return await fail(bench, lease, {**words, **last})
-    pause = min(timedelta(seconds=2 ** min(tries, 6)), _LONGEST_PAUSE)
-    async with unit_of_work(bench.database) as work:
-        return await leases.postpone(
+        last = {key: text.format(tries=tries) for key, text in _OUTAGE_TRIES_EXHAUSTED.items()}
+        return await fail(context, lease, {**words, **last})
+    pause = min(timedelta(seconds=2 ** min(tries, 6)), _MAX_PAUSE)
+    async with unit_of_work(context.database) as work:
+        return await leases.reschedule(
             work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1
         )

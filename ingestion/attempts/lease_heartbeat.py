@@ -9,7 +9,7 @@ from core.errors.server import DatabaseUnavailable
 T = TypeVar("T")
 
 
-async def hold(
+async def renew_while(
     work: Coroutine[None, None, T],
     renew: Callable[[], Awaitable[bool]],
     *,
@@ -32,7 +32,7 @@ async def hold(
         while not task.done():
             await asyncio.wait({task}, timeout=seconds / 4)
             # The lease also ends with the work, which may be at its end just now.
-            if not (task.done() or await _is_held(renew) or task.done()):
+            if not (task.done() or await _is_renewed(renew) or task.done()):
                 raise lost
         return await task
     finally:
@@ -41,7 +41,7 @@ async def hold(
             await asyncio.wait({task})
 
 
-async def _is_held(renew: Callable[[], Awaitable[bool]]) -> bool:
+async def _is_renewed(renew: Callable[[], Awaitable[bool]]) -> bool:
     try:
         return await renew()
     except DatabaseUnavailable:

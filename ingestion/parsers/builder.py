@@ -1,19 +1,19 @@
-"""Building a ``Parsed`` element by element, with clean text, exact spans and bounds."""
+"""Building a ``ParsedDocument`` element by element, with clean text, exact spans and bounds."""
 
 from collections.abc import Iterable, Iterator
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import SEPARATOR, Element, Kind, LaterPages, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import SEPARATOR, Element, Kind, LaterPages, ParsedDocument
 from ingestion.parsers.text_cleanup import clean, flow
 
 _MAX_LEVEL = 9
 
 
-class Composition:
+class DocumentBuilder:
     """A document under construction; a parser adds blocks in reading order, then finishes it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ParseLimits) -> None:
         self._limits = limits
         self._elements: list[Element] = []
         self._length = 0
@@ -27,7 +27,7 @@ class Composition:
         """Whether there is anything beside headings."""
         return any(element.kind != "heading" for element in self._elements)
 
-    def extend(self, other: "Composition") -> None:
+    def extend(self, other: "DocumentBuilder") -> None:
         """Append the blocks of another composition."""
         for element in other._elements:
             self.add(
@@ -69,7 +69,7 @@ class Composition:
             raise ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
         if len(self._elements) >= self._limits.elements:
             raise ParseFailure(FailureReason.TOO_COMPLEX)
-        later = tuple(_in_clean(given, text, later_pages))
+        later = tuple(_clean_offsets(given, text, later_pages))
         self._elements.append(Element(kind, text, min(level, _MAX_LEVEL), page, start, end, later))
         self._length = end
 
@@ -84,7 +84,7 @@ class Composition:
         confidence: float | None = None,
         pages: int | None = None,
         warnings: tuple[str, ...] = (),
-    ) -> Parsed:
+    ) -> ParsedDocument:
         """The document.
 
         Raises:
@@ -93,7 +93,7 @@ class Composition:
         if not self._elements:
             raise ParseFailure(FailureReason.EMPTY_TEXT)
         text = SEPARATOR.join(element.text for element in self._elements)
-        return Parsed(tuple(self._elements), text, encoding, confidence, pages, warnings)
+        return ParsedDocument(tuple(self._elements), text, encoding, confidence, pages, warnings)
 
 
 def table_text(rows: Iterable[Iterable[str]]) -> str:
@@ -107,7 +107,7 @@ def table_row(cells: Iterable[str]) -> str:
     return " | ".join(texts).rstrip() if any(texts) else ""
 
 
-def _in_clean(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
+def _clean_offsets(given: str, text: str, pages: LaterPages) -> Iterator[tuple[int, int]]:
     """Where pages begin in ``text``, which is left of the given one when it is clean."""
     if not pages:
         return

@@ -27,106 +27,106 @@ class FailureReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _FailureText:
     message: str
     next_action: str
     message_zh: str
     next_action_zh: str
 
 
-_WORDS = {
-    FailureReason.ARCHIVE_LIMITS: _Words(
+_TEXTS = {
+    FailureReason.ARCHIVE_LIMITS: _FailureText(
         "The file unpacks to more data than is allowed",
         "Remove large embedded parts or split the document, then upload it again",
         "文件解压后的数据超出允许范围",
         "请删除较大的嵌入内容或拆分文档后重新上传",
     ),
-    FailureReason.CORRUPT_FILE: _Words(
+    FailureReason.CORRUPT_FILE: _FailureText(
         "The file is damaged or incomplete",
         "Open the file in its own program, save it again and upload the new copy",
         "文件已损坏或不完整",
         "请用原程序打开并重新保存文件，然后上传新的副本",
     ),
-    FailureReason.CORRUPT_IMAGE: _Words(
+    FailureReason.CORRUPT_IMAGE: _FailureText(
         "The picture is damaged or incomplete",
         "Open the picture in a viewer, save it again and upload the new copy",
         "图片已损坏或不完整",
         "请用看图软件打开并重新保存图片，然后上传新的副本",
     ),
-    FailureReason.EMPTY_TEXT: _Words(
+    FailureReason.EMPTY_TEXT: _FailureText(
         "No text was found in the file",
         "Check that the file holds text and not only pictures or blanks",
         "文件中没有找到文字",
         "请确认文件包含文字，而不仅是图片或空白",
     ),
-    FailureReason.IMAGE_TOO_LARGE: _Words(
+    FailureReason.IMAGE_TOO_LARGE: _FailureText(
         "The picture has more pixels than is allowed",
         "Scale the picture down or cut it into parts, then upload it again",
         "图片的像素超出限制",
         "请缩小或裁切图片后重新上传",
     ),
-    FailureReason.NO_TEXT_LAYER: _Words(
+    FailureReason.NO_TEXT_LAYER: _FailureText(
         "The pages are pictures without a text layer",
         "Run text recognition (OCR) over the file and upload the result, or have it done here: "
         "your operator installs agentex[ocr]",
         "页面是图片，没有文字层",
         "请先对文件做文字识别（OCR）再上传结果，或请管理员安装 agentex[ocr] 由服务器识别",
     ),
-    FailureReason.OUTPUT_TOO_LARGE: _Words(
+    FailureReason.OUTPUT_TOO_LARGE: _FailureText(
         "The file holds more text than one document may have",
         "Split the document into smaller files",
         "文件的文字量超过单个文档的上限",
         "请将文档拆分为较小的文件",
     ),
-    FailureReason.PARSE_MEMORY: _Words(
+    FailureReason.PARSE_MEMORY: _FailureText(
         "Reading the file took more memory than is allowed",
         "Split the document into smaller files or simplify it",
         "读取文件所需内存超出限制",
         "请拆分或简化文档",
     ),
-    FailureReason.PARSE_TIMEOUT: _Words(
+    FailureReason.PARSE_TIMEOUT: _FailureText(
         "Reading the file took longer than is allowed",
         "Try again later; if it fails again, split or simplify the document",
         "读取文件超时",
         "请稍后重试；若仍失败，请拆分或简化文档",
     ),
-    FailureReason.PARSER_CRASHED: _Words(
+    FailureReason.PARSER_CRASHED: _FailureText(
         "The parser stopped while it read the file",
         "Try again; if it fails again, save the file anew or convert it to another format",
         "解析程序在读取文件时异常退出",
         "请重试；若仍失败，请重新保存文件或转换为其他格式",
     ),
-    FailureReason.PASSWORD_PROTECTED: _Words(
+    FailureReason.PASSWORD_PROTECTED: _FailureText(
         "The file is protected by a password",
         "Remove the password and upload the file again",
         "文件受密码保护",
         "请取消密码保护后重新上传",
     ),
-    FailureReason.RECOGNITION_MISSING: _Words(
+    FailureReason.RECOGNITION_MISSING: _FailureText(
         "Reading pictures needs text recognition (OCR), which is not installed on this server",
         "Ask your operator to install agentex[ocr] and Tesseract's language data, then retry",
         "读取图片需要文字识别（OCR），服务器尚未安装",
         "请管理员安装 agentex[ocr] 和 Tesseract 语言数据后重试",
     ),
-    FailureReason.TOO_COMPLEX: _Words(
+    FailureReason.TOO_COMPLEX: _FailureText(
         "The file is nested too deeply or has too many parts",
         "Simplify the document, or save it as plain text",
         "文件嵌套过深或组成部分过多",
         "请简化文档，或另存为纯文本",
     ),
-    FailureReason.TOO_MANY_PAGES: _Words(
+    FailureReason.TOO_MANY_PAGES: _FailureText(
         "The file has more pages than is allowed",
         "Split the document into smaller files",
         "文件页数超出限制",
         "请将文档拆分为较小的文件",
     ),
-    FailureReason.UNSAFE_XML: _Words(
+    FailureReason.UNSAFE_XML: _FailureText(
         "The file holds XML declarations that are not allowed (DOCTYPE or entities)",
         "Save the document anew with its own program and upload the new copy",
         "文件包含不允许的 XML 声明（DOCTYPE 或实体）",
         "请用原程序重新保存文档后上传新的副本",
     ),
-    FailureReason.WRONG_ENCODING: _Words(
+    FailureReason.WRONG_ENCODING: _FailureText(
         "The file is no valid text in the encoding that was chosen",
         "Choose another encoding for the document, or auto to have it found out",
         "按所选编码，文件不是有效的文本",
@@ -150,7 +150,7 @@ class ParseFailure(Exception):
     """
 
     def __init__(self, reason: FailureReason, detail: str = "", *, is_final: bool = False) -> None:
-        words = _WORDS[reason]
+        words = _TEXTS[reason]
         super().__init__(words.message)
         self.reason = reason
         self.message = words.message

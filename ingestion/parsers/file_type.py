@@ -18,7 +18,7 @@ from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
 
 HEAD_BYTES = 8192
-"""How much of a file ``detect`` wants to see; fewer bytes mean that the file is no longer."""
+"""How much of a file ``detect_type`` wants to see; fewer bytes mean that the file is no longer."""
 
 _BY_SUFFIX = {suffix: form for form in FORMATS for suffix in form.suffixes}
 _BY_NAME = {
@@ -84,7 +84,7 @@ _AS_DOCUMENT = {
 
 
 @dataclass(frozen=True, slots=True)
-class MediaType:
+class DetectedType:
     """A kind of document: the registry's key and the label people see.
 
     Attributes:
@@ -96,7 +96,7 @@ class MediaType:
     file_type: str
 
 
-def detect(name: str, head: bytes, size: int) -> MediaType:
+def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     """The kind of an uploaded file.
 
     Args:
@@ -119,15 +119,15 @@ def detect(name: str, head: bytes, size: int) -> MediaType:
         raise UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
     if form.content == "pdf" and b"%PDF-".startswith(head):
         raise EmptyFile
-    content = _content(head)
+    content = _content_kind(head)
     if form.content == "text":
         _check_text(suffix, head, content)
     else:
         _check_binary(form, content, head)
-    return MediaType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
+    return DetectedType(form.media_type, LANGUAGE_OF_SUFFIX.get(suffix, form.file_type))
 
 
-def check_archive_name(name: str) -> None:
+def refuse_document_by_name(name: str) -> None:
     """Refuse by its name what is a document itself, though a zip container.
 
     Raises:
@@ -139,19 +139,19 @@ def check_archive_name(name: str) -> None:
         raise UnsupportedFileType(extension=suffix, **_AS_DOCUMENT)
 
 
-def check_archive_parts(name: str, archive: ZipFile) -> None:
+def refuse_document_by_parts(name: str, archive: ZipFile) -> None:
     """Refuse by its parts what is a document itself, whatever its name.
 
     Raises:
         FileTypeMismatch: It is an Office document or an e-book.
         BadZipFile: It is damaged; ``zipfile`` raises others, too.
     """
-    kind = _kind_of(archive)
+    kind = _document_kind(archive)
     if kind is not None:
         raise FileTypeMismatch(extension=_suffix(name), detected=kind, **_AS_DOCUMENT)
 
 
-def _kind_of(archive: ZipFile) -> str | None:
+def _document_kind(archive: ZipFile) -> str | None:
     parts = archive.NameToInfo
     said = parts.get(_KIND_PART)
     if said is not None and not said.flag_bits & _ENCRYPTED:
@@ -176,7 +176,7 @@ def _is_blank(data: bytes) -> bool:
     return not data.decode(codec, "replace").strip("\x00\ufeff \t\r\n\v\f\xa0\u3000")
 
 
-def _content(head: bytes) -> str:
+def _content_kind(head: bytes) -> str:
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image"
     # Two letters alone would take a text that begins with them.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ParseLimits:
     """Bounds on one document; what exceeds one ends in a ``ParseFailure`` that names it.
 
     Attributes:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import cast
 
 from ingestion.parsers import PARSERS
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 
-Parse = Callable[[Path, Limits], Parsed]
+Parse = Callable[[Path, ParseLimits], ParsedDocument]
 """Reads one file; raises ``ParseFailure`` for what the file or its limits do not allow."""
 
 

@@ -12,11 +12,11 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from PIL import Image
 
 from core.errors.requests import ArchiveLimits, ImageTooLarge, TextTooLarge
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text_cleanup import clean
 
 # Deflate reaches 1,032 : 1 on one repeated byte; text of Office documents stays below 50 : 1.
-MOST_RATIO = 100
+MAX_RATIO = 100
 RATIO_FROM_BYTES = 8 * 2**20
 
 _END = struct.Struct("<4s4H2LH")
@@ -30,7 +30,7 @@ _LARGE_COUNT, _LARGE_SIZE = 2**16 - 1, 2**32 - 1
 ERRNO_OF_DAMAGE = (None, errno.EINVAL)
 
 
-def check_container(file: IO[bytes], limits: Limits) -> None:
+def check_container(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse an Office document or e-book that says itself that it unpacks to too much.
 
     One that is damaged passes, or that lies: reading it fails, with a reason of its own.
@@ -43,11 +43,11 @@ def check_container(file: IO[bytes], limits: Limits) -> None:
         ArchiveLimits: it does.
     """
     try:
-        entries, directory = _end(file)
+        entries, directory = _read_directory_size(file)
         if entries == _LARGE_COUNT or directory == _LARGE_SIZE:
             # Some programs write the large numbers' form always: the parser reads it, in its jail.
             return
-        _check_end(entries, directory, limits)
+        _check_directory_size(entries, directory, limits)
         with ZipFile(file) as content:
             members = content.infolist()
     except (BadZipFile, NotImplementedError, ValueError, StructError):
@@ -56,21 +56,21 @@ def check_container(file: IO[bytes], limits: Limits) -> None:
         if error.errno not in ERRNO_OF_DAMAGE:
             raise
         return
-    if is_beyond(members, limits):
-        raise beyond(limits)
+    if exceeds_limits(members, limits):
+        raise limits_error(limits)
 
 
-def check_end(file: IO[bytes], limits: Limits) -> None:
+def check_directory(file: IO[bytes], limits: ParseLimits) -> None:
     """Look at the number of entries and the size of the directory before it is read.
 
     Raises:
         ArchiveLimits: the archive says itself that it has too many, or needs large numbers.
         BadZipFile: it has no end.
     """
-    _check_end(*_end(file), limits)
+    _check_directory_size(*_read_directory_size(file), limits)
 
 
-def _end(file: IO[bytes]) -> tuple[int, int]:
+def _read_directory_size(file: IO[bytes]) -> tuple[int, int]:
     """The number of entries and the bytes of the directory, as the archive's end says."""
     size = file.seek(0, 2)
     file.seek(max(0, size - _LONGEST_COMMENT - _END.size))
@@ -82,27 +82,27 @@ def _end(file: IO[bytes]) -> tuple[int, int]:
     return entries, directory
 
 
-def _check_end(entries: int, directory: int, limits: Limits) -> None:
+def _check_directory_size(entries: int, directory: int, limits: ParseLimits) -> None:
     if entries > limits.archive_entries or directory > _DIRECTORY_BYTES:
-        raise beyond(limits)
+        raise limits_error(limits)
 
 
-def is_beyond(entries: Sequence[ZipInfo], limits: Limits) -> bool:
+def exceeds_limits(entries: Sequence[ZipInfo], limits: ParseLimits) -> bool:
     """Whether there are too many members, too much data, or a ratio that only a bomb has."""
     return (
         len(entries) > limits.archive_entries
         or sum(entry.file_size for entry in entries) > limits.archive_bytes
         or any(
-            entry.file_size > max(RATIO_FROM_BYTES, MOST_RATIO * max(1, entry.compress_size))
+            entry.file_size > max(RATIO_FROM_BYTES, MAX_RATIO * max(1, entry.compress_size))
             for entry in entries
         )
     )
 
 
-def beyond(limits: Limits) -> ArchiveLimits:
+def limits_error(limits: ParseLimits) -> ArchiveLimits:
     """The error that names the bounds."""
     return ArchiveLimits(
-        max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MOST_RATIO
+        max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MAX_RATIO
     )
 
 
@@ -110,7 +110,7 @@ def beyond(limits: Limits) -> ArchiveLimits:
 _BLOCK_BYTES = 2**16
 
 
-def check_text(file: IO[bytes], limits: Limits) -> None:
+def check_text(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse a text that has more characters than a document may have.
 
     Only what is certain is refused: blanks and controls, which reading may leave out, don't count,
@@ -148,7 +148,7 @@ DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, Stru
 """What bad bytes raise in Pillow, those of a header that is not over among them."""
 
 
-def check_picture(file: IO[bytes], limits: Limits) -> None:
+def check_image(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse a picture that says itself that it has too many pixels.
 
     One that is damaged passes, or whose size stands further behind: reading it fails in the
@@ -175,6 +175,6 @@ def check_picture(file: IO[bytes], limits: Limits) -> None:
         raise ImageTooLarge(max_pixels=limits.image_pixels)
 
 
-def has_too_many_pixels(image: Image.Image, limits: Limits) -> bool:
+def has_too_many_pixels(image: Image.Image, limits: ParseLimits) -> bool:
     """Whether an opened picture has more than may be decoded."""
     return image.width * image.height > limits.image_pixels

@@ -13,7 +13,7 @@ _MOST_REPEATED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell as a format gives it.
 
     Attributes:
@@ -29,7 +29,7 @@ class Cell:
     continues: bool = False
 
 
-def spread(rows: Iterable[Iterable[Cell]]) -> Iterator[list[str]]:
+def spread_merged_cells(rows: Iterable[Iterable[TableCell]]) -> Iterator[list[str]]:
     """The texts of rows by column.
 
     A cell over several columns stands in the first of them, the others are blank. One over several
@@ -40,12 +40,12 @@ def spread(rows: Iterable[Iterable[Cell]]) -> Iterator[list[str]]:
         yield grid.texts(row)
 
 
-class Labels:
+class MergedLabels:
     """What merged cells of a sheet say to the rows below their first one."""
 
     def __init__(self) -> None:
         self._hanging: dict[int, tuple[int, str]] = {}
-        self._repeats = _Repeats()
+        self._repeats = _RepeatBudget()
 
     def hang(self, column: int, last: int, text: str) -> None:
         """Note a cell that reaches down to row ``last``."""
@@ -61,7 +61,7 @@ class Labels:
                 cells[column] = label
 
 
-class _Repeats:
+class _RepeatBudget:
     """Bounds what is repeated in one table."""
 
     def __init__(self) -> None:
@@ -80,9 +80,9 @@ class _Grid:
     def __init__(self) -> None:
         self._above: dict[int, str] = {}
         self._hanging: dict[int, tuple[int, str]] = {}
-        self._repeats = _Repeats()
+        self._repeats = _RepeatBudget()
 
-    def texts(self, row: Iterable[Cell]) -> list[str]:
+    def texts(self, row: Iterable[TableCell]) -> list[str]:
         hanging, self._hanging = self._hanging, {}
         line: dict[int, str] = {}
         for at, (rows, text) in hanging.items():
@@ -104,7 +104,7 @@ class _Grid:
         # Labels of other rows alone make no row.
         return [line.get(at, "") for at in range(max(line) + 1)] if says_something else []
 
-    def _text(self, cell: Cell, column: int) -> str:
+    def _text(self, cell: TableCell, column: int) -> str:
         return self._repeats.of(self._above.get(column, "")) if cell.continues else cell.text
 
     def _hang(self, column: int, rows: int, text: str) -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import count
 
 from ingestion.splitters.base import ParsedText, Piece, SplitSizes
-from ingestion.splitters.packing import pack, piece_of
-from ingestion.splitters.sections import Outline
-from ingestion.splitters.units import Unit
+from ingestion.splitters.packing import build_piece, pack
+from ingestion.splitters.sections import SectionIndex
+from ingestion.splitters.units import TextUnit
 from kb_service.text.token_counter import TokenCounter, characters
 
 
@@ -20,17 +20,17 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
     common. The laws of ``Splitter`` hold; memory is bounded by the sections and one window of
     the text.
     """
-    outline = Outline(parsed)
+    outline = SectionIndex(parsed)
     words = _words(parsed.text, sizes, counter)
     for index, units in zip(count(), pack(words, sizes), strict=False):
         start, end = units[0].start, units[-1].end
-        piece = piece_of(parsed.text, outline.path(start, end), units, index)
+        piece = build_piece(parsed.text, outline.path(start, end), units, index)
         yield replace(piece, page=outline.page(start))
 
 
-def _words(text: str, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Unit]:
+def _words(text: str, sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
     for window in counter.windows(text):
         for word in window:
             parts = [word] if word.tokens <= sizes.chunk_size else characters(text, word)
             for part in parts:
-                yield Unit(part.start, part.end, part.tokens, True, None, None)
+                yield TextUnit(part.start, part.end, part.tokens, True, None, None)

@@ -5,31 +5,31 @@ from dataclasses import dataclass
 from itertools import count
 
 from ingestion.splitters.base import ParsedText, Piece, SplitSizes
-from ingestion.splitters.packing import pack, piece_of, units_of
-from ingestion.splitters.sections import Path, common, sections
-from ingestion.splitters.units import Unit, most_characters
+from ingestion.splitters.packing import build_piece, cut_blocks, pack
+from ingestion.splitters.sections import HeadingPath, common_path, iterate_sections
+from ingestion.splitters.units import TextUnit, max_characters
 from kb_service.text.token_counter import TokenCounter
 
 
 @dataclass(slots=True)
-class _Small:
+class _SmallSections:
     """Small neighbouring sections that will share one piece."""
 
-    path: Path
+    path: HeadingPath
     depth: int
-    units: list[Unit]
+    units: list[TextUnit]
 
-    def accepts(self, path: Path, units: Sequence[Unit], sizes: SplitSizes) -> bool:
+    def accepts(self, path: HeadingPath, units: Sequence[TextUnit], sizes: SplitSizes) -> bool:
         """Whether a section is near enough (sibling, parent, child) and there is room for it."""
         tokens = sum(unit.tokens for unit in (*self.units, *units))
         return (
-            len(common(self.path, path)) >= max(self.depth, len(path)) - 1
+            len(common_path(self.path, path)) >= max(self.depth, len(path)) - 1
             and tokens <= sizes.chunk_size
-            and units[-1].end - self.units[0].start <= most_characters(sizes.chunk_size)
+            and units[-1].end - self.units[0].start <= max_characters(sizes.chunk_size)
         )
 
-    def add(self, path: Path, units: Sequence[Unit]) -> None:
-        self.path = common(self.path, path)
+    def add(self, path: HeadingPath, units: Sequence[TextUnit]) -> None:
+        self.path = common_path(self.path, path)
         self.depth = max(self.depth, len(path))
         self.units.extend(units)
 
@@ -51,18 +51,18 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
     numbers = count()
     for path, units in _sectioned(parsed, sizes, counter):
         for packed in pack(units, sizes):
-            yield piece_of(parsed.text, path, packed, next(numbers))
+            yield build_piece(parsed.text, path, packed, next(numbers))
 
 
 def _sectioned(
     parsed: ParsedText, sizes: SplitSizes, counter: TokenCounter
-) -> Iterator[tuple[Path, Iterable[Unit]]]:
+) -> Iterator[tuple[HeadingPath, Iterable[TextUnit]]]:
     """The sections' units under their heading paths, small sections joined."""
     tiny = sizes.chunk_size // 4
-    small: _Small | None = None
-    for section in sections(parsed):
-        units = units_of(parsed.text, section.blocks, sizes=sizes, counter=counter)
-        if section.blocks[-1].end - section.blocks[0].start <= most_characters(tiny):
+    small: _SmallSections | None = None
+    for section in iterate_sections(parsed):
+        units = cut_blocks(parsed.text, section.blocks, sizes=sizes, counter=counter)
+        if section.blocks[-1].end - section.blocks[0].start <= max_characters(tiny):
             units = list(units)
             if not units:
                 continue
@@ -72,7 +72,7 @@ def _sectioned(
                     continue
                 if small:
                     yield small.path, small.units
-                small = _Small(section.path, len(section.path), units)
+                small = _SmallSections(section.path, len(section.path), units)
                 continue
         if small:
             yield small.path, small.units

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import count
 
 from ingestion.splitters.base import ParsedText, Piece, SplitSizes
-from ingestion.splitters.packing import pack, piece_of, units_of
-from ingestion.splitters.sections import sections
+from ingestion.splitters.packing import build_piece, cut_blocks, pack
+from ingestion.splitters.sections import iterate_sections
 from kb_service.text.token_counter import TokenCounter
 
 
@@ -18,7 +18,7 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
     of ``Splitter`` hold.
     """
     numbers = count()
-    for section in sections(parsed):
-        units = units_of(parsed.text, section.blocks, sizes=sizes, counter=counter)
+    for section in iterate_sections(parsed):
+        units = cut_blocks(parsed.text, section.blocks, sizes=sizes, counter=counter)
         for packed in pack(units, sizes):
-            yield piece_of(parsed.text, section.path, packed, next(numbers))
+            yield build_piece(parsed.text, section.path, packed, next(numbers))

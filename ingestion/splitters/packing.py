@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ingestion.splitters.base import Piece, SplitSizes
-from ingestion.splitters.units import Block, Unit, cut, most_characters
+from ingestion.splitters.units import TextBlock, TextUnit, cut_units, max_characters
 from kb_service.text.token_counter import TokenCounter
 
 
-def units_of(
-    text: str, blocks: Iterable[Block], *, sizes: SplitSizes, counter: TokenCounter
-) -> Iterator[Unit]:
-    """The units of some blocks in order; see ``cut``."""
+def cut_blocks(
+    text: str, blocks: Iterable[TextBlock], *, sizes: SplitSizes, counter: TokenCounter
+) -> Iterator[TextUnit]:
+    """The units of some blocks in order; see ``cut_units``."""
     for block in blocks:
-        yield from cut(text, block, sizes=sizes, counter=counter)
+        yield from cut_units(text, block, sizes=sizes, counter=counter)
 
 
-def piece_of(text: str, path: tuple[str, ...], units: Sequence[Unit], index: int) -> Piece:
+def build_piece(text: str, path: tuple[str, ...], units: Sequence[TextUnit], index: int) -> Piece:
     """The piece that neighbouring units make, a table's header row in front where one leads."""
     first, last = units[0], units[-1]
     passage = text[first.start : last.end]
@@ -26,28 +26,28 @@ def piece_of(text: str, path: tuple[str, ...], units: Sequence[Unit], index: int
     return Piece(passage, path, first.page, first.start, last.end, tokens, index)
 
 
-class _Open:
+class _PieceBuffer:
     """The piece that is being filled."""
 
     def __init__(self, sizes: SplitSizes) -> None:
         self._sizes = sizes
-        self.units: list[Unit] = []
+        self.units: list[TextUnit] = []
         self.tokens = 0
 
-    def fits(self, units: Sequence[Unit]) -> bool:
+    def fits(self, units: Sequence[TextUnit]) -> bool:
         """Whether units can follow those of a piece that is not empty."""
         tokens = self.tokens + sum(unit.tokens for unit in units)
         characters = units[-1].end - self.units[0].start
         size = self._sizes.chunk_size
-        return tokens <= size and characters <= most_characters(size)
+        return tokens <= size and characters <= max_characters(size)
 
-    def append(self, unit: Unit) -> None:
+    def append(self, unit: TextUnit) -> None:
         if not self.units:
             self.tokens = _lead_tokens(unit)
         self.units.append(unit)
         self.tokens += unit.tokens
 
-    def take(self, following: Sequence[Unit]) -> list[Unit]:
+    def take(self, following: Sequence[TextUnit]) -> list[TextUnit]:
         """Hand the piece over and start the next one with the overlap that leaves room.
 
         ``following`` did not fit behind the piece, so the overlap is never all of it.
@@ -60,13 +60,13 @@ class _Open:
         return units
 
 
-def pack(units: Iterable[Unit], sizes: SplitSizes) -> Iterator[list[Unit]]:
+def pack(units: Iterable[TextUnit], sizes: SplitSizes) -> Iterator[list[TextUnit]]:
     """Fill pieces with units in order; each list is one piece, its overlap in front.
 
     A paragraph that fits into a piece is not cut, unless the piece before it would stay below a
     quarter of the size. Tables' rows are never carried over as overlap.
     """
-    current = _Open(sizes)
+    current = _PieceBuffer(sizes)
     least = sizes.chunk_size // 4
     for paragraph in _paragraphs(units, sizes.chunk_size):
         if current.units and current.tokens >= least and not current.fits(paragraph):
@@ -79,9 +79,9 @@ def pack(units: Iterable[Unit], sizes: SplitSizes) -> Iterator[list[Unit]]:
         yield current.units
 
 
-def _paragraphs(units: Iterable[Unit], size: int) -> Iterator[list[Unit]]:
+def _paragraphs(units: Iterable[TextUnit], size: int) -> Iterator[list[TextUnit]]:
     """Paragraphs of at most ``size`` tokens; the units of a longer one each for itself."""
-    paragraph: list[Unit] = []
+    paragraph: list[TextUnit] = []
     tokens = 0
     for unit in units:
         if unit.opens:
@@ -99,8 +99,8 @@ def _paragraphs(units: Iterable[Unit], size: int) -> Iterator[list[Unit]]:
         yield paragraph
 
 
-def _overlap(units: Sequence[Unit], most: int) -> list[Unit]:
-    carried: list[Unit] = []
+def _overlap(units: Sequence[TextUnit], most: int) -> list[TextUnit]:
+    carried: list[TextUnit] = []
     for unit in reversed(units):
         most -= unit.tokens
         if most < 0 or unit.lead:
@@ -109,5 +109,5 @@ def _overlap(units: Sequence[Unit], most: int) -> list[Unit]:
     return carried[::-1]
 
 
-def _lead_tokens(unit: Unit) -> int:
+def _lead_tokens(unit: TextUnit) -> int:
     return unit.lead.tokens if unit.lead else 0

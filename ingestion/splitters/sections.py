@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from ingestion.splitters.base import ParsedText
-from ingestion.splitters.units import Block
+from ingestion.splitters.units import TextBlock
 
 _LONGEST_HEADING = 200
 
-Path = tuple[str, ...]
+HeadingPath = tuple[str, ...]
 _Levels = list[tuple[int, str]]
 
 
 @dataclass(slots=True)
-class Section:
+class HeadingSection:
     """The blocks under one heading, the heading's own block first."""
 
-    path: Path
-    blocks: list[Block] = field(default_factory=list[Block])
+    path: HeadingPath
+    blocks: list[TextBlock] = field(default_factory=list[TextBlock])
 
     @property
     def has_body(self) -> bool:
@@ -27,12 +27,12 @@ class Section:
         return any(block.kind != "heading" for block in self.blocks)
 
 
-def sections(parsed: ParsedText) -> Iterator[Section]:
+def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
     """The document's sections in reading order; their blocks tile the whole text.
 
     A heading without a body of its own belongs to its first sub-section.
     """
-    section = Section(())
+    section = HeadingSection(())
     levels: _Levels = []
     place = 0
     for element in parsed.elements:
@@ -43,39 +43,39 @@ def sections(parsed: ParsedText) -> Iterator[Section]:
             path = tuple(name for _, name in levels)
             if section.has_body or (section.blocks and not deeper):
                 yield section
-                section = Section(path)
+                section = HeadingSection(path)
             section.path = path
         end = max(place, element.char_end)
         later = tuple((element.char_start + at, page) for at, page in element.later_pages)
-        section.blocks.append(Block(element.kind, place, end, element.page, later))
+        section.blocks.append(TextBlock(element.kind, place, end, element.page, later))
         place = end
     if parsed.text[place:].strip() or not section.blocks:
-        section.blocks.append(Block("paragraph", place, len(parsed.text), None))
+        section.blocks.append(TextBlock("paragraph", place, len(parsed.text), None))
     yield section
 
 
-def common(one: Path, other: Path) -> Path:
+def common_path(one: HeadingPath, other: HeadingPath) -> HeadingPath:
     """The headings that two paths share from the outermost on."""
     pairs = zip(one, other, strict=False)
     return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-class Outline:
+class SectionIndex:
     """Where sections and pages start, for pieces that know nothing of blocks or cross sections."""
 
     def __init__(self, parsed: ParsedText) -> None:
-        self.sections = list(sections(parsed))
+        self.sections = list(iterate_sections(parsed))
         self.blocks = [block for section in self.sections for block in section.blocks]
         self._section_starts = [section.blocks[0].start for section in self.sections]
         self._block_starts = [block.start for block in self.blocks]
 
-    def path(self, start: int, end: int) -> Path:
+    def path(self, start: int, end: int) -> HeadingPath:
         """The headings that all of ``text[start:end]`` stands under; the span is not empty."""
         first = bisect_right(self._section_starts, start) - 1
         last = bisect_right(self._section_starts, end - 1)
         path = self.sections[first].path
         for section in self.sections[first + 1 : last]:
-            path = common(path, section.path)
+            path = common_path(path, section.path)
         return path
 
     def page(self, start: int) -> int | None:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from ingestion.splitters.base import ParsedText, Piece, SplitSizes
-from ingestion.splitters.packing import pack, piece_of
-from ingestion.splitters.sections import Outline
-from ingestion.splitters.units import Block, Unit, cut, ends_sentence, most_characters
+from ingestion.splitters.packing import build_piece, pack
+from ingestion.splitters.sections import SectionIndex
+from ingestion.splitters.units import TextBlock, TextUnit, cut_units, ends_sentence, max_characters
 from kb_service.text.token_counter import TokenCounter
 
 
@@ -22,26 +22,26 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
     A piece that crosses sections has the headings they have in common. The laws of ``Splitter``
     hold; memory is bounded by the sections and one window of the text.
     """
-    outline = Outline(parsed)
+    outline = SectionIndex(parsed)
     sentences = _sentences(parsed.text, outline.blocks, sizes, counter)
     for index, units in zip(count(), pack(sentences, sizes), strict=False):
         path = outline.path(units[0].start, units[-1].end)
-        yield piece_of(parsed.text, path, units, index)
+        yield build_piece(parsed.text, path, units, index)
 
 
 def _sentences(
-    text: str, blocks: Iterable[Block], sizes: SplitSizes, counter: TokenCounter
-) -> Iterator[Unit]:
+    text: str, blocks: Iterable[TextBlock], sizes: SplitSizes, counter: TokenCounter
+) -> Iterator[TextUnit]:
     """The document's sentences, lines of code and rows, each ready to be packed by itself."""
     for block in blocks:
-        units = cut(text, block, sizes=sizes, counter=counter)
+        units = cut_units(text, block, sizes=sizes, counter=counter)
         whole = units if block.kind in {"code", "table"} else _joined(text, units, sizes.chunk_size)
         yield from (unit._replace(opens=True) for unit in whole)
 
 
-def _joined(text: str, units: Iterable[Unit], size: int) -> Iterator[Unit]:
+def _joined(text: str, units: Iterable[TextUnit], size: int) -> Iterator[TextUnit]:
     """Lines put together again into the sentences that they are parts of, where those fit."""
-    parts: list[Unit] = []
+    parts: list[TextUnit] = []
     tokens, fits = 0, True
     for unit in units:
         if parts and (unit.opens or ends_sentence(text, parts[-1].end, unit.start)):
@@ -49,7 +49,7 @@ def _joined(text: str, units: Iterable[Unit], size: int) -> Iterator[Unit]:
             parts, tokens, fits = [], 0, True
         parts.append(unit)
         tokens += unit.tokens
-        fits = fits and tokens <= size and unit.end - parts[0].start <= most_characters(size)
+        fits = fits and tokens <= size and unit.end - parts[0].start <= max_characters(size)
         if not fits:
             # Handed on at once: a text without any sentence end must not pile up here.
             yield from parts[:-1]
@@ -58,5 +58,5 @@ def _joined(text: str, units: Iterable[Unit], size: int) -> Iterator[Unit]:
         yield from [_merged(parts)] if fits else parts
 
 
-def _merged(parts: Sequence[Unit]) -> Unit:
+def _merged(parts: Sequence[TextUnit]) -> TextUnit:
     return parts[0]._replace(end=parts[-1].end, tokens=sum(part.tokens for part in parts))

@@ -29,7 +29,7 @@ _LEAST_PART = 32
 _DEEPEST_INDENT = 80
 
 
-class Lead(NamedTuple):
+class TableHeader(NamedTuple):
     """A table's header row, repeated in front of each piece that starts in the rows below it."""
 
     start: int
@@ -37,7 +37,7 @@ class Lead(NamedTuple):
     tokens: int
 
 
-class Unit(NamedTuple):
+class TextUnit(NamedTuple):
     """A sentence, line or row, from its first to its last token.
 
     Attributes:
@@ -50,11 +50,11 @@ class Unit(NamedTuple):
     tokens: int
     opens: bool
     page: int | None
-    lead: Lead | None
+    lead: TableHeader | None
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """An element's kind, page and span, the span counted from the element before it.
 
     Attributes:
@@ -76,7 +76,7 @@ class Block:
         return self.later_pages[passed - 1][1] if passed else self.page
 
 
-def most_characters(tokens: int) -> int:
+def max_characters(tokens: int) -> int:
     """The most characters that a span of so many tokens may have."""
     return tokens * CHARACTERS_PER_TOKEN
 
@@ -87,7 +87,9 @@ def ends_sentence(text: str, end: int, following: int) -> bool:
     return tail.rstrip().rstrip(_CLOSINGS)[-1:] in _SENTENCE_ENDS
 
 
-def cut(text: str, block: Block, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Unit]:
+def cut_units(
+    text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter
+) -> Iterator[TextUnit]:
     """Cut a block into units, each within ``sizes.chunk_size`` together with its lead.
 
     Running text is cut into sentences, code into lines, a table into rows; what is still too
@@ -101,23 +103,27 @@ def cut(text: str, block: Block, *, sizes: SplitSizes, counter: TokenCounter) ->
         for tokens, span in _fit(text, words, room, part):
             start = span[0].start if block.kind != "code" else _indented(text, span[0].start)
             below = lead if lead and start >= lead.end else None
-            yield Unit(start, span[-1].end, tokens, first, block.page_at(start), below)
+            yield TextUnit(start, span[-1].end, tokens, first, block.page_at(start), below)
             first = False
 
 
-def _lead(text: str, block: Block, sizes: SplitSizes, counter: TokenCounter) -> Lead | None:
+def _lead(
+    text: str, block: TextBlock, sizes: SplitSizes, counter: TokenCounter
+) -> TableHeader | None:
     if block.kind != "table":
         return None
     row = _VISIBLE.search(text, block.start, block.end)
     start = row.start() if row else block.end
-    end = text.find("\n", start, min(block.end, start + most_characters(sizes.chunk_size)))
+    end = text.find("\n", start, min(block.end, start + max_characters(sizes.chunk_size)))
     if end < 0:
         return None
     tokens = counter.count(text[start:end])
-    return Lead(start, end, tokens) if 0 < tokens <= sizes.chunk_size // 2 else None
+    return TableHeader(start, end, tokens) if 0 < tokens <= sizes.chunk_size // 2 else None
 
 
-def _sentences(text: str, block: Block, counter: TokenCounter) -> Iterator[tuple[bool, list[Word]]]:
+def _sentences(
+    text: str, block: TextBlock, counter: TokenCounter
+) -> Iterator[tuple[bool, list[Word]]]:
     """The words between two borders, and whether they open a paragraph."""
     border = _BORDERS.get(block.kind, _TEXT_BORDER)
     place = block.start
@@ -141,14 +147,14 @@ def _sentences(text: str, block: Block, counter: TokenCounter) -> Iterator[tuple
 def _fit(text: str, words: list[Word], room: int, part: int) -> Iterator[tuple[int, list[Word]]]:
     """The words as one span if they fit, else as spans of about ``part`` tokens."""
     tokens = sum(word.tokens for word in words)
-    if tokens <= room and words[-1].end - words[0].start <= most_characters(room):
+    if tokens <= room and words[-1].end - words[0].start <= max_characters(room):
         yield tokens, words
         return
     span: list[Word] = []
     tokens = 0
     for word in _small(text, words, part):
         if span and (
-            tokens + word.tokens > part or word.end - span[0].start > most_characters(part)
+            tokens + word.tokens > part or word.end - span[0].start > max_characters(part)
         ):
             yield tokens, span
             span, tokens = [], 0

@@ -1,6 +1,6 @@
 """The worker process: ``python -m ingestion.worker``."""
 
-from core.process import start
+from core.process import run_main
 
 if __name__ == "__main__":
-    start("ingestion.worker.main")
+    run_main("ingestion.worker.main")

@@ -11,7 +11,7 @@ from core.db.now import database_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service.documents import actions as document_actions
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Document, KnowledgeBase
@@ -23,54 +23,58 @@ log = get_logger(__name__)
 # Who writes waits for a transaction: 1,000 chunks take it some 20 ms.
 _DOCUMENTS_AT_ONCE = 100
 _CHUNKS_AT_ONCE = 1000
-_MOST_CHUNKS_BESIDE = 100
+_MAX_SIBLING_CHUNKS = 100
 # Of files that slow storage deletes one by one, some are gone for good whenever the job is cut off.
-_BESIDE_AT_ONCE = 10
+_SIBLINGS_AT_ONCE = 10
 
 
-async def erase_document(bench: Workbench, document_id: str) -> None:
+async def erase_document(context: WorkerContext, document_id: str) -> None:
     """Erase a deleted document; while a worker still holds it, the reconciler comes back.
 
     Small ones of its knowledge base go with it, whose own jobs then find nothing to do: a request
     to the index and a transaction cost as much for one as for all.
     """
     # A second job would choose the same ones to go with its own.
-    async with bench.erasing:
-        condemned = await _condemned(bench, col(Document.id) == document_id)
+    async with context.erasing:
+        condemned = await _deleted_documents(context, col(Document.id) == document_id)
         if not condemned:
             return
-        condemned += await _condemned(bench, *_beside(document_id), limit=_DOCUMENTS_AT_ONCE - 1)
+        condemned += await _deleted_documents(
+            context, *_small_siblings(document_id), limit=_DOCUMENTS_AT_ONCE - 1
+        )
         ids = [each.document_id for each in condemned]
-        await bench.spaces.delete_documents(ids)
-        await _erase_files_and_rows(bench, condemned[:1])
-        for start in range(1, len(condemned), _BESIDE_AT_ONCE):
-            await _try_erase_beside(bench, condemned[start : start + _BESIDE_AT_ONCE])
+        await context.spaces.delete_documents(ids)
+        await _erase_files_and_rows(context, condemned[:1])
+        for start in range(1, len(condemned), _SIBLINGS_AT_ONCE):
+            await _try_erase_siblings(context, condemned[start : start + _SIBLINGS_AT_ONCE])
     log.info("documents.erased", document_id=document_id, documents=len(ids))
 
 
-async def _try_erase_beside(bench: Workbench, condemned: Sequence["_Condemned"]) -> None:
+async def _try_erase_siblings(
+    context: WorkerContext, condemned: Sequence["_DeletedDocument"]
+) -> None:
     """Erase some; what can't be is left to jobs of their own, and holds up nobody else's."""
     try:
-        await _erase_files_and_rows(bench, condemned)
+        await _erase_files_and_rows(context, condemned)
     except (AgentexError, OSError) as error:
         log.warning("documents.not_erased_beside", cause=type(error).__name__)
 
 
-def _beside(document_id: str) -> tuple[ColumnElement[bool], ...]:
+def _small_siblings(document_id: str) -> tuple[ColumnElement[bool], ...]:
     of_it = select(Document.knowledge_base_id).where(Document.id == document_id)
     return (
         col(Document.knowledge_base_id) == of_it.scalar_subquery(),
         col(Document.id) != document_id,
-        col(Document.chunk_count) <= _MOST_CHUNKS_BESIDE,
+        col(Document.chunk_count) <= _MAX_SIBLING_CHUNKS,
     )
 
 
-async def erase_knowledge_base(bench: Workbench, knowledge_base_id: str) -> None:
+async def erase_knowledge_base(context: WorkerContext, knowledge_base_id: str) -> None:
     """Erase a deleted knowledge base: its documents first, its row when none is left.
 
     Documents that a worker still holds stay for the next time.
     """
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is None:
             return
@@ -78,12 +82,12 @@ async def erase_knowledge_base(bench: Workbench, knowledge_base_id: str) -> None
         await knowledge_bases.delete_documents(work, knowledge_base_id)
     # Before their points go: nobody writes any more of those that are free now.
     mine = col(Document.knowledge_base_id) == knowledge_base_id
-    condemned = await _condemned(bench, mine)
+    condemned = await _deleted_documents(context, mine)
     for number in range(1, row.last_generation + 1):
-        await bench.spaces.delete_knowledge_base(index_scope(knowledge_base_id, number))
+        await context.spaces.delete_knowledge_base(index_scope(knowledge_base_id, number))
     for start in range(0, len(condemned), _DOCUMENTS_AT_ONCE):
-        await _erase_files_and_rows(bench, condemned[start : start + _DOCUMENTS_AT_ONCE])
-    async with unit_of_work(bench.database) as work:
+        await _erase_files_and_rows(context, condemned[start : start + _DOCUMENTS_AT_ONCE])
+    async with unit_of_work(context.database) as work:
         if (await work.session.exec(select(Document.id).where(mine).limit(1))).first() is not None:
             return
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
@@ -92,31 +96,33 @@ async def erase_knowledge_base(bench: Workbench, knowledge_base_id: str) -> None
     log.info("knowledge_base.erased", knowledge_base_id=knowledge_base_id, documents=len(condemned))
 
 
-class _Condemned(NamedTuple):
+class _DeletedDocument(NamedTuple):
     document_id: str
     storage_key: str
     superseded_keys: list[str]
 
 
-async def _condemned(
-    bench: Workbench, *which: ColumnElement[bool], limit: int | None = None
-) -> list[_Condemned]:
+async def _deleted_documents(
+    context: WorkerContext, *which: ColumnElement[bool], limit: int | None = None
+) -> list[_DeletedDocument]:
     """Those of some documents that are deleted and that no worker has in hand."""
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         now = await database_now(session)
         columns: tuple[Any, ...] = (Document.id, Document.storage_key, Document.superseded_keys)
         query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
             *which, col(Document.deleted_at).is_not(None), is_free(now, now + LONGEST_LEASE)
         )
-        return [_Condemned(*row) for row in (await session.exec(query.limit(limit))).all()]
+        return [_DeletedDocument(*row) for row in (await session.exec(query.limit(limit))).all()]
 
 
-async def _erase_files_and_rows(bench: Workbench, condemned: Sequence[_Condemned]) -> None:
+async def _erase_files_and_rows(
+    context: WorkerContext, condemned: Sequence[_DeletedDocument]
+) -> None:
     for _, newest, superseded in condemned:
         for key in (newest, *superseded):
-            await bench.store.delete(key)
+            await context.store.delete(key)
     ids = [each.document_id for each in condemned]
     is_gone = False
     while not is_gone:
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             is_gone = await document_actions.delete_rows(work.session, ids, _CHUNKS_AT_ONCE)

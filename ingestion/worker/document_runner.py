@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from ingestion.attempts.claim import Taken, take
-from ingestion.context import Workbench
-from ingestion.pipeline import work_on
+from ingestion.attempts.claim import ClaimedDocument, claim
+from ingestion.context import WorkerContext
+from ingestion.pipeline import process_documents
 from kb_service.work_queue import scheduler
 
 log = get_logger(__name__)
@@ -19,7 +19,7 @@ _LOOK_SECONDS = 1.0
 _MOST_REMEMBERED = 10_000
 
 
-class Slots:
+class DocumentRunner:
     """Processes documents until it is stopped, several at a time.
 
     The queue only wakes it: what is processed next is read from SQL. An owner never has the last
@@ -27,12 +27,12 @@ class Slots:
     until one of theirs is done.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
     """
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._most = max(1, bench.settings.ingest_concurrency)
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
+        self._most = max(1, context.settings.ingest_concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
         self._held: Counter[str] = Counter()
         self._last_served: dict[str, int] = {}
@@ -41,11 +41,11 @@ class Slots:
     async def run(self) -> None:
         """Take up one document after the other."""
         while True:
-            self._bench.wake.clear()
+            self._context.wake.clear()
             taken = await self._try_take() if len(self._tasks) < self._most else None
             if taken is None:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._bench.wake.wait(), _LOOK_SECONDS)
+                    await asyncio.wait_for(self._context.wake.wait(), _LOOK_SECONDS)
             else:
                 self._begin(*taken)
 
@@ -57,7 +57,7 @@ class Slots:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _try_take(self) -> tuple[list[Taken], str] | None:
+    async def _try_take(self) -> tuple[list[ClaimedDocument], str] | None:
         try:
             return await self._take()
         except (AgentexError, OSError) as error:
@@ -67,23 +67,23 @@ class Slots:
             log.exception("slots.crashed")
         return None
 
-    async def _take(self) -> tuple[list[Taken], str] | None:
-        async with self._bench.database.reading() as session:
-            waiting = await scheduler.oldest_waiting(session)
+    async def _take(self) -> tuple[list[ClaimedDocument], str] | None:
+        async with self._context.database.reading() as session:
+            waiting = await scheduler.oldest_queued(session)
             allowed = [one for one in waiting if self._may_hold_another(one.owner_id)]
             if not allowed:
                 return None
             owners = {one.owner_id for one in allowed}
             # What others have in hand matters only where it is one owner's turn or another's.
-            held = await scheduler.in_hand(session) if len(owners) > 1 else {}
-        following = scheduler.next_in_turn(allowed, held, self._last_served)
+            held = await scheduler.active_per_owner(session) if len(owners) > 1 else {}
+        following = scheduler.pick_next(allowed, held, self._last_served)
         if following is None:
             return None
         self._note_turn(following.owner_id)
-        taken = await take(self._bench, following.document_id)
+        taken = await claim(self._context, following.document_id)
         if not taken:
             # Another worker was faster: there may be more.
-            self._bench.wake.set()
+            self._context.wake.set()
             return None
         return taken, following.owner_id
 
@@ -96,7 +96,7 @@ class Slots:
             self._last_served.clear()
         self._last_served[owner_id] = self._turn
 
-    def _begin(self, taken: Sequence[Taken], owner_id: str) -> None:
+    def _begin(self, taken: Sequence[ClaimedDocument], owner_id: str) -> None:
         self._held[owner_id] += 1
         task = asyncio.create_task(self._work(taken))
         self._tasks.add(task)
@@ -104,14 +104,14 @@ class Slots:
         def end(done: asyncio.Task[None]) -> None:
             self._tasks.discard(done)
             self._held -= Counter({owner_id: 1})
-            self._bench.wake.set()
+            self._context.wake.set()
 
         task.add_done_callback(end)
 
-    async def _work(self, taken: Sequence[Taken]) -> None:
+    async def _work(self, taken: Sequence[ClaimedDocument]) -> None:
         document_ids = [one.document.id for one in taken]
         try:
-            await work_on(self._bench, taken)
+            await process_documents(self._context, taken)
         except (AgentexError, OSError) as error:
             # The lease ends by itself, and the document waits again.
             log.warning("document.left", document_ids=document_ids, cause=type(error).__name__)

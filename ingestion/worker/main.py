@@ -16,29 +16,29 @@ from redis.exceptions import RedisError
 from core.db.database import open_database
 from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.redis.client import open_redis
-from core.redis.heartbeats import beat, withdraw, worker_name
+from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import (
     QUEUE_NAME,
-    Job,
     JobPayload,
     JobQueue,
-    JobsInHand,
+    QueueJob,
+    RunningJobs,
     deserialize_job,
     serialize_job,
 )
-from core.redis.notify import wake_ups
+from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
-from ingestion.context import Workbench
-from ingestion.parsers.image.ocr import Recognition
+from ingestion.context import WorkerContext
+from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.sandbox.pool import ParserPool
-from ingestion.reindex import tend_all
-from ingestion.transfer import requeue as requeue_transfers
+from ingestion.reindex import maintain_all
+from ingestion.transfer import requeue_transfers
 from ingestion.worker.arq_worker import QueueWorker
-from ingestion.worker.document_runner import Slots
+from ingestion.worker.document_runner import DocumentRunner
 from ingestion.worker.jobs import JOBS
-from ingestion.worker.reconciler import OrphanSweep, requeue
+from ingestion.worker.reconciler import OrphanSweep, requeue_lost
 from kb_service.embedding_spaces import open_spaces
 from kb_service.engine_client.client import EngineClient
 from kb_service.object_storage.factory import open_object_store
@@ -49,15 +49,15 @@ _BEAT_SECONDS = 4
 _LISTEN_AGAIN_SECONDS = 1
 _SWEEP_SECONDS = 600
 _POLL_SECONDS = 0.1
-_BENCH = "bench"
+_CONTEXT = "context"
 
 
 @asynccontextmanager
-async def open_workbench(settings: Settings) -> AsyncGenerator[Workbench]:
+async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContext]:
     """Open what the jobs share, and close it at the end."""
     database, redis = open_database(settings), open_redis(settings)
     engine = EngineClient(settings.effective_engine_socket)
-    bench = Workbench(
+    context = WorkerContext(
         settings=settings,
         owner=worker_name(),
         database=database,
@@ -66,24 +66,24 @@ async def open_workbench(settings: Settings) -> AsyncGenerator[Workbench]:
         spaces=open_spaces(settings, engine),
         parser=ParserPool(
             settings.ingest_concurrency,
-            recognition=Recognition(settings.ocr_languages, str(settings.ocr_data_dir or "")),
+            recognition=OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or "")),
         ),
     )
     try:
-        yield bench
+        yield context
     finally:
-        await bench.parser.close()
-        await bench.spaces.close()
+        await context.parser.close()
+        await context.spaces.close()
         await engine.close()
         await redis.aclose()
         await database.close()
 
 
-def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
-    async def run(context: dict[str, object], payload: JobPayload) -> None:
+def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
+    async def run(arq_context: dict[str, object], payload: JobPayload) -> None:
         try:
-            async with in_hand.taken(str(context["job_id"])):
-                await job.run(cast(Workbench, context[_BENCH]), payload)
+            async with in_hand.taken(str(arq_context["job_id"])):
+                await job.run(cast(WorkerContext, arq_context[_CONTEXT]), payload)
         except (AgentexError, OSError) as error:
             # The reconciler comes back to what is not done; an ARQ retry would add nothing.
             log.warning("job.postponed", job=job.name, cause=type(error).__name__)
@@ -91,7 +91,7 @@ def _runner(job: Job, in_hand: JobsInHand) -> WorkerCoroutine:
     return cast(WorkerCoroutine, run)
 
 
-async def _try(act: Callable[[], Awaitable[object]]) -> None:
+async def _run_safely(act: Callable[[], Awaitable[object]]) -> None:
     """Do something; a part that is down is no reason to stop."""
     try:
         await act()
@@ -102,26 +102,28 @@ async def _try(act: Callable[[], Awaitable[object]]) -> None:
         log.exception("worker.round_failed")
 
 
-async def _every(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
+async def _repeat(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
     """Do something again and again."""
     while True:
-        await _try(act)
+        await _run_safely(act)
         await asyncio.sleep(seconds)
 
 
-async def work(settings: Settings) -> None:
+async def run_worker(settings: Settings) -> None:
     """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
-    async with open_workbench(settings) as bench:
+    async with open_worker_context(settings) as context:
         redis = open_redis(settings)
-        in_hand = JobsInHand(redis)
-        sweep = OrphanSweep(bench)
-        slots = Slots(bench)
+        in_hand = RunningJobs(redis)
+        sweep = OrphanSweep(context)
+        slots = DocumentRunner(context)
         beside = [
-            asyncio.create_task(_every(_BEAT_SECONDS, lambda: beat(redis, bench.owner))),
-            asyncio.create_task(_every(_BEAT_SECONDS, in_hand.show)),
-            asyncio.create_task(_reconcile(bench)),
-            asyncio.create_task(_every(_SWEEP_SECONDS, sweep.run)),
-            asyncio.create_task(_every(_LISTEN_AGAIN_SECONDS, lambda: _listen(bench, redis))),
+            asyncio.create_task(
+                _repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))
+            ),
+            asyncio.create_task(_repeat(_BEAT_SECONDS, in_hand.show)),
+            asyncio.create_task(_reconcile(context)),
+            asyncio.create_task(_repeat(_SWEEP_SECONDS, sweep.run)),
+            asyncio.create_task(_repeat(_LISTEN_AGAIN_SECONDS, lambda: _listen(context, redis))),
             asyncio.create_task(slots.run()),
         ]
         worker = QueueWorker(
@@ -142,9 +144,9 @@ async def work(settings: Settings) -> None:
             max_jobs=settings.ingest_concurrency,
             poll_delay=_POLL_SECONDS,
             job_completion_wait=int(settings.drain_seconds / 2),
-            ctx={_BENCH: bench},
+            ctx={_CONTEXT: context},
         )
-        spare_what_is_loaded()
+        freeze_loaded_objects()
         try:
             await worker.async_run()
         except asyncio.CancelledError:
@@ -154,27 +156,27 @@ async def work(settings: Settings) -> None:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
             await slots.stop(settings.drain_seconds / 2)
-            await _try(worker.close)
-            await _try(lambda: withdraw(redis, bench.owner))
+            await _run_safely(worker.close)
+            await _run_safely(lambda: remove_heartbeat(redis, context.owner))
             await redis.aclose()
 
 
-async def _listen(bench: Workbench, redis: Redis) -> None:
-    async for _ in wake_ups(redis):
-        bench.wake.set()
+async def _listen(context: WorkerContext, redis: Redis) -> None:
+    async for _ in wake_signals(redis):
+        context.wake.set()
 
 
-async def _reconcile(bench: Workbench) -> None:
+async def _reconcile(context: WorkerContext) -> None:
     # What was written before any worker was there, such as a first start's documents, has
     # nobody else who pushes it: no grace for that.
-    await _try(lambda: bench.queue.sweep(grace=timedelta(0)))
-    await _every(bench.settings.reconcile_seconds, lambda: _round(bench))
+    await _run_safely(lambda: context.queue.sweep(grace=timedelta(0)))
+    await _repeat(context.settings.reconcile_seconds, lambda: _reconcile_once(context))
 
 
-async def _round(bench: Workbench) -> None:
-    await _try(lambda: requeue(bench))
-    await _try(lambda: tend_all(bench))
-    await _try(lambda: requeue_transfers(bench))
+async def _reconcile_once(context: WorkerContext) -> None:
+    await _run_safely(lambda: requeue_lost(context))
+    await _run_safely(lambda: maintain_all(context))
+    await _run_safely(lambda: requeue_transfers(context))
 
 
 def _redis_settings(settings: Settings) -> RedisSettings:
@@ -187,4 +189,4 @@ def main() -> None:
     """Work until SIGTERM."""
     settings = get_settings()
     configure_logging(settings, part="worker")
-    uvloop.run(work(settings))
+    uvloop.run(run_worker(settings))

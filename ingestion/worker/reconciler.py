@@ -14,8 +14,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingModelUnusable
 from core.logging import get_logger
-from ingestion.attempts.failures import WORKER_LOST, clear_document
-from ingestion.context import Workbench
+from ingestion.attempts.failures import WORKER_LOST, remove_orphan_points
+from ingestion.context import WorkerContext
 from kb_service.documents import jobs as document_jobs
 from kb_service.documents import queries as document_queries
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -32,7 +32,7 @@ _BATCH = 500
 _GRACE = timedelta(seconds=3)
 
 
-async def requeue(bench: Workbench) -> int:
+async def requeue_lost(context: WorkerContext) -> int:
     """Let wait again what a lost worker had in hand, and queue again what is to be erased.
 
     Documents that wait need no message: the slots of every worker look for them in SQL.
@@ -40,24 +40,24 @@ async def requeue(bench: Workbench) -> int:
     Returns:
         How many jobs were written.
     """
-    await bench.queue.sweep()
-    await bench.queue.release_abandoned()
-    await _expire_leases(bench)
+    await context.queue.sweep()
+    await context.queue.release_abandoned()
+    await _expire_leases(context)
     now = utc_now()
-    async with bench.database.reading() as session:
+    async with context.database.reading() as session:
         documents_deleted = (await session.exec(_deleted_before(now - _GRACE))).all()
         gone = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
         knowledge_bases_gone = (await session.exec(gone)).all()
-        uncleared = await leases.abandoned(session)
+        uncleared = await leases.orphaned(session)
     for document_id in uncleared[:_BATCH]:
         try:
-            await clear_document(bench, document_id)
+            await remove_orphan_points(context, document_id)
         except AgentexError as error:
             # Its index is down: it comes again, and what else is forgotten need not wait for it.
-            log.warning("reconciler.not_cleared", document_id=document_id, code=int(error.code))
+            log.warning("reconciler.not_cleared", document_id=document_id, code=error.code)
     if not (documents_deleted or knowledge_bases_gone):
         return 0
-    return await _enqueue_missing(bench, documents_deleted, knowledge_bases_gone)
+    return await _enqueue_missing(context, documents_deleted, knowledge_bases_gone)
 
 
 def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
@@ -69,26 +69,26 @@ def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
     )
 
 
-async def _expire_leases(bench: Workbench) -> None:
-    async with bench.database.reading() as session:
-        steady = bench.clock.is_steady(await database_now(session))
+async def _expire_leases(context: WorkerContext) -> None:
+    async with context.database.reading() as session:
+        steady = context.clock.is_steady(await database_now(session))
     if not steady:
         # Somebody set a clock: living workers renew their leases before they are judged by it.
         return
-    async with unit_of_work(bench.database) as work:
-        lost = await leases.expire(work, WORKER_LOST)
+    async with unit_of_work(context.database) as work:
+        lost = await leases.expire_leases(work, WORKER_LOST)
     if lost:
         log.warning("reconciler.leases_expired", documents=lost)
-        bench.wake.set()
+        context.wake.set()
 
 
 async def _enqueue_missing(
-    bench: Workbench, deleted: Sequence[str], gone: Sequence[KnowledgeBase]
+    context: WorkerContext, deleted: Sequence[str], gone: Sequence[KnowledgeBase]
 ) -> int:
-    queued = await bench.queue.queued_keys()
+    queued = await context.queue.queued_keys()
     not_erased = [id_ for id_ in deleted if document_jobs.erase_key(id_) not in queued]
     not_gone = [row for row in gone if knowledge_bases.erase_key(row.id) not in queued]
-    async with unit_of_work(bench.database, bench.queue.push) as work:
+    async with unit_of_work(context.database, context.queue.push) as work:
         for document_id in not_erased[:_BATCH]:
             document_jobs.enqueue_erase(work, document_id)
         for row in not_gone[:_BATCH]:
@@ -99,12 +99,12 @@ async def _enqueue_missing(
     return count
 
 
-_AT_WORK = (*OPEN_STATUSES, DocumentStatus.PAUSED)
+_PROCESSING_STATUSES = (*OPEN_STATUSES, DocumentStatus.PAUSED)
 _SHOWN = select(
     Document.id,
     Document.active_revision,
     Document.shadow_revision,
-    case((col(Document.status).in_(_AT_WORK), col(Document.revision))),
+    case((col(Document.status).in_(_PROCESSING_STATUSES), col(Document.revision))),
 )
 
 
@@ -115,11 +115,11 @@ class OrphanSweep:
     What does not bear a name of ours is left alone: a bucket may hold other things.
 
     Args:
-        bench: the worker's connections.
+        context: the worker's connections.
     """
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
+    def __init__(self, context: WorkerContext) -> None:
+        self._context = context
         self._suspects: set[str] = set()
 
     async def run(self) -> tuple[int, int]:
@@ -129,23 +129,23 @@ class OrphanSweep:
             How many documents' points and how many files were removed.
         """
         indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
-        for space in self._bench.spaces.values():
+        for space in self._context.spaces.values():
             # One that the engine could not open waits for its sweep; the others don't.
             with suppress(EmbeddingModelUnusable):
                 indexed.append((space.index, await space.index.documents()))
-        stored = set(await self._bench.store.keys())
-        async with self._bench.database.reading() as session:
+        stored = set(await self._context.store.keys())
+        async with self._context.database.reading() as session:
             shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
-            keys = await document_queries.stored_keys(session) | await transfers.stored_files(
+            keys = await document_queries.storage_keys(
                 session
-            )
+            ) | await transfers.pending_import_keys(session)
         points = 0
         for index, entries in indexed:
             points += await _sweep_points(index, entries, shown)
         unknown = {key for key in stored if is_id(key)} - keys
         files = unknown & self._suspects
         for key in files:
-            await self._bench.store.delete(key)
+            await self._context.store.delete(key)
         self._suspects = unknown - files
         if points or files:
             log.info("reconciler.swept", documents=points, files=len(files))

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import forget_shares
+from core.auth.sharing import delete_shares
 from core.db.now import database_now
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
@@ -18,7 +18,7 @@ from core.errors.conflicts import Conflict
 from kb_service.documents.jobs import enqueue_clear, enqueue_erase
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.visibility import Reader, readable
+from kb_service.visibility import Viewer, visible_to
 
 _AT_WORK = frozenset({DocumentStatus.PENDING, DocumentStatus.PROCESSING})
 _GROUP = 200
@@ -135,22 +135,22 @@ async def perform(work: UnitOfWork, name: ActionName, document: Document) -> Act
         return ActionOutcome.REFUSED
     action.apply(work, document)
     if document.deleted_at is not None and document.restricted:
-        await forget_shares(work, Document.SHARE_KIND, [document.id])
+        await delete_shares(work, Document.SHARE_KIND, [document.id])
     document.updated_at = await database_now(work.session)
     work.session.add(document)
     return ActionOutcome.DONE
 
 
-async def act(
-    work: UnitOfWork, reader: Reader, name: ActionName, knowledge_base_id: str, document_id: str
+async def apply_action(
+    work: UnitOfWork, viewer: Viewer, name: ActionName, knowledge_base_id: str, document_id: str
 ) -> Document:
     """Do something with one document of a knowledge base that already passed the gate.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this reader.
+        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
         Conflict: its status does not allow it.
     """
-    rows = await locked(work.session, reader, knowledge_base_id, [document_id])
+    rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
     if await perform(work, name, rows[0]) is ActionOutcome.REFUSED:
@@ -159,9 +159,9 @@ async def act(
     return rows[0]
 
 
-async def act_on_many(
+async def apply_action_to_many(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     name: ActionName,
     knowledge_base_id: str,
     document_ids: Sequence[str],
@@ -169,21 +169,21 @@ async def act_on_many(
     """Do something with many documents of a knowledge base that already passed the gate.
 
     Returns:
-        What happened, by id, in the order asked for; what is not for this reader was not found.
+        What happened, by id, in the order asked for; what is not for this viewer was not found.
     """
     outcomes = dict.fromkeys(document_ids, ActionOutcome.NOT_FOUND)
     wanted = sorted(outcomes)
     for start in range(0, len(wanted), _GROUP):
         group = wanted[start : start + _GROUP]
-        rows = await locked(work.session, reader, knowledge_base_id, group)
+        rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, group)
         for row in rows:
             outcomes[row.id] = await perform(work, name, row)
         await work.session.flush()
     return outcomes
 
 
-async def locked(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str, document_ids: Sequence[str]
+async def get_documents_for_update(
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> Sequence[Document]:
     """Those of these documents of the knowledge base that somebody reads, their rows locked."""
     # In the order of ids: two callers that lock the same rows must not wait for each other.
@@ -193,7 +193,7 @@ async def locked(
             col(Document.id).in_(document_ids),
             col(Document.knowledge_base_id) == knowledge_base_id,
             col(Document.deleted_at).is_(None),
-            readable(reader),
+            visible_to(viewer),
         )
         .order_by(col(Document.id))
         # Not the rows that only say who may read.
@@ -203,9 +203,9 @@ async def locked(
     return (await session.exec(query)).all()
 
 
-async def ids_of_status(
+async def ids_with_status(
     session: AsyncSession,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base_id: str,
     status: DocumentStatus,
     *,
@@ -218,7 +218,7 @@ async def ids_of_status(
             Document.knowledge_base_id == knowledge_base_id,
             Document.status == status.value,
             col(Document.deleted_at).is_(None),
-            readable(reader),
+            visible_to(viewer),
         )
         .order_by(col(Document.created_at), col(Document.id))
         .limit(limit)

@@ -8,12 +8,12 @@ from sqlalchemy import func, update
 from sqlmodel import col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ChunkNotFound, DocumentNotFound
 from core.errors.conflicts import Conflict
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.visibility import EVERYTHING, Reader, readable
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, visible_to
 
 SORT_FIELDS = ("position", "token_count")
 _CHANGED = {
@@ -32,7 +32,7 @@ class ChunkListing:
 
 
 @dataclass(frozen=True)
-class ChunkPlace:
+class LocatedChunk:
     """A chunk that searches may show, with the document and the knowledge base it stands in."""
 
     knowledge_base: KnowledgeBase
@@ -41,7 +41,7 @@ class ChunkPlace:
 
 
 @dataclass(frozen=True)
-class Span:
+class DocumentSpan:
     """A part of a searchable document.
 
     Args:
@@ -60,7 +60,7 @@ class Span:
 async def list_chunks(
     session: AsyncSession,
     document: Document,
-    page: Page,
+    page: PageRequest,
     *,
     is_changed: bool | None = None,
 ) -> ChunkListing:
@@ -79,7 +79,7 @@ async def list_chunks(
     if is_changed is not None:
         changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
         conditions.append(changed if is_changed else ~changed)
-    query = paged(
+    query = paginate(
         select(Chunk).where(*conditions),
         page,
         columns={"position": col(Chunk.position), "token_count": col(Chunk.token_count)},
@@ -90,12 +90,12 @@ async def list_chunks(
 
 
 async def get(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, chunk_id: str
-) -> ChunkPlace:
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, chunk_id: str
+) -> LocatedChunk:
     """Load a chunk of a knowledge base that already passed the gate.
 
     Raises:
-        ChunkNotFound: there is none in this knowledge base for this reader, or only one of a
+        ChunkNotFound: there is none in this knowledge base for this viewer, or only one of a
             revision that searches do not see.
     """
     query = (
@@ -106,27 +106,27 @@ async def get(
             col(Document.knowledge_base_id) == knowledge_base.id,
             col(Document.deleted_at).is_(None),
             col(Document.active_revision) == col(Chunk.revision),
-            readable(reader),
+            visible_to(viewer),
         )
     )
     found = (await session.exec(query)).first()
     if found is None:
         raise ChunkNotFound
     chunk, document = found
-    return ChunkPlace(knowledge_base, document, chunk)
+    return LocatedChunk(knowledge_base, document, chunk)
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ReadScope:
     """Where somebody reads: the knowledge bases, which passed the gate, and who it is."""
 
     knowledge_base_ids: Sequence[str]
-    reader: Reader
+    viewer: Viewer
 
 
 async def read_span(
-    session: AsyncSession, shelf: Shelf, named: str, *, start: int, end: int
-) -> Span:
+    session: AsyncSession, shelf: ReadScope, named: str, *, start: int, end: int
+) -> DocumentSpan:
     """Load the part of a document that stands between two characters, as searches see it.
 
     Args:
@@ -137,7 +137,7 @@ async def read_span(
         end: one past the last.
 
     Raises:
-        DocumentNotFound: no searchable document of that id or name is there for this reader.
+        DocumentNotFound: no searchable document of that id or name is there for this viewer.
     """
     query = (
         select(Document)
@@ -148,7 +148,7 @@ async def read_span(
             col(Document.deleted_at).is_(None),
             col(KnowledgeBase.deleted_at).is_(None),
             col(Document.active_revision).is_not(None),
-            readable(shelf.reader),
+            visible_to(shelf.viewer),
         )
         .order_by((col(Document.id) == named).desc(), col(Document.id))
     )
@@ -168,7 +168,7 @@ async def read_span(
     )
     rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
     length = (await session.exec(select(func.max(Chunk.char_end)).where(*shown))).one()
-    return Span(document, rows, length or 0, [one.id for one in found[1:]])
+    return DocumentSpan(document, rows, length or 0, [one.id for one in found[1:]])
 
 
 def require_version(chunk: Chunk, version: int) -> None:
@@ -181,7 +181,7 @@ def require_version(chunk: Chunk, version: int) -> None:
         raise Conflict(**_CHANGED, version=chunk.version)
 
 
-async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) -> Chunk:
+async def update_chunk(work: UnitOfWork, place: LocatedChunk, values: dict[str, Any]) -> Chunk:
     """Write fields of a chunk, if it is still what the caller read and still shown.
 
     The row stays locked until the transaction ends, so what else belongs to the change may be
@@ -212,7 +212,7 @@ async def change(work: UnitOfWork, place: ChunkPlace, values: dict[str, Any]) ->
     )
     if (await work.session.exec(statement)).rowcount == 0:
         # Who changes it has passed the gate.
-        now = await get(work.session, EVERYTHING, place.knowledge_base, place.chunk.id)
+        now = await get(work.session, SYSTEM_VIEWER, place.knowledge_base, place.chunk.id)
         require_version(now.chunk, place.chunk.version)
         # Searches saw another revision for a moment and see this one again: nothing was written.
         raise Conflict(**_CHANGED, version=now.chunk.version)

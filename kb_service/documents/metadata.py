@@ -19,7 +19,7 @@ _LARGEST_INTEGER = 2**53 - 1
 _MOST_BYTES = 8192
 
 
-def checked_attributes(value: object) -> Attributes:
+def validate_attributes(value: object) -> Attributes:
     """Metadata as it may be stored: flat, of bounded size.
 
     Raises:
@@ -46,7 +46,7 @@ def parse_attributes(text: str) -> Attributes:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _refusal("Send a JSON object", "请给出 JSON 对象") from error
-    return checked_attributes(value)
+    return validate_attributes(value)
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, object]]:

@@ -8,17 +8,17 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Share
 from core.auth.principal import Action, Principal
 from core.auth.sharing import (
-    Shared,
-    Wanted,
-    forget_shares,
+    ShareEntry,
+    ShareSpec,
+    access_by_subject,
+    delete_shares,
     list_shares,
-    named,
     replace_shares,
-    version_of,
+    share_list_version,
 )
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork
@@ -27,9 +27,9 @@ from core.errors.conflicts import Conflict, DocumentNameTaken
 from core.errors.requests import InvalidRequest
 from kb_service import questions
 from kb_service.documents import queries as document_queries
-from kb_service.documents.actions import locked
+from kb_service.documents.actions import get_documents_for_update
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases.sharing import hold
+from kb_service.knowledge_bases.sharing import get_for_update
 from kb_service.models import Document, KnowledgeBase
 
 MOST_RESTRICTED = 1000
@@ -43,7 +43,7 @@ _CHANGED = {
 
 
 @dataclass(frozen=True)
-class Readers:
+class DocumentAcl:
     """Who reads a document.
 
     Args:
@@ -52,16 +52,16 @@ class Readers:
     """
 
     restricted: bool
-    named: Sequence[Shared] = ()
+    named: Sequence[ShareEntry] = ()
 
     @property
     def version(self) -> str:
         """What these are told from others by."""
-        return version_of(self.named) if self.restricted else _OPEN
+        return share_list_version(self.named) if self.restricted else _OPEN
 
 
 @dataclass(frozen=True)
-class NewReaders:
+class DocumentAclUpdate:
     """Who is to read a document, beside the owner of its knowledge base.
 
     Args:
@@ -69,12 +69,12 @@ class NewReaders:
         version: of the readers that the caller saw; None for whoever they are now.
     """
 
-    wanted: Sequence[Wanted]
+    wanted: Sequence[ShareSpec]
     version: str | None = None
 
 
 @dataclass
-class _Narrowed:
+class _RestrictedDocument:
     """A restricted document as something that is shared: it is its knowledge base's owner's."""
 
     SHARE_KIND: ClassVar[str] = Document.SHARE_KIND
@@ -83,9 +83,9 @@ class _Narrowed:
     is_public: bool = False
 
 
-async def readers_of(
+async def get_acl(
     session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str
-) -> Readers:
+) -> DocumentAcl:
     """Who reads a document; the owner of its knowledge base may know.
 
     Raises:
@@ -96,7 +96,7 @@ async def readers_of(
     """
     base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     document = await document_queries.get(session, principal, base.id, document_id)
-    return await _readers(session, document, _Narrowed(document.id, base.owner_id))
+    return await _load_acl(session, document, _RestrictedDocument(document.id, base.owner_id))
 
 
 async def restrict(
@@ -104,8 +104,8 @@ async def restrict(
     principal: Principal,
     knowledge_base_id: str,
     document_id: str,
-    readers: NewReaders,
-) -> Readers:
+    readers: DocumentAclUpdate,
+) -> DocumentAcl:
     """Let only these, among those who read the knowledge base, read a document from now on.
 
     Args:
@@ -125,9 +125,9 @@ async def restrict(
             restricted documents.
     """
     session = work.session
-    base, document = await _locked(work, principal, knowledge_base_id, document_id)
-    resource = _Narrowed(document.id, base.owner_id)
-    present = await _readers(session, document, resource)
+    base, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
+    resource = _RestrictedDocument(document.id, base.owner_id)
+    present = await _load_acl(session, document, resource)
     if readers.version not in (None, found := present.version):
         raise Conflict(**_CHANGED, version=found)
     if not present.restricted:
@@ -135,26 +135,28 @@ async def restrict(
     await replace_shares(work, resource, readers.wanted, field="readers")
     if not present.restricted:
         document.restricted = True
-        await questions.restrict(session, document)
+        await questions.restrict_questions(session, document)
         await mark_narrowed(work, base.id)
-    now = await _readers(session, document, resource)
+    now = await _load_acl(session, document, resource)
     if present.version != now.version:
         await _touch(work, document)
-        target = Target(Document.SHARE_KIND, document.id)
+        target = AuditTarget(Document.SHARE_KIND, document.id)
         # As a list: a name that is a key would be redacted where it looks like a secret's.
-        note(
+        audit(
             session,
             AuditAction.DOCUMENT_RESTRICTED,
             target,
-            details={"readers": [*named(now.named)]},
+            details={"readers": [*access_by_subject(now.named)]},
         )
     return now
 
 
-async def _readers(session: AsyncSession, document: Document, resource: _Narrowed) -> Readers:
+async def _load_acl(
+    session: AsyncSession, document: Document, resource: _RestrictedDocument
+) -> DocumentAcl:
     if not document.restricted:
-        return Readers(restricted=False)
-    return Readers(True, await list_shares(session, resource))
+        return DocumentAcl(restricted=False)
+    return DocumentAcl(True, await list_shares(session, resource))
 
 
 async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
@@ -163,7 +165,7 @@ async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
     await work.session.exec(statement.values(narrowed=True))
 
 
-async def copy_readers(
+async def copy_acl(
     work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]
 ) -> None:
     """Let restricted documents that come into a copy be read by those who read the originals.
@@ -189,7 +191,7 @@ async def copy_readers(
         session.add(Share(**facts, resource_id=copies[share.resource_id]))
 
 
-async def open_to_all(
+async def unrestrict(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
 ) -> None:
     """Let all who read the knowledge base read a document again; one that they do stays so.
@@ -201,7 +203,7 @@ async def open_to_all(
         DocumentNotFound: there is none in it.
         DocumentNameTaken: another document that all read has its name by now.
     """
-    _, document = await _locked(work, principal, knowledge_base_id, document_id)
+    _, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     if not document.restricted:
         return
     query = select(Document.id).where(
@@ -215,17 +217,17 @@ async def open_to_all(
         raise DocumentNameTaken(field="name", name=document.name, document_id=taken)
     document.restricted = False
     await _touch(work, document)
-    await forget_shares(work, Document.SHARE_KIND, [document.id])
-    note(work.session, AuditAction.DOCUMENT_OPENED, Target(Document.SHARE_KIND, document.id))
+    await delete_shares(work, Document.SHARE_KIND, [document.id])
+    audit(work.session, AuditAction.DOCUMENT_OPENED, AuditTarget(Document.SHARE_KIND, document.id))
 
 
-async def _locked(
+async def _get_for_update(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
 ) -> tuple[KnowledgeBase, Document]:
     session = work.session
     # Uploads and renamings wait for it, too: they decide by it what a name means.
-    base = await hold(session, principal, knowledge_base_id, Action.MANAGE)
-    rows = await locked(session, principal, base.id, [document_id])
+    base = await get_for_update(session, principal, knowledge_base_id, Action.MANAGE)
+    rows = await get_documents_for_update(session, principal, base.id, [document_id])
     if not rows:
         raise DocumentNotFound
     return base, rows[0]

@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.db.types import utc_now
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.visibility import Reader, readable, sees_all
+from kb_service.visibility import Viewer, sees_all, visible_to
 
 # A document of a tenth or of ten times the size says little: each has work that no byte makes.
 _ALIKE = 10
@@ -19,7 +19,7 @@ _SHORTEST_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkSample:
     """What was done of a document: all of it, or a part that is known.
 
     Args:
@@ -54,7 +54,7 @@ class Backlog:
     size: int
 
 
-def seconds_left(done: Sequence[Work], backlog: Backlog) -> float | None:
+def estimate_seconds(done: Sequence[WorkSample], backlog: Backlog) -> float | None:
     """The seconds until all is done; None when nothing like it was done.
 
     Args:
@@ -74,7 +74,7 @@ def seconds_left(done: Sequence[Work], backlog: Backlog) -> float | None:
     return max(longest, (backlog.size + rest) * _busy_seconds(alike) / finished)
 
 
-def _busy_seconds(works: Sequence[Work]) -> float:
+def _busy_seconds(works: Sequence[WorkSample]) -> float:
     """The time in which some of these were in work: what overlaps is counted once."""
     busy, reached = 0.0, None
     for work in sorted(works, key=lambda one: one.since):
@@ -122,7 +122,7 @@ CANCELLED = {
 }
 
 
-def why_waiting(document: Document, *, base_paused: bool) -> Mapping[str, str] | None:
+def waiting_reason(document: Document, *, base_paused: bool) -> Mapping[str, str] | None:
     """Why a document is neither done nor in work, and what to do, in both languages."""
     match DocumentStatus(document.status):
         case DocumentStatus.PAUSED:
@@ -150,7 +150,7 @@ def eta_seconds(document: Document) -> int | None:
 
 
 async def count_ahead(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str, documents: Sequence[Document]
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, documents: Sequence[Document]
 ) -> dict[str, int]:
     """How many of the documents that somebody reads go before each of these that wait."""
     waiting = [one.id for one in documents if one.status == DocumentStatus.PENDING]
@@ -163,7 +163,7 @@ async def count_ahead(
             Document.knowledge_base_id == knowledge_base_id,
             Document.status == DocumentStatus.PENDING.value,
             col(Document.deleted_at).is_(None),
-            readable(reader),
+            visible_to(viewer),
         )
         .subquery()
     )
@@ -172,7 +172,7 @@ async def count_ahead(
 
 
 @dataclass(frozen=True)
-class Progress:
+class KnowledgeBaseProgress:
     """How far a knowledge base is.
 
     Args:
@@ -210,14 +210,14 @@ class _Group:
 _NONE = _Group("", 0, 0, 0, datetime.min.replace(tzinfo=UTC))
 
 
-async def summarise(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
-) -> Progress:
+async def get_progress(
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
+) -> KnowledgeBaseProgress:
     """How far what somebody reads of a knowledge base is."""
     conditions = [
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
-        *([] if sees_all(knowledge_base, reader) else [readable(reader)]),
+        *([] if sees_all(knowledge_base, viewer) else [visible_to(viewer)]),
     ]
     groups = await _groups(session, conditions)
     total = sum(group.count for group in groups.values())
@@ -227,9 +227,9 @@ async def summarise(
     unfinished = in_work.count + waiting.count + groups.get(DocumentStatus.PAUSED, _NONE).count
     eta = None if unfinished else 0
     if is_open and not knowledge_base.paused:
-        left = seconds_left(*await _work(session, conditions, in_work, waiting))
+        left = estimate_seconds(*await _work(session, conditions, in_work, waiting))
         eta = None if left is None else round(left)
-    return Progress(
+    return KnowledgeBaseProgress(
         counts={group.status: group.count for group in groups.values()},
         percent=(100 * (total - unfinished) + in_work.progress) // total if total else 100,
         eta_seconds=eta,
@@ -266,7 +266,7 @@ async def _work(
     conditions: Sequence[ColumnElement[bool]],
     in_work: _Group,
     waiting: _Group,
-) -> tuple[list[Work], Backlog]:
+) -> tuple[list[WorkSample], Backlog]:
     """What was done lately of a knowledge base's documents, and what is open beside it."""
     now = utc_now()
     status, size = col(Document.status), col(Document.file_size)
@@ -285,13 +285,13 @@ async def _work(
         .limit(_MOST_LOOKED_AT)
     )
     rows = (await (await session.connection()).execute(query)).all()
-    done: list[Work] = []
+    done: list[WorkSample] = []
     count, open_size = in_work.count + waiting.count, in_work.size + waiting.size
     for state, bytes_, progress, began, ended in rows:
         if state == DocumentStatus.COMPLETED:
-            done.append(Work(bytes_, 100, began or now, ended or now))
+            done.append(WorkSample(bytes_, 100, began or now, ended or now))
         else:
-            done.append(Work(bytes_, progress, began or now, now))
+            done.append(WorkSample(bytes_, progress, began or now, now))
             count, open_size = count - 1, open_size - bytes_
     # Between the two statements one more may have been taken up.
     return done, Backlog(max(0, count), max(0, open_size))

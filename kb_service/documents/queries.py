@@ -8,10 +8,10 @@ from sqlalchemy import func
 from sqlmodel import and_, col, or_, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import DocumentNotFound
 from kb_service.models import Document, DocumentStatus
-from kb_service.visibility import Reader, readable
+from kb_service.visibility import Viewer, visible_to
 
 _OPEN = (
     DocumentStatus.PENDING.value,
@@ -46,18 +46,18 @@ class DocumentListing:
 
 
 async def get(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str, document_id: str
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_id: str
 ) -> Document:
     """Load a document of a knowledge base that already passed the gate.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this reader.
+        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
     """
     query = select(Document).where(
         Document.id == document_id,
         Document.knowledge_base_id == knowledge_base_id,
         col(Document.deleted_at).is_(None),
-        readable(reader),
+        visible_to(viewer),
     )
     found = (await session.exec(query)).first()
     if found is None:
@@ -65,13 +65,13 @@ async def get(
     return found
 
 
-def unshown_revisions(document: Document) -> list[int]:
+def unused_revisions(document: Document) -> list[int]:
     """The revisions so far that neither searches nor a coming cut-over show."""
     shown = {document.active_revision, document.shadow_revision}
     return [number for number in range(1, document.revision + 1) if number not in shown]
 
 
-async def last_change(session: AsyncSession, knowledge_base_id: str) -> datetime | None:
+async def last_changed_at(session: AsyncSession, knowledge_base_id: str) -> datetime | None:
     """When a document of a knowledge base changed last; None where there is none."""
     newest = func.max(col(Document.updated_at))
     query = select(newest).where(Document.knowledge_base_id == knowledge_base_id)
@@ -92,7 +92,7 @@ async def newest_ids(session: AsyncSession, knowledge_base_id: str, *, limit: in
     return (await session.exec(query)).all()
 
 
-async def ids_there(session: AsyncSession, document_ids: Collection[str]) -> frozenset[str]:
+async def existing_ids(session: AsyncSession, document_ids: Collection[str]) -> frozenset[str]:
     """Those of these documents that are not erased; deleted ones may be among them."""
     query = select(Document.id).where(col(Document.id).in_(document_ids))
     return frozenset((await session.exec(query)).all())
@@ -131,7 +131,7 @@ async def changed_since(
 
 
 async def list_open(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str, *, limit: int
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, *, limit: int
 ) -> Sequence[Document]:
     """The documents of a knowledge base that are in work or wait, those in work first."""
     at_work = col(Document.status) == DocumentStatus.PROCESSING.value
@@ -141,7 +141,7 @@ async def list_open(
             Document.knowledge_base_id == knowledge_base_id,
             col(Document.deleted_at).is_(None),
             col(Document.status).in_(_OPEN),
-            readable(reader),
+            visible_to(viewer),
         )
         .order_by(at_work.desc(), col(Document.created_at), col(Document.id))
         .limit(limit)
@@ -149,7 +149,7 @@ async def list_open(
     return (await session.exec(query)).all()
 
 
-async def stored_keys(session: AsyncSession) -> set[str]:
+async def storage_keys(session: AsyncSession) -> set[str]:
     """The keys of all files that a document has, those of older revisions too."""
     query = select(col(Document.storage_key), col(Document.superseded_keys))
     keys: set[str] = set()
@@ -160,15 +160,15 @@ async def stored_keys(session: AsyncSession) -> set[str]:
 
 async def list_documents(
     session: AsyncSession,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base_id: str,
-    page: Page,
+    page: PageRequest,
     *,
     only: DocumentFilter = _ALL,
 ) -> DocumentListing:
     """One page of what somebody reads of a knowledge base, which already passed the gate."""
     conditions = [
-        readable(reader),
+        visible_to(viewer),
         col(Document.knowledge_base_id) == knowledge_base_id,
         col(Document.deleted_at).is_(None),
     ]
@@ -176,7 +176,7 @@ async def list_documents(
         conditions.append(col(Document.status) == only.status.value)
     if only.name is not None:
         conditions.append(col(Document.name) == only.name)
-    query = paged(
+    query = paginate(
         select(Document).where(*conditions),
         page,
         columns={

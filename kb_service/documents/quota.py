@@ -14,7 +14,7 @@ _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 
 @dataclass(frozen=True)
-class Storage:
+class StorageUsage:
     """What a user keeps.
 
     Args:
@@ -29,7 +29,7 @@ class Storage:
     image_bytes: int = 0
 
 
-async def storage_of(session: AsyncSession, owner_id: str) -> Storage:
+async def storage_usage(session: AsyncSession, owner_id: str) -> StorageUsage:
     """What a user keeps; what was deleted counts no more."""
     bytes_ = func.coalesce(func.sum(col(Document.file_size) + col(Document.superseded_bytes)), 0)
     query = (
@@ -44,7 +44,7 @@ async def storage_of(session: AsyncSession, owner_id: str) -> Storage:
     used, count = (await session.exec(query)).one()
     images = await _image_bytes(session, owner_id)
     used_bytes = int(used) + await _promised(session, owner_id) + images
-    return Storage(used_bytes, int(count), images)
+    return StorageUsage(used_bytes, int(count), images)
 
 
 async def _image_bytes(session: AsyncSession, owner_id: str) -> int:
@@ -81,7 +81,7 @@ async def take_turn(session: AsyncSession, owner_id: str) -> None:
 
 
 @dataclass
-class Allowance:
+class QuotaAllowance:
     """What is left of a quota in a transaction that brings several files.
 
     Args:
@@ -104,10 +104,10 @@ class Allowance:
         self.used_bytes = used
 
 
-async def allowance(session: AsyncSession, owner_id: str, limit_bytes: int) -> Allowance:
+async def lock_allowance(session: AsyncSession, owner_id: str, limit_bytes: int) -> QuotaAllowance:
     """Take the turn of :func:`take_turn` and see what is left of the quota."""
     await take_turn(session, owner_id)
-    return Allowance(limit_bytes, (await storage_of(session, owner_id)).used_bytes)
+    return QuotaAllowance(limit_bytes, (await storage_usage(session, owner_id)).used_bytes)
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
@@ -122,6 +122,6 @@ async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int)
         QuotaExceeded: it does not; the transaction must not be committed.
     """
     await session.flush()
-    storage = await storage_of(session, owner_id)
+    storage = await storage_usage(session, owner_id)
     if storage.used_bytes > limit_bytes:
         raise QuotaExceeded(used_bytes=storage.used_bytes, limit_bytes=limit_bytes)

@@ -37,7 +37,7 @@ class FileType:
     label: str
 
 
-async def store_upload(
+async def store_stream(
     store: ObjectStore, content: AsyncIterator[bytes], *, max_bytes: int
 ) -> StoredFile:
     """Stream an upload into the object store; it is durable when this returns.
@@ -64,7 +64,7 @@ async def store_upload(
     return StoredFile(key, size, digest.hexdigest())
 
 
-async def store_few(store: ObjectStore, contents: Sequence[bytes]) -> list[StoredFile]:
+async def store_batch(store: ObjectStore, contents: Sequence[bytes]) -> list[StoredFile]:
     """Put some small files into the object store together; they are durable when this returns.
 
     Args:

@@ -7,25 +7,25 @@ from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import DocumentNotFound
 from core.errors.conflicts import DocumentNameTaken
 from kb_service import questions
-from kb_service.document_names import NamedDocuments, Turn, clean_name, take_turn
-from kb_service.documents.actions import locked
+from kb_service.document_names import DocumentsByName, NameLock, clean_name, lock_names
+from kb_service.documents.actions import get_documents_for_update
 from kb_service.documents.metadata import Attributes
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Document
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 
-AUTOMATIC = "auto"
+AUTO_ENCODING = "auto"
 """The encoding of a text is found out by its bytes."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DocumentUpdate:
     """A new name, new metadata, another encoding; None leaves one of them as it is.
 
     Args:
         name: of the document.
         attributes: its metadata.
-        encoding: a codec that its text is read as, or ``AUTOMATIC``.
+        encoding: a codec that its text is read as, or ``AUTO_ENCODING``.
     """
 
     name: str | None = None
@@ -33,12 +33,12 @@ class Wanted:
     encoding: str | None = None
 
 
-async def change(
+async def update(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base_id: str,
     document_id: str,
-    wanted: Wanted,
+    wanted: DocumentUpdate,
 ) -> Document:
     """Rename a document, replace its metadata or say in which encoding its text is.
 
@@ -47,7 +47,7 @@ async def change(
     revision on. Saved questions about it go with it.
 
     Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this reader.
+        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
         DocumentNameTaken: another document has the name.
         InvalidFileName: nothing usable is left of the name.
     """
@@ -55,17 +55,17 @@ async def change(
     if name is not None:
         name = clean_name(name)
     if name is not None or wanted.encoding is not None:
-        turn = await take_turn(work.session, knowledge_base_id)
-    rows = await locked(work.session, reader, knowledge_base_id, [document_id])
+        turn = await lock_names(work.session, knowledge_base_id)
+    rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
     document = rows[0]
     if turn is not None and name is not None and name != document.name:
-        present = await NamedDocuments(work.session, reader, turn).of(name)
+        present = await DocumentsByName(work.session, viewer, turn).of(name)
         if present:
             raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
         before, document.name = document.name, name
-        await questions.rename(work.session, document, before)
+        await questions.rename_document(work.session, document, before)
     if wanted.attributes is not None:
         document.attributes = wanted.attributes
     if turn is not None and wanted.encoding is not None:
@@ -75,8 +75,8 @@ async def change(
     return document
 
 
-def _read_anew(work: UnitOfWork, turn: Turn, document: Document, encoding: str) -> None:
-    chosen = None if encoding == AUTOMATIC else encoding
+def _read_anew(work: UnitOfWork, turn: NameLock, document: Document, encoding: str) -> None:
+    chosen = None if encoding == AUTO_ENCODING else encoding
     if chosen != document.chosen_encoding:
         document.chosen_encoding = chosen
         # To be found soon, also while a re-index makes the passages before anew.

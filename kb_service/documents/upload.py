@@ -10,15 +10,15 @@ from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import QuotaExceeded
-from kb_service.document_names import NamedDocuments, Turn, numbered_names, take_turn
+from kb_service.document_names import DocumentsByName, NameLock, lock_names, numbered_names
 from kb_service.documents import quota
 from kb_service.documents.metadata import Attributes
-from kb_service.documents.quota import Allowance
+from kb_service.documents.quota import QuotaAllowance
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 
-Refusal = DocumentNameTaken | QuotaExceeded
+UploadRefusal = DocumentNameTaken | QuotaExceeded
 """Why an upload is not taken in, while others are."""
 
 _ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
@@ -81,7 +81,7 @@ class UploadResult:
 
 async def take_in(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     upload: Upload,
     *,
@@ -97,7 +97,7 @@ async def take_in(
 
     Args:
         work: the transaction.
-        reader: who uploads.
+        viewer: who uploads.
         knowledge_base: which they may write to.
         upload: what came in.
         quota_bytes: most that the owner may keep; 0 for any number.
@@ -108,20 +108,20 @@ async def take_in(
         KnowledgeBaseNotFound: it was deleted at this moment.
         QuotaExceeded: the owner's quota has no room for it.
     """
-    (taken,) = await take_in_all(work, reader, knowledge_base, [upload], quota_bytes=quota_bytes)
+    (taken,) = await apply_uploads(work, viewer, knowledge_base, [upload], quota_bytes=quota_bytes)
     if isinstance(taken, UploadResult):
         return taken
     raise taken
 
 
-async def take_in_all(
+async def apply_uploads(
     work: UnitOfWork,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     uploads: Sequence[Upload],
     *,
     quota_bytes: int = 0,
-) -> list[UploadResult | Refusal]:
+) -> list[UploadResult | UploadRefusal]:
     """Do with each of some uploads, in their order, what ``take_in`` does with one.
 
     Returns:
@@ -133,13 +133,13 @@ async def take_in_all(
     """
     allowance = None
     if quota_bytes:
-        allowance = await quota.allowance(work.session, knowledge_base.owner_id, quota_bytes)
-    turn = await take_turn(work.session, knowledge_base.id)
-    named = NamedDocuments(work.session, reader, turn)
+        allowance = await quota.lock_allowance(work.session, knowledge_base.owner_id, quota_bytes)
+    turn = await lock_names(work.session, knowledge_base.id)
+    named = DocumentsByName(work.session, viewer, turn)
     await named.look_up(upload.name for upload in uploads)
     now = await database_now(work.session)
-    desk = _Desk(work, knowledge_base, turn, named, allowance, now)
-    taken: list[UploadResult | Refusal] = []
+    desk = _UploadBatch(work, knowledge_base, turn, named, allowance, now)
+    taken: list[UploadResult | UploadRefusal] = []
     for upload in uploads:
         try:
             taken.append(await desk.take(upload))
@@ -151,14 +151,14 @@ async def take_in_all(
 
 
 @dataclass(frozen=True)
-class _Desk:
+class _UploadBatch:
     """Takes in one upload after the other within one turn."""
 
     work: UnitOfWork
     knowledge_base: KnowledgeBase
-    turn: Turn
-    named: NamedDocuments
-    allowance: Allowance | None
+    turn: NameLock
+    named: DocumentsByName
+    allowance: QuotaAllowance | None
     now: datetime
 
     async def take(self, upload: Upload) -> UploadResult:
@@ -170,7 +170,7 @@ class _Desk:
 
     async def _placed(self, upload: Upload) -> UploadResult:
         of_name = await self.named.of(upload.name)
-        name, present = upload.name, _meant(of_name, upload)
+        name, present = upload.name, _addressed(of_name, upload)
         if present is not None and present.sha256 != upload.file.sha256:
             # Bytes that are for few must not come into the hands of more.
             is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(of_name) > 1
@@ -189,7 +189,7 @@ class _Desk:
         names = numbered_names(upload.name)
         while True:
             name = next(names)
-            present = _meant(await self.named.of(name), upload)
+            present = _addressed(await self.named.of(name), upload)
             if present is None or present.sha256 == upload.file.sha256:
                 return name, present
 
@@ -224,13 +224,13 @@ class _Desk:
             self.allowance.spend(bytes_)
 
 
-def _meant(named: Sequence[Document], upload: Upload) -> Document | None:
+def _addressed(named: Sequence[Document], upload: Upload) -> Document | None:
     """Of several documents of a name the one that has these bytes, else the first."""
     same = (one for one in named if one.sha256 == upload.file.sha256)
     return next(same, named[0] if named else None)
 
 
-async def add(
+async def add_document(
     work: UnitOfWork,
     knowledge_base: KnowledgeBase,
     *,

@@ -64,7 +64,7 @@ _KNOWN = (
 _BY_NAME = {model.name.lower(): model for model in _KNOWN}
 
 
-def served(settings: Settings | None = None) -> list[EmbeddingModel]:
+def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
     """The models this installation can run, the default first.
 
     Args:
@@ -86,7 +86,7 @@ def resolve(name: str) -> EmbeddingModel:
         UnknownEmbeddingModel: Nobody knows this name; the details list the served ones.
     """
     wanted = _key(name)
-    ours = {model.name.lower(): model for model in served()}
+    ours = {model.name.lower(): model for model in served_models()}
     model = ours.get(wanted) or _BY_NAME.get(wanted)
     if model is None:
         raise UnknownEmbeddingModel(

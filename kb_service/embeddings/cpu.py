@@ -39,7 +39,7 @@ class Processor:
         return "avx2" in self.flags
 
 
-def this_processor(listing: Path = Path("/proc/cpuinfo")) -> Processor:
+def detect_processor(listing: Path = Path("/proc/cpuinfo")) -> Processor:
     """This machine's; without a vendor and flags where it is not Linux."""
     said: dict[str, str] = {}
     if platform.system() == "Linux" and listing.exists():

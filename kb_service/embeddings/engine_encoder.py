@@ -9,7 +9,7 @@ from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, readable
+from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, encodable
 
 # One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
 # gives it enough texts to sort by length.
@@ -20,7 +20,7 @@ _FIRST_CHARACTERS = 48_000
 _REQUEST_SECONDS = INGEST_SECONDS / 6
 
 
-class RemoteEncoder:
+class EngineEncoder:
     """An ``Encoder`` whose work is done by the engine process."""
 
     def __init__(self, engine: EngineClient, model: EmbeddingModel) -> None:
@@ -84,6 +84,6 @@ class RemoteEncoder:
         seconds: float,
         account: str = "",
     ) -> EmbedReply:
-        readables = [readable(text) for text in texts]
+        readables = [encodable(text) for text in texts]
         request = EmbedRequest(model=self.name, role=role, texts=readables, account=account)
         return await self._engine.call("embed", request, EmbedReply, timeout_seconds=seconds)

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 
 from kb_service.embeddings.protocol import Vectors
-from kb_service.engine_client.protocol import FLOAT32, Message
+from kb_service.engine_client.protocol import FLOAT32, WireMessage
 
 
-class EmbedRequest(Message):
+class EmbedRequest(WireMessage):
     """Texts to encode; queries go first and are cut, passages are encoded whole.
 
     Passages of different accounts get equal shares of the encoder.
@@ -26,7 +26,7 @@ class EmbedRequest(Message):
         return self.role == "passage"
 
 
-class EmbedReply(Message):
+class EmbedReply(WireMessage):
     """A ``float32`` matrix, little endian, row by row."""
 
     dimension: int

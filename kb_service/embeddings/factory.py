@@ -3,7 +3,7 @@
 import httpx
 
 from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel
-from kb_service.embeddings.engine_encoder import RemoteEncoder
+from kb_service.embeddings.engine_encoder import EngineEncoder
 from kb_service.embeddings.openai import EndpointEncoder
 from kb_service.embeddings.protocol import Encoder
 from kb_service.engine_client.client import EngineClient
@@ -12,7 +12,7 @@ from kb_service.text.token_counter import TokenCounter, token_counter
 
 def open_encoder(engine: EngineClient, model: EmbeddingModel = DEFAULT) -> Encoder:
     """The encoder of a model that runs in the engine; the caller closes the engine's client."""
-    return RemoteEncoder(engine, model)
+    return EngineEncoder(engine, model)
 
 
 def open_endpoint_encoder(
@@ -23,12 +23,12 @@ def open_endpoint_encoder(
     Args:
         http: the caller's, who closes it.
         model: its source names the endpoint.
-        counter: see ``counter_of``.
+        counter: see ``token_counter_for``.
     """
     return EndpointEncoder(model, http, counter)
 
 
-def counter_of(model: EmbeddingModel) -> TokenCounter:
+def token_counter_for(model: EmbeddingModel) -> TokenCounter:
     """What counts a model's tokens: its own tokenizer where its folder has one.
 
     Otherwise the built-in model's: close for English, and a token a character for Chinese, which

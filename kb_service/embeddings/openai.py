@@ -37,7 +37,7 @@ _JITTER = random.SystemRandom()
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to wait for one request, for all of its tries together, and how often to try."""
 
     request_seconds: float
@@ -46,8 +46,8 @@ class Patience:
     backoff_seconds: float = 0.5
 
 
-QUERIES = Patience(request_seconds=8, total_seconds=10, attempts=3, backoff_seconds=0.2)
-PASSAGES = Patience(request_seconds=60, total_seconds=180, attempts=6)
+QUERY_RETRIES = RetryPolicy(request_seconds=8, total_seconds=10, attempts=3, backoff_seconds=0.2)
+PASSAGE_RETRIES = RetryPolicy(request_seconds=60, total_seconds=180, attempts=6)
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class EndpointEncoder:
         client: httpx.AsyncClient,
         counter: TokenCounter,
         *,
-        queries: Patience = QUERIES,
-        passages: Patience = PASSAGES,
+        queries: RetryPolicy = QUERY_RETRIES,
+        passages: RetryPolicy = PASSAGE_RETRIES,
     ) -> None:
         if model.source is None or model.source.base_url is None:
             raise ValueError(f"{model.name} is behind no endpoint")
@@ -143,12 +143,12 @@ class EndpointEncoder:
         content = prefix + text if (prefix + text).strip() else " ."
         return _Piece(position, content, self._counter.count(content))
 
-    async def _embed(self, pieces: Sequence[_Piece], texts: int, patience: Patience) -> Vectors:
+    async def _embed(self, pieces: Sequence[_Piece], texts: int, patience: RetryPolicy) -> Vectors:
         sums = np.zeros((texts, self.dimension))
         for batch in self._batches(pieces):
             vectors = await self._ask_patiently([piece.content for piece in batch], patience)
             np.add.at(sums, [piece.text for piece in batch], vectors)
-        return unit(sums, self._model)
+        return normalise_rows(sums, self._model)
 
     def _batches(self, pieces: Sequence[_Piece]) -> list[list[_Piece]]:
         batches: list[list[_Piece]] = []
@@ -161,14 +161,14 @@ class EndpointEncoder:
             batches[-1].append(piece)
         return batches
 
-    async def _ask_patiently(self, texts: Sequence[str], patience: Patience) -> Vectors:
+    async def _ask_patiently(self, texts: Sequence[str], patience: RetryPolicy) -> Vectors:
         try:
             async with asyncio.timeout(patience.total_seconds):
                 return await self._ask_again(texts, patience)
         except TimeoutError as error:
             raise unavailable(self._model, "the endpoint did not answer in time") from error
 
-    async def _ask_again(self, texts: Sequence[str], patience: Patience) -> Vectors:
+    async def _ask_again(self, texts: Sequence[str], patience: RetryPolicy) -> Vectors:
         reason = "no request was allowed"
         for attempt in range(1, patience.attempts + 1):
             pause = patience.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
@@ -184,7 +184,7 @@ class EndpointEncoder:
                 reason = f"the endpoint can't be reached ({type(error).__name__})"
             except TimeoutError:
                 reason = "the endpoint did not answer in time"
-            except BadAnswer as error:
+            except UnusableResponse as error:
                 reason = str(error)
             if attempt == patience.attempts or pause > _LONGEST_PAUSE:
                 break
@@ -228,7 +228,7 @@ class EndpointEncoder:
         async for part in response.aiter_bytes():
             content += part
             if len(content) > most:
-                raise BadAnswer("the answer is far too long")
+                raise UnusableResponse("the answer is far too long")
         return httpx.Response(
             response.status_code, headers=_retry_headers(response), content=bytes(content)
         )
@@ -243,7 +243,7 @@ def _utf8(text: str) -> str:
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
-class BadAnswer(Exception):
+class UnusableResponse(Exception):
     """Bytes that are no whole answer: worth asking again."""
 
 
@@ -252,7 +252,7 @@ class _Embedding(BaseModel):
     index: int | None = None
 
 
-class _Answer(BaseModel):
+class _EmbeddingsResponse(BaseModel):
     data: list[_Embedding]
 
 
@@ -278,13 +278,13 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
         InvalidVector: vectors of another length, or numbers that are none.
     """
     try:
-        rows = _Answer.model_validate_json(response.content).data
+        rows = _EmbeddingsResponse.model_validate_json(response.content).data
         vectors = [_numbers(row.embedding) for row in rows]
     except (ValidationError, binascii.Error, ValueError) as error:
-        raise BadAnswer("the answer is not what an embedding endpoint sends") from error
+        raise UnusableResponse("the answer is not what an embedding endpoint sends") from error
     order = [position if row.index is None else row.index for position, row in enumerate(rows)]
     if sorted(order) != list(range(count)):
-        raise BadAnswer(f"the answer has {len(rows)} vectors for {count} texts")
+        raise UnusableResponse(f"the answer has {len(rows)} vectors for {count} texts")
     for vector in vectors:
         if vector.shape != (model.dimension,):
             raise InvalidVector(
@@ -295,10 +295,10 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
     matrix = np.empty((count, model.dimension))
     for position, vector in zip(order, vectors, strict=True):
         matrix[position] = vector
-    return unit(matrix, model)
+    return normalise_rows(matrix, model)
 
 
-def unit(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vectors:
+def normalise_rows(matrix: NDArray[np.float64], model: EmbeddingModel) -> Vectors:
     """The rows scaled to length 1.
 
     Raises:

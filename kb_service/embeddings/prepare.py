@@ -5,7 +5,7 @@ import time
 
 from core.settings import get_settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm.artifacts import is_prepared, prepare, prepared_folder
 from kb_service.embeddings.minilm.runtime import choose_backend
 
@@ -13,7 +13,7 @@ from kb_service.embeddings.minilm.runtime import choose_backend
 def main() -> None:
     """Convert for this machine's CPU and say what was done."""
     cache_dir = get_settings().cache_dir
-    backend = choose_backend(this_processor())
+    backend = choose_backend(detect_processor())
     folder = prepared_folder(cache_dir, backend)
     if is_prepared(folder):
         sys.stdout.write(f"{DEFAULT.name} for {backend} is ready in {folder}\n")

@@ -8,7 +8,7 @@ from kb_service.embeddings.protocol import Vectors
 
 _MOST_LANES = 4
 
-Unit = Callable[[], None]
+WorkUnit = Callable[[], None]
 """A piece of work that needs no order: any thread may do it, beside others of its kind."""
 
 
@@ -27,7 +27,7 @@ class LocalEncoder(Protocol):
 
     def encode_in_steps(
         self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[Sequence[Unit] | None, None, Vectors]:
+    ) -> Generator[Sequence[WorkUnit] | None, None, Vectors]:
         """Encode, pausing before each step.
 
         Args:
@@ -44,7 +44,7 @@ class LocalEncoder(Protocol):
         ...
 
 
-def lanes_of(threads: int) -> int:
+def lane_count(threads: int) -> int:
     """How many batches are encoded at a time on so many threads.
 
     A thread each is the cheapest way to encode: two on one batch take half as much processor time
@@ -75,5 +75,5 @@ def encode_at_once(
         list(map(_do, units) if pool is None else pool.map(_do, units))
 
 
-def _do(unit: Unit) -> None:
+def _do(unit: WorkUnit) -> None:
     unit()

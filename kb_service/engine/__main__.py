@@ -2,7 +2,7 @@
 
 import sys
 
-from core.process import start
+from core.process import run_main
 
 if __name__ == "__main__":
-    sys.exit(start("kb_service.engine.main"))
+    sys.exit(run_main("kb_service.engine.main"))

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.server import EngineUnavailable
 from core.logging import get_logger
 from kb_service.engine.server import Engine
 from kb_service.engine_client.protocol import (
+    EngineRequest,
+    EngineResponse,
     MalformedFrame,
-    Request,
-    Response,
     pack_answer,
     pack_frame,
     read_frame,
@@ -45,7 +44,7 @@ class Connection:
         """Read requests until the client goes or sends something that is no request."""
         try:
             while True:
-                await self._accept(await read_frame(self._reader, Request))
+                await self._accept(await read_frame(self._reader, EngineRequest))
         except MalformedFrame:
             _log.warning("engine.malformed_frame")
         except (asyncio.IncompleteReadError, OSError):
@@ -60,7 +59,7 @@ class Connection:
         if self._running:
             await asyncio.wait(list(self._running.values()))
 
-    async def _accept(self, request: Request) -> None:
+    async def _accept(self, request: EngineRequest) -> None:
         if request.op == "cancel":
             if request.id in self._running:
                 self._running[request.id].cancel()
@@ -76,18 +75,18 @@ class Connection:
         del self._running[number]
         self._room.release()
 
-    async def _respond(self, request: Request) -> None:
+    async def _respond(self, request: EngineRequest) -> None:
         frame = await self._answer(request)
         with contextlib.suppress(OSError):
             self._writer.write(frame)
             await self._writer.drain()
 
-    async def _answer(self, request: Request) -> bytes:
+    async def _answer(self, request: EngineRequest) -> bytes:
         try:
             body = await self._engine.answer(request)
             return pack_answer(request.id, body)
         except AgentexError as error:
-            if error.code.status >= ErrorCode.INTERNAL.status:
+            if error.status >= AgentexError.status:
                 _log.warning("engine.request_failed", op=request.op, exc_info=error)
             return pack_frame(_refused(request, error))
         # A process edge: one broken request must not end the others.
@@ -122,11 +121,11 @@ class Connections:
             del self._open[connection]
 
 
-def _refused(request: Request, error: AgentexError) -> Response:
+def _refused(request: EngineRequest, error: AgentexError) -> EngineResponse:
     details: dict[str, object] = {
         key: value for key, value in error.details.items() if isinstance(value, str | int)
     }
-    return Response(id=request.id, ok=False, body=details, code=int(error.code))
+    return EngineResponse(id=request.id, ok=False, body=details, code=error.code)
 
 
 _BACKLOG = 128

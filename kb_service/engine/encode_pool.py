@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 
-from kb_service.embeddings.stepwise import Unit
-from kb_service.engine.fair_queue import Shares
+from kb_service.embeddings.stepwise import WorkUnit
+from kb_service.engine.fair_queue import FairQueue
 
-Steps = Generator[Sequence[Unit] | None, None, object]
+JobSteps = Generator[Sequence[WorkUnit] | None, None, object]
 """Work that pauses wherever something more urgent may go first; its return value is the answer.
 
 It yields None for a mere pause, or units that must be done before it goes on.
@@ -21,7 +21,7 @@ It yields None for a mere pause, or units that must be done before it goes on.
 
 
 @dataclass(eq=False)
-class Job:
+class EngineJob:
     """Work that somebody waits for.
 
     Args:
@@ -30,10 +30,10 @@ class Job:
         account: whose share of the time it takes.
     """
 
-    steps: Steps
+    steps: JobSteps
     answer: asyncio.Future[object]
     account: str = ""
-    units: deque[Unit] = field(default_factory=deque[Unit])
+    units: deque[WorkUnit] = field(default_factory=deque[WorkUnit])
     busy_lanes: int = 0
 
     def fail(self, error: Exception) -> None:
@@ -42,7 +42,7 @@ class Job:
             self.answer.set_exception(error)
 
 
-class Urgency:
+class InteractiveLoad:
     """Whether something urgent is under way, and how long ago that was; any thread may ask.
 
     Args:
@@ -100,7 +100,7 @@ class Urgency:
                 await self._calm.wait()
 
 
-class Lanes:
+class EncodePool:
     """Do units, one of each job in turn, those of the account first that has had the least.
 
     A lane's thread goes from unit to unit by itself until there is none, or something urgent comes:
@@ -118,10 +118,10 @@ class Lanes:
         self,
         threads: Executor,
         width: int,
-        urgency: Urgency,
+        urgency: InteractiveLoad,
         *,
         patience: float,
-        finished: Callable[[Job], None],
+        finished: Callable[[EngineJob], None],
     ) -> None:
         self._threads = threads
         self._width = width
@@ -129,7 +129,7 @@ class Lanes:
         self._patience = patience
         self._finished = finished
         self._guard = Lock()
-        self._waiting = Shares[Job]()
+        self._waiting = FairQueue[EngineJob]()
         self._wake = asyncio.Event()
         self._busy = 0
         self._is_stopped = False
@@ -139,7 +139,7 @@ class Lanes:
         """Whether a lane is at work."""
         return self._busy > 0
 
-    def add(self, job: Job, units: Iterable[Unit]) -> None:
+    def add(self, job: EngineJob, units: Iterable[WorkUnit]) -> None:
         """Have units done for a job; called on the event loop."""
         with self._guard:
             job.units.extend(units)
@@ -194,7 +194,7 @@ class Lanes:
             if rests and self._urgency.rest_left > 0:
                 return
 
-    def _take(self) -> tuple[Job, Unit] | None:
+    def _take(self) -> tuple[EngineJob, WorkUnit] | None:
         with self._guard:
             if not self._waiting:
                 return None
@@ -207,7 +207,7 @@ class Lanes:
 
     def _put_down(
         self,
-        job: Job,
+        job: EngineJob,
         loop: asyncio.AbstractEventLoop,
         started: float,
         *,

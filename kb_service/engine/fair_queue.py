@@ -19,7 +19,7 @@ class Accounted(Protocol):
 _Work = TypeVar("_Work", bound=Accounted)
 
 
-class Shares(Generic[_Work]):
+class FairQueue(Generic[_Work]):
     """What waits, by account; those that have work all the while get equal shares of the time.
 
     Who had none for a while begins a little behind the others and is served first until that is

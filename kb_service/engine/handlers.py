@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
 from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, pack_vectors
-from kb_service.embeddings.stepwise import Unit
-from kb_service.engine.encode_pool import Steps
-from kb_service.engine.resources import Holdings
-from kb_service.engine_client.protocol import Empty, Message, Request
+from kb_service.embeddings.stepwise import WorkUnit
+from kb_service.engine.encode_pool import JobSteps
+from kb_service.engine.resources import Resources
+from kb_service.engine_client.protocol import EmptyBody, EngineRequest, WireMessage
 from kb_service.vector_index.engine_messages import (
     CountReply,
     CountRequest,
@@ -31,20 +31,20 @@ from kb_service.vector_index.engine_messages import (
     SearchRequest,
     UpsertRequest,
     pack_documents,
-    pack_leg,
+    pack_hits,
     pack_points,
     unpack_dense,
     unpack_points,
     unpack_sparse,
 )
-from kb_service.vector_index.protocol import Among, Legs
+from kb_service.vector_index.protocol import DocumentFilter, HybridHits
 
 # A question of so many characters is encoded in ten milliseconds; the index gives so many hits of
 # each leg in two.
 _ORDINARY_CHARACTERS = 500
 _ORDINARY_DEPTH = 200
 
-AnyBody = (
+RequestBody = (
     EmbedRequest
     | QueryRequest
     | SearchRequest
@@ -55,10 +55,10 @@ AnyBody = (
     | ModelRequest
     | PointsRequest
 )
-_Body = TypeVar("_Body", bound=AnyBody)
+_Body = TypeVar("_Body", bound=RequestBody)
 
 
-class Part(Enum):
+class Target(Enum):
     """What an operation works on, and whether it changes it."""
 
     ENCODER = auto()
@@ -68,46 +68,46 @@ class Part(Enum):
 
 
 @dataclass(frozen=True)
-class Task:
+class EngineTask:
     """A request that was understood: for which model, how urgent, and its work.
 
-    ``urgent`` says whether a person waits for it, ``brief`` whether it takes some milliseconds
+    ``interactive`` says whether a person waits for it, ``inline_ok`` whether it takes some milliseconds
     where the index is small and the encoder brisk, ``account`` for whom it is done.
     """
 
-    request: Request
+    request: EngineRequest
     model: str
-    part: Part
-    urgent: bool
-    brief: bool
+    target: Target
+    interactive: bool
+    inline_ok: bool
     account: str
-    work: Callable[[Holdings], Steps]
+    work: Callable[[Resources], JobSteps]
 
 
 @dataclass(frozen=True)
 class _Operation(Generic[_Body]):
-    """Ties an operation's body to its work and what ``Task`` says of it."""
+    """Ties an operation's body to its work and what ``EngineTask`` says of it."""
 
     shape: type[_Body]
-    part: Part
-    work: Callable[[Holdings, _Body], Generator[Sequence[Unit] | None, None, Message]]
-    urgent: Callable[[_Body], bool]
-    brief: Callable[[_Body], bool] = lambda _body: False
+    target: Target
+    work: Callable[[Resources, _Body], Generator[Sequence[WorkUnit] | None, None, WireMessage]]
+    interactive: Callable[[_Body], bool]
+    inline_ok: Callable[[_Body], bool] = lambda _body: False
 
-    def parse(self, request: Request) -> Task:
+    def parse(self, request: EngineRequest) -> EngineTask:
         body = self.shape.model_validate(request.body)
-        return Task(
+        return EngineTask(
             request=request,
             model=body.model,
-            part=self.part,
-            urgent=self.urgent(body),
-            brief=self.brief(body),
+            target=self.target,
+            interactive=self.interactive(body),
+            inline_ok=self.inline_ok(body),
             account=body.account if isinstance(body, EmbedRequest) else "",
-            work=lambda holdings: self.work(holdings, body),
+            work=lambda resources: self.work(resources, body),
         )
 
 
-def parse(request: Request) -> Task:
+def parse(request: EngineRequest) -> EngineTask:
     """Understand a request.
 
     Raises:
@@ -123,98 +123,98 @@ def parse(request: Request) -> Task:
 
 
 def _embed(
-    holdings: Holdings, body: EmbedRequest
-) -> Generator[Sequence[Unit] | None, None, EmbedReply]:
-    encoder = holdings.encoder(body.model)
+    resources: Resources, body: EmbedRequest
+) -> Generator[Sequence[WorkUnit] | None, None, EmbedReply]:
+    encoder = resources.encoder(body.model)
     return pack_vectors((yield from encoder.encode_in_steps(body.texts, whole=body.is_passage)))
 
 
-def _upsert(holdings: Holdings, body: UpsertRequest) -> Generator[None, None, Empty]:
-    shard = holdings.shard(body.model)
+def _upsert(resources: Resources, body: UpsertRequest) -> Generator[None, None, EmptyBody]:
+    shard = resources.shard(body.model)
     try:
         points = unpack_points(body, shard.dimension)
     except (ValueError, RuntimeError, StopIteration) as error:
         raise InvalidRequest("points", "the columns do not fit together") from error
     yield from shard.upsert(points)
-    return Empty()
+    return EmptyBody()
 
 
-def _query(holdings: Holdings, body: QueryRequest) -> Generator[None, None, QueryReply]:
+def _query(resources: Resources, body: QueryRequest) -> Generator[None, None, QueryReply]:
     yield from ()
-    legs = _legs(holdings, body, unpack_dense(body))
-    return QueryReply(dense=pack_leg(legs.dense), sparse=pack_leg(legs.sparse))
+    legs = _legs(resources, body, unpack_dense(body))
+    return QueryReply(dense=pack_hits(legs.dense), sparse=pack_hits(legs.sparse))
 
 
 def _search(
-    holdings: Holdings, body: SearchRequest
-) -> Generator[Sequence[Unit] | None, None, SearchReply]:
+    resources: Resources, body: SearchRequest
+) -> Generator[Sequence[WorkUnit] | None, None, SearchReply]:
     started = time.perf_counter()
-    encoder = holdings.encoder(body.model)
+    encoder = resources.encoder(body.model)
     vectors = yield from encoder.encode_in_steps([body.question], whole=False)
     encoding_ms = 1000 * (time.perf_counter() - started)
-    legs = _legs(holdings, body, vectors[0])
+    legs = _legs(resources, body, vectors[0])
     return SearchReply.model_construct(
-        dense=pack_leg(legs.dense),
-        sparse=pack_leg(legs.sparse),
+        dense=pack_hits(legs.dense),
+        sparse=pack_hits(legs.sparse),
         vector=pack_vectors(vectors).data,
         encoding_ms=encoding_ms,
     )
 
 
 def _legs(
-    holdings: Holdings, body: QueryRequest | SearchRequest, dense: NDArray[np.float32] | None
-) -> Legs:
-    return holdings.shard(body.model).query(
+    resources: Resources, body: QueryRequest | SearchRequest, dense: NDArray[np.float32] | None
+) -> HybridHits:
+    return resources.shard(body.model).query(
         body.kb_ids,
         dense=dense,
         sparse=unpack_sparse(body),
         depth=body.depth,
-        among=Among(body.only, body.hidden or ()),
+        documents=DocumentFilter(body.only, body.hidden or ()),
     )
 
 
 def _delete_documents(
-    holdings: Holdings, body: DeleteDocumentsRequest
-) -> Generator[None, None, Empty]:
-    yield from holdings.shard(body.model).delete_documents(body.document_ids, body.revisions)
-    return Empty()
+    resources: Resources, body: DeleteDocumentsRequest
+) -> Generator[None, None, EmptyBody]:
+    yield from resources.shard(body.model).delete_documents(body.document_ids, body.revisions)
+    return EmptyBody()
 
 
 def _delete_knowledge_base(
-    holdings: Holdings, body: DeleteKnowledgeBaseRequest
-) -> Generator[None, None, Empty]:
-    yield from holdings.shard(body.model).delete_knowledge_base(body.kb_id)
-    return Empty()
+    resources: Resources, body: DeleteKnowledgeBaseRequest
+) -> Generator[None, None, EmptyBody]:
+    yield from resources.shard(body.model).delete_knowledge_base(body.kb_id)
+    return EmptyBody()
 
 
-def _count(holdings: Holdings, body: CountRequest) -> Generator[None, None, CountReply]:
+def _count(resources: Resources, body: CountRequest) -> Generator[None, None, CountReply]:
     yield from ()
-    return CountReply(count=holdings.shard(body.model).count(body.kb_id, body.document_id))
+    return CountReply(count=resources.shard(body.model).count(body.kb_id, body.document_id))
 
 
-def _points(holdings: Holdings, body: PointsRequest) -> Generator[None, None, PointsReply]:
+def _points(resources: Resources, body: PointsRequest) -> Generator[None, None, PointsReply]:
     yield from ()
-    points, offset = holdings.shard(body.model).points_of(
+    points, offset = resources.shard(body.model).scroll_points(
         body.document_id, body.revision, body.offset
     )
     return PointsReply(points=pack_points(body.model, points), offset=offset)
 
 
-def _documents(holdings: Holdings, body: ModelRequest) -> Generator[None, None, DocumentsReply]:
-    return pack_documents((yield from holdings.shard(body.model).documents()))
+def _documents(resources: Resources, body: ModelRequest) -> Generator[None, None, DocumentsReply]:
+    return pack_documents((yield from resources.shard(body.model).documents()))
 
 
-def _flush(holdings: Holdings, body: ModelRequest) -> Generator[None, None, Empty]:
+def _flush(resources: Resources, body: ModelRequest) -> Generator[None, None, EmptyBody]:
     yield
-    holdings.shard(body.model).flush()
-    return Empty()
+    resources.shard(body.model).flush()
+    return EmptyBody()
 
 
-def _always(_body: Message) -> bool:
+def _always(_body: WireMessage) -> bool:
     return True
 
 
-def _never(_body: Message) -> bool:
+def _never(_body: WireMessage) -> bool:
     return False
 
 
@@ -227,19 +227,19 @@ def _for_queries(body: EmbedRequest) -> bool:
 
 
 _OPERATIONS = {
-    "embed": _Operation(EmbedRequest, Part.ENCODER, _embed, _for_queries),
-    "query": _Operation(QueryRequest, Part.READS_INDEX, _query, _always),
-    "search": _Operation(SearchRequest, Part.READS_BOTH, _search, _always, _is_ordinary),
+    "embed": _Operation(EmbedRequest, Target.ENCODER, _embed, _for_queries),
+    "query": _Operation(QueryRequest, Target.READS_INDEX, _query, _always),
+    "search": _Operation(SearchRequest, Target.READS_BOTH, _search, _always, _is_ordinary),
     # Probes count, and nobody waits for those.
-    "count": _Operation(CountRequest, Part.READS_INDEX, _count, _never),
-    "upsert": _Operation(UpsertRequest, Part.WRITES_INDEX, _upsert, _never),
+    "count": _Operation(CountRequest, Target.READS_INDEX, _count, _never),
+    "upsert": _Operation(UpsertRequest, Target.WRITES_INDEX, _upsert, _never),
     "delete_documents": _Operation(
-        DeleteDocumentsRequest, Part.WRITES_INDEX, _delete_documents, _never
+        DeleteDocumentsRequest, Target.WRITES_INDEX, _delete_documents, _never
     ),
     "delete_knowledge_base": _Operation(
-        DeleteKnowledgeBaseRequest, Part.WRITES_INDEX, _delete_knowledge_base, _never
+        DeleteKnowledgeBaseRequest, Target.WRITES_INDEX, _delete_knowledge_base, _never
     ),
-    "points": _Operation(PointsRequest, Part.READS_INDEX, _points, _never),
-    "documents": _Operation(ModelRequest, Part.READS_INDEX, _documents, _never),
-    "flush": _Operation(ModelRequest, Part.READS_INDEX, _flush, _never),
+    "points": _Operation(PointsRequest, Target.READS_INDEX, _points, _never),
+    "documents": _Operation(ModelRequest, Target.READS_INDEX, _documents, _never),
+    "flush": _Operation(ModelRequest, Target.READS_INDEX, _flush, _never),
 }

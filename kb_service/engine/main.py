@@ -12,7 +12,7 @@ from core.errors.base import AgentexError
 from core.logging import configure_logging, get_logger
 from core.settings import get_settings
 from kb_service.engine.connections import Connections, listening_socket
-from kb_service.engine.resources import load
+from kb_service.engine.resources import load_resources
 from kb_service.engine.server import Engine
 
 _log = get_logger(__name__)
@@ -68,6 +68,6 @@ def main() -> int:
     """Run the engine; returns the process's exit code."""
     settings = get_settings()
     configure_logging(settings, part="engine")
-    engine = Engine(settings, lambda: load(settings))
+    engine = Engine(settings, lambda: load_resources(settings))
     stop_on = (signal.SIGTERM, signal.SIGINT)
     return uvloop.run(serve(settings.effective_engine_socket, engine, stop_on=stop_on))

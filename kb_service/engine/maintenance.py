@@ -18,10 +18,10 @@ from core.errors.base import AgentexError
 from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
 from kb_service.engine.handlers import parse
-from kb_service.engine.shadow_rebuild import Builder, Host, start_build, start_host
-from kb_service.engine.shard_host import Place, ServedIndex
-from kb_service.engine.write_log import Journal
-from kb_service.engine_client.protocol import IndexHealth, Message, Request
+from kb_service.engine.shadow_rebuild import BuildProcess, HostProcess, start_build, start_host
+from kb_service.engine.shard_host import ShardBackend, ShardHost
+from kb_service.engine.write_log import WriteLog
+from kb_service.engine_client.protocol import EngineRequest, IndexHealth, WireMessage
 from kb_service.vector_index.edge_shard import presync
 from kb_service.vector_index.engine_messages import DocumentsReply
 
@@ -37,13 +37,13 @@ _DELETED_SHARE = 0.2
 _DELETED_POINTS = 5_000
 # The copy, and what optimising it writes beside it before the old segments go.
 _ROOM = 3
-# Repeating the journal chases the writers; the rest is repeated while they wait.
+# Repeating the write log chases the writers; the rest is repeated while they wait.
 _LEFT_FOR_STANDSTILL = 16
 _MOST_CHASES = 20
 
 
 @dataclass(frozen=True)
-class Policy:
+class MaintenancePolicy:
     """When a shard is optimised: from ``points`` points on; 0 means never."""
 
     points: int
@@ -61,7 +61,7 @@ class Policy:
         return health.deleted >= wasted
 
 
-class Upkeep:
+class IndexMaintenance:
     """Looks after the indexes of one engine, one at a time.
 
     Args:
@@ -70,11 +70,13 @@ class Upkeep:
         socket: the engine's socket; those of its children lie beside it.
     """
 
-    def __init__(self, indexes: Mapping[str, ServedIndex], policy: Policy, socket: Path) -> None:
+    def __init__(
+        self, indexes: Mapping[str, ShardHost], policy: MaintenancePolicy, socket: Path
+    ) -> None:
         self._indexes = indexes
         self._policy = policy
         self._socket = socket
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[str, HostProcess] = {}
         self._not_before: dict[str, float] = {}
         self._started = 0
 
@@ -106,12 +108,12 @@ class Upkeep:
             for task in (pause, *ends):
                 task.cancel()
 
-    async def _look_after(self, index: ServedIndex) -> None:
+    async def _look_after(self, index: ShardHost) -> None:
         host = self._hosts.get(index.model)
         try:
             if host is not None:
                 (served,) = (await host.health()).indexes
-                index.note(served.points, served.written, served.deleted)
+                index.report(served.points, served.written, served.deleted)
             await asyncio.to_thread(index.save_record)
             waits = time.monotonic() < self._not_before.get(index.model, 0.0)
             if not waits and self._policy.is_due(index.health()):
@@ -121,17 +123,17 @@ class Upkeep:
             _log.warning("index.upkeep_failed", model=index.model, error=type(error).__name__)
             index.problem = _reason(error)
             self._not_before[index.model] = time.monotonic() + _RETRY_SECONDS
-            await asyncio.to_thread(index.home.sweep)
+            await asyncio.to_thread(index.directory.sweep)
 
-    async def _renew(self, index: ServedIndex) -> None:
+    async def _renew(self, index: ShardHost) -> None:
         """Optimise one index and move it, or leave all as it was."""
-        home = index.home
-        await asyncio.to_thread(_require_room, home.folder)
-        target = await asyncio.to_thread(home.next_folder)
+        directory = index.directory
+        await asyncio.to_thread(_require_room, directory.folder)
+        target = await asyncio.to_thread(directory.next_folder)
         began = time.monotonic()
         async with AsyncExitStack() as undo:
             undo.callback(setattr, index, "upkeep", "none")
-            undo.callback(index.stop_journal)
+            undo.callback(index.stop_write_log)
             index.upkeep = "copying"
             builder = await self._copied(index, target)
             undo.push_async_callback(builder.stop)
@@ -148,38 +150,40 @@ class Upkeep:
         _log.info("index.optimised", model=index.model, seconds=round(time.monotonic() - began, 1))
         await former.retire()
 
-    async def _copied(self, index: ServedIndex, target: Path) -> Builder:
-        async with index.standing_still() as place:
+    async def _copied(self, index: ShardHost, target: Path) -> BuildProcess:
+        async with index.writes_paused() as place:
             # Else the engine would flush meanwhile, and change the files under who copies them.
-            await asyncio.to_thread(presync, index.home.folder)
+            await asyncio.to_thread(presync, index.directory.folder)
             await place.use(parse(_request("flush", index.model)))
-            builder = await start_build(index.home.folder, target, index.home.record.dimension)
+            builder = await start_build(
+                index.directory.folder, target, index.directory.record.dimension
+            )
             try:
                 await builder.copied()
-                journal = target.with_name(f"{target.name}.journal")
-                journal.unlink(missing_ok=True)
-                index.start_journal(Journal(journal))
+                path = target.with_name(f"{target.name}.journal")
+                path.unlink(missing_ok=True)
+                index.start_write_log(WriteLog(path))
             except BaseException:
                 await builder.stop()
                 raise
         return builder
 
-    async def _start_host(self, index: ServedIndex, folder: Path) -> Host:
+    async def _start_host(self, index: ShardHost, folder: Path) -> HostProcess:
         self._started += 1
         socket = self._socket.with_name(f"index-{self._started}.sock")
-        return await start_host(index.model, index.home.record.dimension, folder, socket)
+        return await start_host(index.model, index.directory.record.dimension, folder, socket)
 
-    async def _move(self, index: ServedIndex, target: Path, host: Host) -> Place:
-        place = Place(host.carry_out, host.discard)
+    async def _move(self, index: ShardHost, target: Path, host: HostProcess) -> ShardBackend:
+        place = ShardBackend(host.carry_out, host.discard)
         for _ in range(_MOST_CHASES):
-            if index.journal.waiting <= _LEFT_FOR_STANDSTILL:
+            if index.write_log.waiting <= _LEFT_FOR_STANDSTILL:
                 break
-            await _repeat(index.journal, place)
-        async with index.standing_still() as former:
+            await _repeat(index.write_log, place)
+        async with index.writes_paused() as former:
             index.upkeep = "swapping"
-            await _repeat(index.journal, place)
+            await _repeat(index.write_log, place)
             await _require_equal(index.model, former, place)
-            record = index.home.record.model_copy(
+            record = index.directory.record.model_copy(
                 update={
                     "folder": target.name,
                     "written": 0,
@@ -187,31 +191,31 @@ class Upkeep:
                     "optimised_at": datetime.now(UTC),
                 }
             )
-            index.stop_journal()
+            index.stop_write_log()
             return await index.move(place, record)
 
 
-async def _repeat(journal: Journal, place: Place) -> None:
-    if journal.is_spoilt:
+async def _repeat(write_log: WriteLog, place: ShardBackend) -> None:
+    if write_log.is_invalid:
         raise VectorIndexUnavailable(reason="a write ended halfway while the index was optimised")
-    for request in journal.take():
+    for request in write_log.drain():
         await place.use(parse(request))
 
 
-async def _require_equal(model: str, former: Place, place: Place) -> None:
+async def _require_equal(model: str, former: ShardBackend, place: ShardBackend) -> None:
     """Raises VectorIndexUnavailable where two places do not hold the same documents."""
     listed = [await one.use(parse(_request("documents", model))) for one in (former, place)]
     if _rows(listed[0]) != _rows(listed[1]):
         raise VectorIndexUnavailable(reason="the optimised copy has not the same points")
 
 
-def _rows(answer: Message) -> set[tuple[str, int, int]]:
+def _rows(answer: WireMessage) -> set[tuple[str, int, int]]:
     reply = DocumentsReply.model_validate(answer.model_dump())
     return set(zip(reply.document_ids, reply.revisions, reply.counts, strict=True))
 
 
-def _request(op: str, model: str) -> Request:
-    return Request(id=0, op=op, body={"model": model})
+def _request(op: str, model: str) -> EngineRequest:
+    return EngineRequest(id=0, op=op, body={"model": model})
 
 
 def _require_room(folder: Path) -> None:

@@ -11,13 +11,13 @@ from core.errors.requests import InvalidRequest
 from core.errors.server import EmbeddingModelUnusable, VectorIndexUnavailable
 from core.logging import get_logger
 from core.settings import Settings
-from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel, served
-from kb_service.embeddings.cpu import this_processor
-from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.catalog import DEFAULT, EmbeddingModel, served_models
+from kb_service.embeddings.cpu import detect_processor
+from kb_service.embeddings.minilm.encoder import open_encoder
 from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.stepwise import LocalEncoder
 from kb_service.vector_index.edge_shard import Shard
-from kb_service.vector_index.shard_directory import ShardHome
+from kb_service.vector_index.shard_directory import ShardDirectory
 
 # All of them are compared with a question in five milliseconds.
 _POINTS_SCANNED_AT_ONCE = 50_000
@@ -30,19 +30,19 @@ _REMEDY = {
 
 
 @dataclass(frozen=True)
-class Holdings:
+class Resources:
     """Encoders and shards that could be opened, and why the others could not.
 
     Args:
         encoders: by model; models behind an endpoint have none here.
         shards: by model; empty in server mode.
-        homes: where each shard lies; empty in a process that only serves what it was given.
+        directories: where each shard lies; empty in a process that only serves what it was given.
         failures: by model, what keeps its encoder or shard from being opened.
     """
 
     encoders: dict[str, LocalEncoder]
     shards: dict[str, Shard]
-    homes: dict[str, ShardHome] = field(default_factory=dict[str, ShardHome])
+    directories: dict[str, ShardDirectory] = field(default_factory=dict[str, ShardDirectory])
     failures: dict[str, str] = field(default_factory=dict[str, str])
 
     def encoder(self, model: str) -> LocalEncoder:
@@ -93,7 +93,7 @@ class Holdings:
 _log = get_logger(__name__)
 
 
-def load(settings: Settings) -> Holdings:
+def load_resources(settings: Settings) -> Resources:
     """Open everything; synchronous, on the engine's thread.
 
     Models beside the default one are loaded now and not at their first use: importing torch
@@ -103,46 +103,46 @@ def load(settings: Settings) -> Holdings:
     Raises:
         AgentexError: the default encoder or a shard can't be loaded.
     """
-    holdings = Holdings(encoders={}, shards={}, homes={}, failures={})
+    resources = Resources(encoders={}, shards={}, directories={}, failures={})
     # First the shards: who can't have their lock need not load a model.
     if settings.qdrant_url is None:
-        for model in served(settings):
-            _open_shard(holdings, settings, model)
-    backend = choose_backend(this_processor())
-    encoder = open_minilm(settings.cache_dir, backend, settings.effective_encoder_threads)
+        for model in served_models(settings):
+            _open_shard(resources, settings, model)
+    backend = choose_backend(detect_processor())
+    encoder = open_encoder(settings.cache_dir, backend, settings.effective_encoder_threads)
     encoder.warm_up()
-    holdings.encoders[DEFAULT.name] = encoder
-    for model in served(settings):
+    resources.encoders[DEFAULT.name] = encoder
+    for model in served_models(settings):
         if model.source is not None and model.source.kind == "sentence_transformers":
-            _load_encoder(holdings, settings, model)
-    return holdings
+            _load_encoder(resources, settings, model)
+    return resources
 
 
-def _open_shard(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:
+def _open_shard(resources: Resources, settings: Settings, model: EmbeddingModel) -> None:
     try:
-        home = ShardHome(settings.data_dir / "vectors", model.name, model.dimension)
-        shard = Shard(home.folder, model.dimension)
+        directory = ShardDirectory(settings.data_dir / "vectors", model.name, model.dimension)
+        shard = Shard(directory.folder, model.dimension)
     except AgentexError as error:
         # The default model's shard comes first: who can't have its lock does not come here.
         if model is DEFAULT:
             raise
-        _leave_out(holdings, model, error)
+        _leave_out(resources, model, error)
         return
-    holdings.shards[model.name], holdings.homes[model.name] = shard, home
+    resources.shards[model.name], resources.directories[model.name] = shard, directory
     # Only now: whoever has the lock may be building what would be swept away.
-    home.sweep()
+    directory.sweep()
     # A full disk must not keep an engine from starting that has all it needs to answer.
     with suppress(OSError):
-        home.keep_record()
+        directory.ensure_record()
 
 
-def _load_encoder(holdings: Holdings, settings: Settings, model: EmbeddingModel) -> None:
+def _load_encoder(resources: Resources, settings: Settings, model: EmbeddingModel) -> None:
     try:
-        holdings.encoders[model.name] = _torch_encoder(settings, model)
+        resources.encoders[model.name] = _torch_encoder(settings, model)
         # What torch leaves behind may hold weights, and nobody looks for it later.
         gc.collect()
     except AgentexError as error:
-        _leave_out(holdings, model, error)
+        _leave_out(resources, model, error)
 
 
 def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
@@ -154,7 +154,7 @@ def _torch_encoder(settings: Settings, model: EmbeddingModel) -> LocalEncoder:
     module = import_module("kb_service.embeddings.sentence_transformer")
     return module.TorchEncoder(
         model,
-        bf16=this_processor().is_fast_in_bf16,
+        bf16=detect_processor().is_fast_in_bf16,
         threads=settings.encoder_threads,
         downloads=settings.model_downloads,
     )
@@ -164,7 +164,7 @@ def _holds_model(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("modules.json", "config.json"))
 
 
-def _leave_out(holdings: Holdings, model: EmbeddingModel, error: AgentexError) -> None:
+def _leave_out(resources: Resources, model: EmbeddingModel, error: AgentexError) -> None:
     reason = str(error.details.get("reason"))
     _log.error("engine.model_left_out", model=model.name, reason=reason)
-    holdings.failures.setdefault(model.name, reason)
+    resources.failures.setdefault(model.name, reason)

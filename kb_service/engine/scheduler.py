@@ -8,9 +8,9 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
-from kb_service.embeddings.stepwise import Unit
-from kb_service.engine.encode_pool import Job, Lanes, Steps, Urgency
-from kb_service.engine.fair_queue import Shares
+from kb_service.embeddings.stepwise import WorkUnit
+from kb_service.engine.encode_pool import EncodePool, EngineJob, InteractiveLoad, JobSteps
+from kb_service.engine.fair_queue import FairQueue
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
@@ -20,7 +20,7 @@ _LONGEST_PASSED_OVER_SECONDS = 0.1
 _URGENT_SHARE = 9
 
 
-class Schedule:
+class Scheduler:
     """Queues in front of one thread, and of the lanes that take the units of patient jobs.
 
     An urgent job runs on the thread to its end, its units too, and a brief one on the event loop
@@ -53,12 +53,12 @@ class Schedule:
         rest: float = _REST_SECONDS,
     ) -> None:
         self._thread = thread
-        self._urgency = Urgency(rest)
-        self._lanes = Lanes(
+        self._urgency = InteractiveLoad(rest)
+        self._lanes = EncodePool(
             lanes, width, self._urgency, patience=patience, finished=self._queue_again
         )
-        self._urgent: deque[Job] = deque()
-        self._patient = Shares[Job]()
+        self._urgent: deque[EngineJob] = deque()
+        self._patient = FairQueue[EngineJob]()
         self._open = 0
         self._wake = asyncio.Event()
         self._is_stepping = False
@@ -75,35 +75,35 @@ class Schedule:
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
     async def run(
-        self, steps: Steps, *, urgent: bool, brief: bool = False, account: str = ""
+        self, steps: JobSteps, *, interactive: bool, inline_ok: bool = False, account: str = ""
     ) -> object:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:
             steps: the job.
-            urgent: before those that are not, and as a whole.
-            brief: an urgent job that takes some milliseconds. Where nothing else is under way it is
+            interactive: before those that are not, and as a whole.
+            inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a
                 tenth of such a job.
-            account: on whose account it is done, where it is not urgent: see ``Shares``.
+            account: on whose account it is done, where it is not interactive: see ``FairQueue``.
         """
-        if urgent and brief and not (self._is_stepping or self._lanes.is_busy):
+        if interactive and inline_ok and not (self._is_stepping or self._lanes.is_busy):
             return self._do_at_once(steps)
-        job = Job(steps, asyncio.get_running_loop().create_future(), account)
-        if urgent:
+        job = EngineJob(steps, asyncio.get_running_loop().create_future(), account)
+        if interactive:
             self._urgent.append(job)
         else:
             self._patient.put(job)
         self._wake.set()
         self._open += 1
         try:
-            with self._urgency.under_way() if urgent else nullcontext():
+            with self._urgency.under_way() if interactive else nullcontext():
                 return await job.answer
         finally:
             self._open -= 1
             self._last_work = time.monotonic()
 
-    def _do_at_once(self, steps: Steps) -> object:
+    def _do_at_once(self, steps: JobSteps) -> object:
         # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
         # have one owner.
         self._urgency.note()
@@ -144,7 +144,7 @@ class Schedule:
                 self._wake.clear()
                 await self._wake.wait()
 
-    async def _advance(self, job: Job, *, whole: bool) -> None:
+    async def _advance(self, job: EngineJob, *, whole: bool) -> None:
         if job.answer.done():
             job.steps.close()
             return
@@ -167,7 +167,7 @@ class Schedule:
         elif not job.answer.done():
             job.answer.set_result(step.value)
 
-    def _queue_again(self, job: Job) -> None:
+    def _queue_again(self, job: EngineJob) -> None:
         self._patient.put(job)
         self._wake.set()
 
@@ -176,12 +176,12 @@ class Schedule:
 class _Step:
     """How a step ended: with units to be done, or for good with the job's value."""
 
-    units: Sequence[Unit] = ()
+    units: Sequence[WorkUnit] = ()
     is_last: bool = False
     value: object = None
 
 
-def _step(steps: Steps, whole: bool) -> _Step:
+def _step(steps: JobSteps, whole: bool) -> _Step:
     """One step, or all of them; a generator's end can't pass through a future as such."""
     try:
         units = next(steps)

@@ -12,23 +12,23 @@ from typing import Literal
 from core.errors.base import AgentexError
 from core.errors.server import ShuttingDown
 from core.logging import get_logger
-from core.process import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest
-from kb_service.embeddings.stepwise import lanes_of
-from kb_service.engine.encode_pool import Steps
-from kb_service.engine.handlers import Part, Task, parse
-from kb_service.engine.maintenance import Policy, Upkeep
-from kb_service.engine.resources import Holdings
-from kb_service.engine.scheduler import Schedule
-from kb_service.engine.shard_host import Place, ServedIndex
+from kb_service.embeddings.stepwise import lane_count
+from kb_service.engine.encode_pool import JobSteps
+from kb_service.engine.handlers import EngineTask, Target, parse
+from kb_service.engine.maintenance import IndexMaintenance, MaintenancePolicy
+from kb_service.engine.resources import Resources
+from kb_service.engine.scheduler import Scheduler
+from kb_service.engine.shard_host import ShardBackend, ShardHost
 from kb_service.engine_client.protocol import (
     EncoderHealth,
     EngineHealth,
+    EngineRequest,
     IndexHealth,
-    Message,
-    Request,
+    WireMessage,
 )
 from kb_service.vector_index.edge_shard import Shard, presync
 from kb_service.vector_index.engine_messages import QueryReply, SearchReply, SearchRequest
@@ -55,17 +55,17 @@ class Engine:
         load: opens encoders and shards; runs on the engine's thread.
     """
 
-    def __init__(self, settings: Settings, load: Callable[[], Holdings]) -> None:
+    def __init__(self, settings: Settings, load: Callable[[], Resources]) -> None:
         self._settings = settings
         self._open = load
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
-        width = lanes_of(settings.effective_encoder_threads)
+        width = lane_count(settings.effective_encoder_threads)
         self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
-        self._schedule = Schedule(self._thread, self._lanes, width)
-        self._holdings: Holdings | None = None
-        self._indexes: dict[str, ServedIndex] = {}
-        policy = Policy(settings.index_optimise_points)
-        self._upkeep = Upkeep(self._indexes, policy, settings.effective_engine_socket)
+        self._schedule = Scheduler(self._thread, self._lanes, width)
+        self._resources: Resources | None = None
+        self._indexes: dict[str, ShardHost] = {}
+        policy = MaintenancePolicy(settings.index_optimise_points)
+        self._upkeep = IndexMaintenance(self._indexes, policy, settings.effective_engine_socket)
         self._ready = asyncio.Event()
         self._answering = 0
         self._last_asked = 0.0
@@ -81,22 +81,22 @@ class Engine:
             AgentexError: The encoder or a shard can't be loaded, or a shard was lost.
         """
         loop = asyncio.get_running_loop()
-        holdings = await loop.run_in_executor(self._thread, self._open)
-        for model, home in holdings.homes.items():
-            encoder = holdings.encoders.get(model)
-            self._indexes[model] = ServedIndex(
-                home,
+        resources = await loop.run_in_executor(self._thread, self._open)
+        for model, directory in resources.directories.items():
+            encoder = resources.encoders.get(model)
+            self._indexes[model] = ShardHost(
+                directory,
                 self._local_place(model),
-                holdings.shards[model],
+                resources.shards[model],
                 encoder.backend if encoder else _ENDPOINT,
             )
-        self._holdings = holdings
-        spare_what_is_loaded()
+        self._resources = resources
+        freeze_loaded_objects()
         self._ready.set()
-        _log.info("engine.ready", encoders=len(holdings.encoders), points=self.health().points)
+        _log.info("engine.ready", encoders=len(resources.encoders), points=self.health().points)
         tasks = [
             asyncio.create_task(work)
-            for work in (self._schedule.work(), self._keep_flushed(holdings), self._upkeep.run())
+            for work in (self._schedule.work(), self._keep_flushed(resources), self._upkeep.run())
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -107,7 +107,7 @@ class Engine:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    async def answer(self, request: Request) -> Message:
+    async def answer(self, request: EngineRequest) -> WireMessage:
         """Answer one request; while the engine loads, all but ``health`` wait.
 
         Raises:
@@ -122,17 +122,17 @@ class Engine:
         self._quiet.clear()
         try:
             await self._ready.wait()
-            index = None if task.part is Part.ENCODER else self._indexes.get(task.model)
+            index = None if task.target is Target.ENCODER else self._indexes.get(task.model)
             if index is None:
                 return await self._locally(task)
-            if task.part is Part.READS_BOTH and not index.is_here:
+            if task.target is Target.READS_BOTH and not index.is_local:
                 return await self._search_elsewhere(task.request, index)
             return await index.answer(task)
         finally:
             self._answering -= 1
             if not self._answering:
                 self._quiet.set()
-            if task.urgent:
+            if task.interactive:
                 self._last_asked = time.monotonic()
 
     def health(self) -> EngineHealth:
@@ -169,34 +169,34 @@ class Engine:
 
     async def close(self) -> None:
         """Close the shards on their thread and end it, and end the processes of others."""
-        holdings, self._holdings = self._holdings, None
+        resources, self._resources = self._resources, None
         self._ready.set()
         await self._upkeep.close()
         for former in self._former:
             former.cancel()
         await asyncio.gather(*self._former, return_exceptions=True)
-        if holdings is not None:
-            await asyncio.get_running_loop().run_in_executor(self._thread, holdings.close)
+        if resources is not None:
+            await asyncio.get_running_loop().run_in_executor(self._thread, resources.close)
         for index in self._indexes.values():
             with contextlib.suppress(OSError):
                 index.save_record()
         self._thread.shutdown()
         self._lanes.shutdown()
 
-    async def _locally(self, task: Task) -> Message:
-        if self._holdings is None:
+    async def _locally(self, task: EngineTask) -> WireMessage:
+        if self._resources is None:
             raise ShuttingDown
         answer = await self._schedule.run(
-            task.work(self._holdings),
-            urgent=task.urgent,
+            task.work(self._resources),
+            interactive=task.interactive,
             account=task.account,
-            brief=task.brief and self._holdings.answers_soon(task.model),
+            inline_ok=task.inline_ok and self._resources.answers_soon(task.model),
         )
-        if not isinstance(answer, Message):
+        if not isinstance(answer, WireMessage):
             raise TypeError(task.request.op)
         return answer
 
-    async def _search_elsewhere(self, request: Request, index: ServedIndex) -> Message:
+    async def _search_elsewhere(self, request: EngineRequest, index: ShardHost) -> WireMessage:
         """Encode a question here and ask the process that has the shard."""
         body = SearchRequest.model_validate(request.body)
         started = time.perf_counter()
@@ -211,18 +211,18 @@ class Engine:
             dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
         )
 
-    def _local_place(self, model: str) -> Place:
+    def _local_place(self, model: str) -> ShardBackend:
         async def close() -> None:
-            if self._holdings is not None:
+            if self._resources is not None:
                 loop = asyncio.get_running_loop()
                 # On the thread: it may be flushing this very shard.
-                shard = await loop.run_in_executor(self._thread, self._holdings.shards.pop, model)
+                shard = await loop.run_in_executor(self._thread, self._resources.shards.pop, model)
                 await asyncio.to_thread(shutil.rmtree, shard.folder, ignore_errors=True)
                 former = asyncio.create_task(self._abandon_when_calm(shard))
                 self._former.add(former)
                 former.add_done_callback(self._former.discard)
 
-        return Place(self._locally, close)
+        return ShardBackend(self._locally, close)
 
     async def _abandon_when_calm(self, shard: Shard) -> None:
         """Give up the memory of a shard that nobody uses any more, when nobody asks anything."""
@@ -234,42 +234,42 @@ class Engine:
             await asyncio.sleep(left)
         await asyncio.get_running_loop().run_in_executor(self._thread, shard.abandon)
 
-    async def _keep_flushed(self, holdings: Holdings) -> None:
+    async def _keep_flushed(self, resources: Resources) -> None:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             idle = self._schedule.idle_seconds > _FLUSH_SECONDS
-            for shard in list(holdings.shards.values()):
+            for shard in list(resources.shards.values()):
                 if shard.unflushed > (0 if idle else _MOST_UNFLUSHED):
                     await asyncio.to_thread(presync, shard.folder)
-                    await self._schedule.run(_flush(holdings, shard), urgent=False)
+                    await self._schedule.run(_flush(resources, shard), interactive=False)
 
     def _encoders(self) -> list[EncoderHealth]:
-        if self._holdings is None:
+        if self._resources is None:
             return []
-        failures = self._holdings.failures
+        failures = self._resources.failures
         return [
             EncoderHealth(
                 model=model,
                 backend=encoder.backend if encoder else None,
                 problem=failures.get(model),
             )
-            for model, encoder in ({**dict.fromkeys(failures), **self._holdings.encoders}).items()
+            for model, encoder in ({**dict.fromkeys(failures), **self._resources.encoders}).items()
         ]
 
     def _index_healths(self) -> list[IndexHealth]:
-        if self._indexes or self._holdings is None:
+        if self._indexes or self._resources is None:
             return [index.health() for index in self._indexes.values()]
-        return [_bare_health(*entry) for entry in self._holdings.shards.items()]
+        return [_bare_health(*entry) for entry in self._resources.shards.items()]
 
 
-def _flush(holdings: Holdings, shard: Shard) -> Steps:
+def _flush(resources: Resources, shard: Shard) -> JobSteps:
     yield
     # It may have been closed, because another process serves it now.
-    if shard in holdings.shards.values() and shard.unflushed:
+    if shard in resources.shards.values() and shard.unflushed:
         try:
             shard.flush()
         except AgentexError as error:
-            _log.warning("engine.not_flushed", error=type(error).__name__, code=int(error.code))
+            _log.warning("engine.not_flushed", error=type(error).__name__, code=error.code)
 
 
 def _bare_health(model: str, shard: Shard) -> IndexHealth:

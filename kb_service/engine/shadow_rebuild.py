@@ -9,14 +9,14 @@ from pathlib import Path
 
 from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from core.process import die_with_parent
-from kb_service.engine.handlers import Task
+from kb_service.engine.handlers import EngineTask
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import (
     INGEST_SECONDS,
     QUERY_SECONDS,
-    AnyFields,
     EngineHealth,
-    Message,
+    RawBody,
+    WireMessage,
 )
 from kb_service.vector_index.edge_shard import Shard
 
@@ -24,7 +24,7 @@ _ASK_SECONDS = 0.1
 _LOAD_SECONDS = 300.0
 
 
-class Builder:
+class BuildProcess:
     """The process that copies a shard and optimises the copy; make one with :func:`start_build`."""
 
     def __init__(self, process: asyncio.subprocess.Process, output: asyncio.StreamReader) -> None:
@@ -55,7 +55,7 @@ class Builder:
         await _kill(self._process)
 
 
-async def start_build(source: Path, target: Path, dimension: int) -> Builder:
+async def start_build(source: Path, target: Path, dimension: int) -> BuildProcess:
     """Start copying ``source``, which stands still until ``copied``, and optimising ``target``."""
     process = await asyncio.create_subprocess_exec(
         *_command("kb_service.engine.shadow_rebuild", str(source), str(target), str(dimension)),
@@ -64,10 +64,10 @@ async def start_build(source: Path, target: Path, dimension: int) -> Builder:
     )
     if process.stdout is None:
         raise EngineUnavailable(reason="a child process has no output")
-    return Builder(process, process.stdout)
+    return BuildProcess(process, process.stdout)
 
 
-class Host:
+class HostProcess:
     """The process that serves one shard; make one with :func:`start_host`."""
 
     def __init__(self, process: asyncio.subprocess.Process, socket: Path, folder: Path) -> None:
@@ -94,15 +94,15 @@ class Host:
                     await asyncio.sleep(_ASK_SECONDS)
         raise VectorIndexUnavailable(reason="the optimised index could not be loaded")
 
-    async def carry_out(self, task: Task) -> Message:
+    async def carry_out(self, task: EngineTask) -> WireMessage:
         """Hand a request on.
 
         Raises:
             AgentexError: what the process answered with, or that it did not answer.
         """
-        body = AnyFields.model_validate(task.request.body)
-        seconds = QUERY_SECONDS if task.urgent else INGEST_SECONDS
-        return await self._client.call(task.request.op, body, AnyFields, timeout_seconds=seconds)
+        body = RawBody.model_validate(task.request.body)
+        seconds = QUERY_SECONDS if task.interactive else INGEST_SECONDS
+        return await self._client.call(task.request.op, body, RawBody, timeout_seconds=seconds)
 
     async def health(self) -> EngineHealth:
         """What the process says of itself.
@@ -123,13 +123,13 @@ class Host:
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
-async def start_host(model: str, dimension: int, folder: Path, socket: Path) -> Host:
+async def start_host(model: str, dimension: int, folder: Path, socket: Path) -> HostProcess:
     """Start serving the shard in ``folder``; it loads while the caller goes on."""
     command = _command(
         "kb_service.engine.shard_host_main", model, str(dimension), str(folder), str(socket)
     )
     process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
-    return Host(process, socket, folder)
+    return HostProcess(process, socket, folder)
 
 
 def _command(module: str, *arguments: str) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from kb_service.engine.handlers import Part, Task
-from kb_service.engine.write_log import Journal
-from kb_service.engine_client.protocol import IndexHealth, Message, UpkeepState
+from kb_service.engine.handlers import EngineTask, Target
+from kb_service.engine.write_log import WriteLog
+from kb_service.engine_client.protocol import IndexHealth, UpkeepState, WireMessage
 from kb_service.vector_index.edge_shard import Shard
-from kb_service.vector_index.shard_directory import ShardHome, ShardRecord
+from kb_service.vector_index.shard_directory import ShardDirectory, ShardRecord
 
 
-class Place:
+class ShardBackend:
     """Where a shard's requests are carried out.
 
     Args:
@@ -21,7 +21,7 @@ class Place:
 
     def __init__(
         self,
-        carry_out: Callable[[Task], Awaitable[Message]],
+        carry_out: Callable[[EngineTask], Awaitable[WireMessage]],
         close: Callable[[], Awaitable[None]],
     ) -> None:
         self._carry_out = carry_out
@@ -30,7 +30,7 @@ class Place:
         self._unused = asyncio.Event()
         self._unused.set()
 
-    async def use(self, task: Task) -> Message:
+    async def use(self, task: EngineTask) -> WireMessage:
         """Carry out one request.
 
         Raises:
@@ -51,55 +51,57 @@ class Place:
         await self._close()
 
 
-class ServedIndex:
+class ShardHost:
     """Sends a model's requests to the place of its shard: reads at once, writes one by one.
 
     Args:
-        home: the shard's folders and record.
+        directory: the shard's folders and record.
         place: who serves it at first: this process.
         shard: what that place serves.
         backend: what makes this model's vectors now.
     """
 
-    def __init__(self, home: ShardHome, place: Place, shard: Shard, backend: str) -> None:
-        self.model = home.model
-        self.home = home
+    def __init__(
+        self, directory: ShardDirectory, place: ShardBackend, shard: Shard, backend: str
+    ) -> None:
+        self.model = directory.model
+        self.directory = directory
         self._backend = backend
         self.upkeep: UpkeepState = "none"
         self.problem: str | None = None
         self._place = place
         self._shard: Shard | None = shard
         self._reported = (0, 0, 0)
-        self._journal: Journal | None = None
+        self._write_log: WriteLog | None = None
         self._writing = asyncio.Lock()
         # Changes as the place counts them, and how many of those the record has already.
         self._recorded = (0, 0)
 
-    async def answer(self, task: Task) -> Message:
+    async def answer(self, task: EngineTask) -> WireMessage:
         """Carry out a request.
 
         Raises:
             AgentexError: what its caller is told.
         """
-        if task.part is not Part.WRITES_INDEX:
+        if task.target is not Target.WRITES_INDEX:
             return await self._place.use(task)
         async with self._writing:
             try:
                 answer = await self._place.use(task)
             except BaseException:
-                if self._journal is not None:
-                    self._journal.spoil()
+                if self._write_log is not None:
+                    self._write_log.invalidate()
                 raise
-            if self._journal is not None:
-                self._journal.append(task.request)
+            if self._write_log is not None:
+                self._write_log.append(task.request)
             return answer
 
-    def note(self, points: int, written: int, deleted: int) -> None:
+    def report(self, points: int, written: int, deleted: int) -> None:
         """Note what another process reports: points, and changes since it opened the shard."""
         self._reported = (points, written, deleted)
 
     @property
-    def is_here(self) -> bool:
+    def is_local(self) -> bool:
         """Whether this process has the shard."""
         return self._shard is not None
 
@@ -111,7 +113,7 @@ class ServedIndex:
     @property
     def record(self) -> ShardRecord:
         """The shard's record with all that happened until now."""
-        kept = self.home.record
+        kept = self.directory.record
         written, deleted = (
             now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True)
         )
@@ -140,29 +142,29 @@ class ServedIndex:
         )
 
     @asynccontextmanager
-    async def standing_still(self) -> AsyncGenerator[Place]:
+    async def writes_paused(self) -> AsyncGenerator[ShardBackend]:
         """Keep writes waiting; questions go on."""
         async with self._writing:
             yield self._place
 
     @property
-    def journal(self) -> Journal:
-        """The writes since ``start_journal``; only between that and ``stop_journal``."""
-        if self._journal is None:
+    def write_log(self) -> WriteLog:
+        """The writes since ``start_write_log``; only between that and ``stop_write_log``."""
+        if self._write_log is None:
             raise RuntimeError("no journal is kept")
-        return self._journal
+        return self._write_log
 
-    def start_journal(self, journal: Journal) -> None:
+    def start_write_log(self, write_log: WriteLog) -> None:
         """Keep every write from now on; only while the index stands still."""
-        self._journal = journal
+        self._write_log = write_log
 
-    def stop_journal(self) -> None:
+    def stop_write_log(self) -> None:
         """Keep writes no longer."""
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        if self._write_log is not None:
+            self._write_log.close()
+            self._write_log = None
 
-    async def move(self, place: Place, record: ShardRecord) -> Place:
+    async def move(self, place: ShardBackend, record: ShardRecord) -> ShardBackend:
         """Let another place serve from now on; only while the index stands still.
 
         Args:
@@ -175,7 +177,7 @@ class ServedIndex:
         Raises:
             OSError: the record can't be written; nothing has changed.
         """
-        await asyncio.to_thread(self.home.write, record)
+        await asyncio.to_thread(self.directory.write, record)
         former, self._place = self._place, place
         self._reported, self._recorded = (self.points, 0, 0), (0, 0)
         self._shard = None
@@ -188,8 +190,8 @@ class ServedIndex:
             OSError: the record can't be written.
         """
         record, counts = self.record, self._counts()
-        if record != self.home.record:
-            self.home.write(record)
+        if record != self.directory.record:
+            self.directory.write(record)
             self._recorded = counts[1:]
 
     def _counts(self) -> tuple[int, int, int]:

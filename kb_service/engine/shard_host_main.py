@@ -14,7 +14,7 @@ from core.logging import configure_logging
 from core.process import die_with_parent
 from core.settings import get_settings
 from kb_service.engine.main import serve
-from kb_service.engine.resources import Holdings
+from kb_service.engine.resources import Resources
 from kb_service.engine.server import Engine
 from kb_service.vector_index.edge_shard import Shard
 
@@ -38,8 +38,8 @@ def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> i
     # Ctrl-C in a terminal goes to the whole group; the engine decides when this process ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def load() -> Holdings:
-        return Holdings(encoders={}, shards={model: Shard(Path(folder), int(dimension))})
+    def load() -> Resources:
+        return Resources(encoders={}, shards={model: Shard(Path(folder), int(dimension))})
 
     engine = Engine(settings, load)
     return uvloop.run(serve(Path(socket), engine, stop_on=(signal.SIGTERM,)))

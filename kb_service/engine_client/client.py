@@ -10,7 +10,6 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from core.errors.requests import InvalidRequest, RequestTooLarge
 from core.errors.server import (
     EmbeddingModelUnusable,
@@ -22,11 +21,11 @@ from core.errors.server import (
 )
 from kb_service.engine_client.protocol import (
     QUERY_SECONDS,
-    Empty,
+    EmptyBody,
     EngineHealth,
+    EngineResponse,
     MalformedFrame,
-    Message,
-    Response,
+    WireMessage,
     pack_request,
     read_frame,
 )
@@ -49,19 +48,19 @@ _ERRORS: tuple[type[AgentexError], ...] = (
     StorageFull,
     VectorIndexUnavailable,
 )
-_ERROR_OF_CODE = {int(error.code): error for error in _ERRORS}
+_ERROR_OF_CODE = {error.code: error for error in _ERRORS}
 
-_Reply = TypeVar("_Reply", bound=Message)
+_Reply = TypeVar("_Reply", bound=WireMessage)
 
 
-class _Link:
+class _Connection:
     """One connection and the requests that wait for an answer on it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self._ids = count(1)
-        self._waiting: dict[int, asyncio.Future[Response]] = {}
+        self._waiting: dict[int, asyncio.Future[EngineResponse]] = {}
         self._doubts: set[asyncio.Task[None]] = set()
         self._reading = asyncio.create_task(self._read())
 
@@ -70,7 +69,9 @@ class _Link:
         """Whether nothing more will come."""
         return self._writer.is_closing() or self._reading.done()
 
-    async def exchange(self, op: str, body: Message, *, doubted: bool = False) -> Response:
+    async def exchange(
+        self, op: str, body: WireMessage, *, doubted: bool = False
+    ) -> EngineResponse:
         """Send a request and wait for its answer; taken back when the caller is cancelled.
 
         Args:
@@ -87,7 +88,7 @@ class _Link:
         if self.broken:
             raise ConnectionResetError
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Response] = loop.create_future()
+        answer: asyncio.Future[EngineResponse] = loop.create_future()
         self._waiting[request_id] = answer
         doubt = loop.call_later(_DOUBT_SECONDS, self._doubt, answer) if doubted else None
         try:
@@ -96,7 +97,7 @@ class _Link:
             return await answer
         except (asyncio.CancelledError, TimeoutError):
             if not self.broken:
-                self._writer.write(pack_request(request_id, "cancel", Empty()))
+                self._writer.write(pack_request(request_id, "cancel", EmptyBody()))
             raise
         except OSError:
             self._writer.close()
@@ -106,18 +107,18 @@ class _Link:
             if doubt is not None:
                 doubt.cancel()
 
-    def _doubt(self, answer: asyncio.Future[Response]) -> None:
+    def _doubt(self, answer: asyncio.Future[EngineResponse]) -> None:
         task = asyncio.create_task(self._look_for_life(answer))
         self._doubts.add(task)
         task.add_done_callback(self._doubts.discard)
 
-    async def _look_for_life(self, answer: asyncio.Future[Response]) -> None:
+    async def _look_for_life(self, answer: asyncio.Future[EngineResponse]) -> None:
         # Whoever breaks the connection tells all who wait on it.
         with suppress(OSError):
             while not answer.done():
                 try:
                     async with asyncio.timeout(_LIFE_SECONDS):
-                        await self.exchange("health", Empty())
+                        await self.exchange("health", EmptyBody())
                 except TimeoutError as silence:
                     if not answer.done():
                         answer.set_exception(silence)
@@ -134,7 +135,7 @@ class _Link:
     async def _read(self) -> None:
         try:
             while True:
-                response = await read_frame(self._reader, Response)
+                response = await read_frame(self._reader, EngineResponse)
                 answer = self._waiting.get(response.id)
                 if answer is not None and not answer.done():
                     answer.set_result(response)
@@ -160,7 +161,7 @@ class EngineClient:
     def __init__(self, socket_path: Path) -> None:
         self._path = socket_path
         self._connecting = asyncio.Lock()
-        self._link: _Link | None = None
+        self._link: _Connection | None = None
 
     async def health(self) -> EngineHealth:
         """The engine's state, at once also while it starts.
@@ -170,12 +171,14 @@ class EngineClient:
         """
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                return await self._exchange(await self._connect(), "health", Empty(), EngineHealth)
+                return await self._exchange(
+                    await self._connect(), "health", EmptyBody(), EngineHealth
+                )
         except (OSError, TimeoutError) as error:
             raise EngineUnavailable(reason="the engine does not answer") from error
 
     async def call(
-        self, op: str, body: Message, reply: type[_Reply], *, timeout_seconds: float
+        self, op: str, body: WireMessage, reply: type[_Reply], *, timeout_seconds: float
     ) -> _Reply:
         """Send one request and wait for its answer.
 
@@ -209,7 +212,7 @@ class EngineClient:
         if link is not None:
             await link.close()
 
-    async def _connect_patiently(self) -> _Link:
+    async def _connect_patiently(self) -> _Connection:
         deadline = asyncio.get_running_loop().time() + _CONNECT_SECONDS
         while True:
             try:
@@ -219,17 +222,17 @@ class EngineClient:
                     raise
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _connect(self) -> _Link:
+    async def _connect(self) -> _Connection:
         async with self._connecting:
             if self._link is None or self._link.broken:
-                self._link = _Link(*await asyncio.open_unix_connection(self._path))
+                self._link = _Connection(*await asyncio.open_unix_connection(self._path))
             return self._link
 
     async def _exchange(
         self,
-        link: _Link,
+        link: _Connection,
         op: str,
-        body: Message,
+        body: WireMessage,
         reply: type[_Reply],
         *,
         doubted: bool = False,
@@ -247,10 +250,10 @@ def _validated(reply: type[_Reply], body: Mapping[str, object]) -> _Reply:
         raise EngineUnavailable(reason="the engine speaks another version") from error
 
 
-def _error(response: Response) -> AgentexError:
+def _error(response: EngineResponse) -> AgentexError:
     kind = _ERROR_OF_CODE.get(response.code)
     if kind is not None:
         return kind(**response.body)
-    if response.code == int(ErrorCode.INVALID_REQUEST):
+    if response.code == InvalidRequest.code:
         return InvalidRequest(str(response.body.get("field")), str(response.body.get("error")))
     return EngineUnavailable(reason="the engine failed")

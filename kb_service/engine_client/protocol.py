@@ -31,23 +31,23 @@ class MalformedFrame(Exception):
     """Bytes that are no frame of ours; the connection they came on is closed."""
 
 
-class Message(BaseModel):
+class WireMessage(BaseModel):
     """Base of every body on the wire: unknown fields are ignored, types are not converted."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
 
-class Empty(Message):
+class EmptyBody(WireMessage):
     """A body without fields."""
 
 
-class AnyFields(Message):
+class RawBody(WireMessage):
     """A body that is handed on as it came."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Request(Message):
+class EngineRequest(WireMessage):
     """One request; ``op`` ``cancel`` takes back the request of the same id, without an answer."""
 
     id: int
@@ -55,7 +55,7 @@ class Request(Message):
     body: dict[str, object]
 
 
-class Response(Message):
+class EngineResponse(WireMessage):
     """The answer to the request of this id: a body, or an error code with its details."""
 
     id: int
@@ -64,7 +64,7 @@ class Response(Message):
     code: int = 0
 
 
-class EncoderHealth(Message):
+class EncoderHealth(WireMessage):
     """An encoder that runs in the engine: ``backend`` is runtime and number format, or None."""
 
     model: str
@@ -72,7 +72,7 @@ class EncoderHealth(Message):
     problem: str | None
 
 
-class IndexHealth(Message):
+class IndexHealth(WireMessage):
     """A model's shard.
 
     ``upkeep`` is what is being done for it; ``optimised`` says whether it ever was, ``written``
@@ -91,7 +91,7 @@ class IndexHealth(Message):
     problem: str | None
 
 
-class EngineHealth(Message):
+class EngineHealth(WireMessage):
     """What the engine is and how far it has come.
 
     ``model`` to ``dtype`` speak of the default encoder. ``points`` is None in server mode,
@@ -110,10 +110,10 @@ class EngineHealth(Message):
     indexes: list[IndexHealth] = []
 
 
-_Reply = TypeVar("_Reply", bound=Message)
+_Reply = TypeVar("_Reply", bound=WireMessage)
 
 
-def pack_frame(message: Message) -> bytes:
+def pack_frame(message: WireMessage) -> bytes:
     """A frame: four bytes of length (big endian), then msgpack.
 
     Raises:
@@ -122,8 +122,8 @@ def pack_frame(message: Message) -> bytes:
     return _framed(message)
 
 
-def pack_request(request_id: int, op: str, body: Message) -> bytes:
-    """The frame of a ``Request`` with this body, which is not copied on the way.
+def pack_request(request_id: int, op: str, body: WireMessage) -> bytes:
+    """The frame of a ``EngineRequest`` with this body, which is not copied on the way.
 
     Raises:
         RequestTooLarge: as above.
@@ -131,8 +131,8 @@ def pack_request(request_id: int, op: str, body: Message) -> bytes:
     return _framed({"id": request_id, "op": op, "body": body})
 
 
-def pack_answer(request_id: int, body: Message) -> bytes:
-    """The frame of a ``Response`` with this body, which is not copied on the way.
+def pack_answer(request_id: int, body: WireMessage) -> bytes:
+    """The frame of a ``EngineResponse`` with this body, which is not copied on the way.
 
     Raises:
         RequestTooLarge: as above.
@@ -147,11 +147,11 @@ def _framed(content: object) -> bytes:
     return _LENGTH.pack(len(packed)) + packed
 
 
-def _fields(message: Message) -> dict[str, object]:
+def _fields(message: WireMessage) -> dict[str, object]:
     return message.__dict__ | (message.__pydantic_extra__ or {})
 
 
-def readable(text: str) -> str:
+def encodable(text: str) -> str:
     """A text as encoders are sent it: lone surrogates can't be written to the wire."""
     return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 

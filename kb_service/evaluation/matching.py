@@ -12,7 +12,7 @@ _LEAST_LETTERS = 20
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedPassage:
     """A passage that answers a question.
 
     Args:
@@ -25,7 +25,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Shown:
+class RetrievedPassage:
     """A passage as a search shows it."""
 
     document: str
@@ -37,17 +37,19 @@ def normalised(text: str) -> str:
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def right_ones(expected: Sequence[Expected], ranking: Sequence[Shown]) -> list[list[bool]]:
+def match_expected(
+    expected: Sequence[ExpectedPassage], ranking: Sequence[RetrievedPassage]
+) -> list[list[bool]]:
     """For each of the expected passages, which of those shown are right."""
     passages = [(shown.document, normalised(shown.text)) for shown in ranking]
     wanted = [(one.document, normalised(one.text)) for one in expected]
     return [
-        [name == document and holds(passage, words) for name, passage in passages]
+        [name == document and contains_words(passage, words) for name, passage in passages]
         for document, words in wanted
     ]
 
 
-def holds(passage: str, words: str) -> bool:
+def contains_words(passage: str, words: str) -> bool:
     """Whether a passage has the words, or the larger part of them where a cut goes through.
 
     Args:

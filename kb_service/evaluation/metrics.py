@@ -20,7 +20,7 @@ class Quality:
     ndcg_10: float
 
 
-NONE = Quality(0.0, 0.0, 0.0, 0.0, 0.0)
+ZERO_QUALITY = Quality(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def quality(places: Sequence[int | None]) -> Quality:
@@ -48,7 +48,7 @@ def _discount(place: int) -> float:
 def mean(rows: Sequence[Quality]) -> Quality:
     """The mean of each figure; all are 0 where there is no row."""
     if not rows:
-        return NONE
+        return ZERO_QUALITY
     columns = zip(*(vars(row).values() for row in rows), strict=True)
     return Quality(*(statistics.fmean(column) for column in columns))
 

@@ -4,14 +4,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from kb_service.evaluation import metrics
-from kb_service.evaluation.matching import Expected, Shown, right_ones
+from kb_service.evaluation.matching import ExpectedPassage, RetrievedPassage, match_expected
 from kb_service.evaluation.metrics import CUT_OFF, Quality
 from kb_service.models import KnowledgeBase, Question
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.service import FoundPassage, Searcher, SearchResult
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 
-Ask = Callable[[str], Awaitable[SearchResult]]
+AskQuestion = Callable[[str], Awaitable[SearchResult]]
 """One search for a question, at least ``CUT_OFF`` passages deep, over whatever is measured."""
 
 _SHOWN_PASSAGES = 5
@@ -23,7 +23,7 @@ class SavedQuestion:
 
     id: str
     text: str
-    expected: tuple[Expected, ...]
+    expected: tuple[ExpectedPassage, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class QuestionResult:
 
 
 @dataclass(frozen=True)
-class Report:
+class EvaluationReport:
     """A whole measurement: means over the questions, times in milliseconds."""
 
     quality: Quality
@@ -70,7 +70,7 @@ class Report:
     results: tuple[QuestionResult, ...]
 
 
-async def evaluate(ask: Ask, questions: Sequence[SavedQuestion]) -> Report:
+async def evaluate(ask: AskQuestion, questions: Sequence[SavedQuestion]) -> EvaluationReport:
     """Ask all questions one after the other and measure.
 
     Args:
@@ -84,16 +84,18 @@ async def evaluate(ask: Ask, questions: Sequence[SavedQuestion]) -> Report:
     return summarise([result async for result in ask_all(ask, questions)])
 
 
-async def ask_all(ask: Ask, questions: Sequence[SavedQuestion]) -> AsyncGenerator[QuestionResult]:
+async def ask_all(
+    ask: AskQuestion, questions: Sequence[SavedQuestion]
+) -> AsyncGenerator[QuestionResult]:
     """The results of the questions as they come; for who shows progress or may stop half way."""
     for question in questions:
-        yield _judged(question, await ask(question.text))
+        yield _score(question, await ask(question.text))
 
 
-def summarise(results: Sequence[QuestionResult]) -> Report:
+def summarise(results: Sequence[QuestionResult]) -> EvaluationReport:
     """The figures over all results."""
     times = [result.took_ms for result in results]
-    return Report(
+    return EvaluationReport(
         quality=metrics.mean([result.quality for result in results]),
         p50_ms=metrics.percentile(times, 0.5),
         p95_ms=metrics.percentile(times, 0.95),
@@ -101,27 +103,29 @@ def summarise(results: Sequence[QuestionResult]) -> Report:
     )
 
 
-def saved(rows: Sequence[Question]) -> list[SavedQuestion]:
+def questions_from_rows(rows: Sequence[Question]) -> list[SavedQuestion]:
     """Questions as they are kept."""
     return [
-        SavedQuestion(row.id, row.text, tuple(Expected(**passage) for passage in row.expected))
+        SavedQuestion(
+            row.id, row.text, tuple(ExpectedPassage(**passage) for passage in row.expected)
+        )
         for row in rows
     ]
 
 
-def asking(
+def bind_search(
     searcher: Searcher,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     options: RetrievalOptions | None = None,
     *,
     shadow: bool = False,
-) -> Ask:
+) -> AskQuestion:
     """The search of a knowledge base, as everybody's search is.
 
     Args:
         searcher: the one search.
-        reader: who asks.
+        viewer: who asks.
         knowledge_base: what is measured.
         options: choices that differ from the knowledge base's own.
         shadow: measure what a re-index has made so far instead of what searches see.
@@ -131,15 +135,15 @@ def asking(
 
     async def ask(question: str) -> SearchResult:
         request = searcher.resolve([knowledge_base], question, deep)
-        return await searcher.search(reader, [knowledge_base], request, shadow=shadow)
+        return await searcher.search(viewer, [knowledge_base], request, shadow=shadow)
 
     return ask
 
 
-def _judged(question: SavedQuestion, found: SearchResult) -> QuestionResult:
+def _score(question: SavedQuestion, found: SearchResult) -> QuestionResult:
     passages = found.passages[:CUT_OFF]
-    shown = [Shown(passage.document_name, passage.chunk.content) for passage in passages]
-    right = right_ones(question.expected, shown)
+    shown = [RetrievedPassage(passage.document_name, passage.chunk.content) for passage in passages]
+    right = match_expected(question.expected, shown)
     places = tuple(row.index(True) + 1 if any(row) else None for row in right)
     answers = [any(column) for column in zip(*right, strict=True)]
     top = zip(passages[:_SHOWN_PASSAGES], answers, strict=False)

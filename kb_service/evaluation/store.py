@@ -14,13 +14,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Principal
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import EvaluationNotFound
 from kb_service.evaluation.metrics import mean, quality
-from kb_service.evaluation.runner import QuestionResult, Report
+from kb_service.evaluation.runner import EvaluationReport, QuestionResult
 from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
-from kb_service.visibility import Reader, readable, sees_all
+from kb_service.visibility import Viewer, sees_all, visible_to
 
 MAX_EVALUATIONS = 50
 """Measurements kept of a knowledge base; the oldest go first."""
@@ -42,7 +42,7 @@ class EvaluationListing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EvaluationComparison:
     """Two measurements side by side, over the questions that both asked alike.
 
     Args:
@@ -66,7 +66,7 @@ async def save(
     work: UnitOfWork,
     principal: Principal,
     knowledge_base: KnowledgeBase,
-    report: Report,
+    report: EvaluationReport,
     retrieval: Mapping[str, Any],
 ) -> Evaluation:
     """Keep a measurement, and forget the oldest where there are too many.
@@ -102,7 +102,7 @@ async def save(
 
 async def snapshot(
     session: AsyncSession,
-    reader: Reader,
+    viewer: Viewer,
     knowledge_base: KnowledgeBase,
     retrieval: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -111,7 +111,7 @@ async def snapshot(
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
         col(Document.active_revision).is_not(None),
-        readable(reader),
+        visible_to(viewer),
     )
     counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*shown)
     documents, chunks = (await session.exec(counted)).one()
@@ -120,9 +120,9 @@ async def snapshot(
         .select_from(Chunk)
         .where(col(Chunk.knowledge_base_id) == knowledge_base.id, col(Chunk.enabled).is_(False))
     )
-    if not sees_all(knowledge_base, reader):
+    if not sees_all(knowledge_base, viewer):
         theirs = select(Document.id).where(
-            col(Document.knowledge_base_id) == knowledge_base.id, readable(reader)
+            col(Document.knowledge_base_id) == knowledge_base.id, visible_to(viewer)
         )
         disabled = disabled.where(col(Chunk.document_id).in_(theirs))
     return {
@@ -169,41 +169,43 @@ async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
     await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(kept)))
 
 
-def _told(knowledge_base: KnowledgeBase, reader: Reader) -> tuple[ColumnElement[bool], ...]:
+def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnElement[bool], ...]:
     """Which measurements somebody may know of.
 
     They tell names of documents and words of passages. Once a document was restricted, only the
     owner sees those of others: what somebody measured, they were told then.
     """
     of_this = col(Evaluation.knowledge_base_id) == knowledge_base.id
-    if sees_all(knowledge_base, reader):
+    if sees_all(knowledge_base, viewer):
         return (of_this,)
-    return (of_this, col(Evaluation.created_by) == reader.user_id)
+    return (of_this, col(Evaluation.created_by) == viewer.user_id)
 
 
 async def get(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, evaluation_id: str
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, evaluation_id: str
 ) -> Evaluation:
     """Load a measurement of a knowledge base that already passed the gate.
 
     Raises:
-        EvaluationNotFound: there is none in this knowledge base, or not for this reader.
+        EvaluationNotFound: there is none in this knowledge base, or not for this viewer.
     """
-    query = select(Evaluation).where(Evaluation.id == evaluation_id, *_told(knowledge_base, reader))
+    query = select(Evaluation).where(
+        Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer)
+    )
     found = (await session.exec(query)).first()
     if found is None:
         raise EvaluationNotFound
     return found
 
 
-async def before(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, row: Evaluation
+async def previous_evaluation(
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, row: Evaluation
 ) -> Evaluation | None:
     """The measurement of the same knowledge base that came before this one, as somebody knows."""
     query = (
         select(Evaluation)
         .where(
-            *_told(knowledge_base, reader),
+            *_visible(knowledge_base, viewer),
             col(Evaluation.created_at) < row.created_at,
         )
         .order_by(col(Evaluation.created_at).desc())
@@ -213,15 +215,17 @@ async def before(
 
 
 async def list_evaluations(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, page: Page
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> EvaluationListing:
     """One page of the measurements that somebody may know of, each with the one before it."""
-    mine = and_(*_told(knowledge_base, reader))
-    whole = Page(1, MAX_EVALUATIONS, page.sort_by, page.descending)
+    mine = and_(*_visible(knowledge_base, viewer))
+    whole = PageRequest(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
     # They are few, and a row's predecessor may stand on another page.
     short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    rows = (await session.exec(paged(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
+    rows = (
+        await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))
+    ).all()
     by_age = sorted(rows, key=lambda row: row.created_at)
     earlier = {row.id: old for old, row in pairwise(by_age)}
     part = rows[(page.number - 1) * page.size : page.number * page.size]
@@ -247,7 +251,7 @@ def same_questions(one: Evaluation, other: Evaluation) -> bool:
     return one.settings.get("questions_digest") == other.settings.get("questions_digest")
 
 
-def compare(later: Evaluation, earlier: Evaluation) -> Comparison:
+def compare(later: Evaluation, earlier: Evaluation) -> EvaluationComparison:
     """Which questions do better and which do worse; one whose expectation changed is another."""
     old = {_identity(result): result for result in earlier.results}
     new = {_identity(result): result for result in later.results}
@@ -260,7 +264,7 @@ def compare(later: Evaluation, earlier: Evaluation) -> Comparison:
             better.append((new[key], rank_before))
         elif _depth(rank) > _depth(rank_before):
             worse.append((new[key], rank_before))
-    return Comparison(
+    return EvaluationComparison(
         better=better,
         worse=worse,
         unchanged=len(common) - len(better) - len(worse),

@@ -34,7 +34,7 @@ def _read(stored: dict[str, Any]) -> Generation:
     return Generation(stored["generation"], stored["embedding_model"], splitting)
 
 
-def present(knowledge_base: KnowledgeBase) -> Generation:
+def current(knowledge_base: KnowledgeBase) -> Generation:
     """What searches see."""
     splitting = Splitting(
         knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
@@ -52,11 +52,11 @@ def previous(knowledge_base: KnowledgeBase) -> Generation | None:
     return _read(knowledge_base.previous) if knowledge_base.previous else None
 
 
-def to_be_made(knowledge_base: KnowledgeBase, number: int) -> Generation:
+def generation_to_build(knowledge_base: KnowledgeBase, number: int) -> Generation:
     """The generation that a document of this number is made for.
 
     That is the target's if the number is, else the present one: a document can have waited
     through a cut-over, or for a re-index that was given up.
     """
     aim = target(knowledge_base)
-    return aim if aim is not None and aim.number == number else present(knowledge_base)
+    return aim if aim is not None and aim.number == number else current(knowledge_base)

@@ -6,8 +6,8 @@ from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.sharing import forget_subject
-from core.auth.users import folded
+from core.auth.sharing import delete_user_shares
+from core.auth.users import fold
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -22,14 +22,14 @@ from kb_service.models import (
 
 
 @dataclass(frozen=True)
-class Holdings:
+class OwnershipCounts:
     """How many knowledge bases somebody owns, and documents in them."""
 
     knowledge_bases: int
     documents: int
 
 
-async def count(session: AsyncSession, owner_id: str) -> Holdings:
+async def count(session: AsyncSession, owner_id: str) -> OwnershipCounts:
     """What somebody owns."""
     mine = (col(KnowledgeBase.owner_id) == owner_id, col(KnowledgeBase.deleted_at).is_(None))
     bases = select(func.count()).select_from(KnowledgeBase).where(*mine)
@@ -39,10 +39,10 @@ async def count(session: AsyncSession, owner_id: str) -> Holdings:
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
         .where(*mine, col(Document.deleted_at).is_(None))
     )
-    return Holdings((await session.exec(bases)).one(), (await session.exec(documents)).one())
+    return OwnershipCounts((await session.exec(bases)).one(), (await session.exec(documents)).one())
 
 
-async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str) -> None:
+async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str) -> None:
     """Make somebody the owner of all knowledge bases of another person.
 
     Imports and copies under way go on for the heir. A name that the heir has given already gets
@@ -54,18 +54,18 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str
         heir_id: who takes over.
         label: says whose it was, such as the user name.
     """
-    taken = {base.name_key for base in await _living(work.session, heir_id)}
-    bases = await _living(work.session, owner_id)
+    taken = {base.name_key for base in await _owned(work.session, heir_id)}
+    bases = await _owned(work.session, owner_id)
     # What is one's own is not shared with one.
     ids = [base.id for base in bases]
-    await forget_subject(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
+    await delete_user_shares(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
     inside = select(Document.id).where(
         col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True)
     )
-    await forget_subject(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
+    await delete_user_shares(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
     for base in bases:
         base.name = _free_name(base.name, label, taken)
-        base.name_key = folded(base.name)
+        base.name_key = fold(base.name)
         base.owner_id, base.updated_at = heir_id, utc_now()
         taken.add(base.name_key)
         work.session.add(base)
@@ -74,16 +74,16 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str
     await _sign_over_evaluations(work, owner_id)
 
 
-async def erase(work: UnitOfWork, owner_id: str) -> None:
+async def delete_all(work: UnitOfWork, owner_id: str) -> None:
     """Delete all knowledge bases of somebody, with imports and copies; doing it twice is one."""
-    for base in await _living(work.session, owner_id):
+    for base in await _owned(work.session, owner_id):
         await knowledge_bases.delete(work, base)
     # A worker that carries one out loses it at its next write.
     await work.session.exec(delete(Transfer).where(col(Transfer.owner_id) == owner_id))
     await _sign_over_evaluations(work, owner_id)
 
 
-async def are_left(session: AsyncSession, owner_id: str) -> bool:
+async def has_rows(session: AsyncSession, owner_id: str) -> bool:
     """Whether a row of somebody's is left, be it one that waits for its erasure."""
     for key, owner in (
         (KnowledgeBase.id, KnowledgeBase.owner_id),
@@ -95,7 +95,7 @@ async def are_left(session: AsyncSession, owner_id: str) -> bool:
     return False
 
 
-async def _living(session: AsyncSession, owner_id: str) -> list[KnowledgeBase]:
+async def _owned(session: AsyncSession, owner_id: str) -> list[KnowledgeBase]:
     query = select(KnowledgeBase).where(
         KnowledgeBase.owner_id == owner_id, col(KnowledgeBase.deleted_at).is_(None)
     )
@@ -122,10 +122,10 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
 def _free_name(name: str, label: str, taken: set[str]) -> str:
     """The name, else with the label, else with the label and a number."""
     candidate, number = name, 1
-    while folded(candidate) in taken:
+    while fold(candidate) in taken:
         ending = f" ({label})" if number == 1 else f" ({label} {number})"
         kept = name[: NAME_LENGTH - len(ending)]
-        while len(folded(kept + ending)) > NAME_KEY_LENGTH:
+        while len(fold(kept + ending)) > NAME_KEY_LENGTH:
             kept = kept[:-1]
         candidate, number = kept + ending, number + 1
     return candidate

@@ -10,23 +10,32 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import SharingActs, accesses, admit, forget_shares, note_public, visible_to
-from core.auth.users import folded
-from core.db.pagination import Page, paged
+from core.auth.sharing import (
+    ShareAuditActions,
+    access_by_id,
+    audit_public,
+    authorize,
+    delete_shares,
+    visible_to,
+)
+from core.auth.users import fold
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import KnowledgeBaseNameTaken
 from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
-from kb_service.embeddings.catalog import DEFAULT, resolve, served
+from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
 from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, KnowledgeBase, SplitterName
 from kb_service.visibility import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 
-ACTS = SharingActs(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(
+    AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
+)
 
 DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
 DEFAULT_CHUNK_SIZE = 500
@@ -103,7 +112,7 @@ def choose_model(requested: str | None) -> ModelChoice:
     return ModelChoice(model.name) if model.served else ModelChoice(DEFAULT.name, model.name)
 
 
-def served_model(name: str) -> str:
+def require_served_model(name: str) -> str:
     """The full name of an encoder of this server.
 
     Raises:
@@ -111,7 +120,7 @@ def served_model(name: str) -> str:
     """
     model = resolve(name)
     if not model.served:
-        names = [other.name for other in served()]
+        names = [other.name for other in served_models()]
         raise UnknownEmbeddingModel(field="embedding_model", served=names)
     return model.name
 
@@ -137,7 +146,7 @@ async def create(
     knowledge_base = KnowledgeBase(
         owner_id=principal.user_id,
         name=name,
-        name_key=folded(name),
+        name_key=fold(name),
         description=draft.description or "",
         embedding_model=embedding_model,
         splitter=splitting.splitter,
@@ -162,12 +171,12 @@ def clean_name(name: str) -> str:
     if not cleaned:
         raise InvalidRequest("name", "The name must not be empty", "名称不能为空")
     # One letter can become eighteen when it is folded.
-    if len(cleaned) > NAME_LENGTH or len(folded(cleaned)) > NAME_KEY_LENGTH:
+    if len(cleaned) > NAME_LENGTH or len(fold(cleaned)) > NAME_KEY_LENGTH:
         raise InvalidRequest("name", "The name is too long", "名称过长")
     return cleaned
 
 
-def name_of_copy(name: str) -> str:
+def default_copy_name(name: str) -> str:
     """What a copy is called whose maker gave it no name."""
     ending = " (copy)"
     return name[: NAME_LENGTH - len(ending)] + ending
@@ -176,10 +185,10 @@ def name_of_copy(name: str) -> str:
 def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
     size = _chosen(draft.chunk_size, DEFAULT_CHUNK_SIZE)
     overlap = _chosen(draft.chunk_overlap, min(DEFAULT_CHUNK_OVERLAP, size // 4))
-    return check_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
+    return validate_splitting(Splitting(_chosen(draft.splitter, DEFAULT_SPLITTER), size, overlap))
 
 
-def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
+def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
     """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
 
     Raises:
@@ -193,10 +202,10 @@ def splitting_of(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Sp
         _chosen(draft.chunk_size, present.chunk_size),
         _chosen(draft.chunk_overlap, present.chunk_overlap),
     )
-    return present if wanted == present else check_splitting(wanted)
+    return present if wanted == present else validate_splitting(wanted)
 
 
-def check_splitting(splitting: Splitting) -> Splitting:
+def validate_splitting(splitting: Splitting) -> Splitting:
     """The splitting, if documents can be cut so.
 
     Raises:
@@ -222,7 +231,7 @@ def check_splitting(splitting: Splitting) -> Splitting:
 async def _require_free_name(session: AsyncSession, owner_id: str, name: str) -> None:
     taken = select(KnowledgeBase.id).where(
         KnowledgeBase.owner_id == owner_id,
-        KnowledgeBase.name_key == folded(name),
+        KnowledgeBase.name_key == fold(name),
         col(KnowledgeBase.deleted_at).is_(None),
     )
     if (await session.exec(taken)).first() is not None:
@@ -240,7 +249,7 @@ async def get(
         OwnerOnly: the caller may change it, but not share or delete it.
     """
     found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
-    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
+    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
 
 
 @cache
@@ -281,14 +290,14 @@ async def get_searchable(
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: Page
+    session: AsyncSession, principal: Principal, page: PageRequest
 ) -> KnowledgeBaseListing:
     """One page of what the caller may see, each with its number of documents."""
     visible = (
         _visible(principal),
         col(KnowledgeBase.deleted_at).is_(None),
     )
-    query = paged(
+    query = paginate(
         select(KnowledgeBase).where(*visible),
         page,
         columns={
@@ -303,7 +312,7 @@ async def list_visible(
         await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
     ).one()
     counts = await count_documents(session, principal, rows)
-    access = await accesses(session, principal, rows)
+    access = await access_by_id(session, principal, rows)
     items = [(row, counts.get(row.id, 0), access[row.id] or Access.READ) for row in rows]
     return KnowledgeBaseListing(items, total)
 
@@ -318,7 +327,7 @@ def _visible(principal: Principal) -> ColumnElement[bool]:
     )
 
 
-async def change(
+async def update_knowledge_base(
     work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
 ) -> KnowledgeBase:
     """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
@@ -329,16 +338,16 @@ async def change(
     """
     if draft.name is not None:
         name = clean_name(draft.name)
-        if folded(name) != knowledge_base.name_key:
+        if fold(name) != knowledge_base.name_key:
             await _require_free_name(work.session, knowledge_base.owner_id, name)
-        knowledge_base.name, knowledge_base.name_key = name, folded(name)
+        knowledge_base.name, knowledge_base.name_key = name, fold(name)
     if draft.description is not None:
         knowledge_base.description = draft.description
     if draft.retrieval is not None:
         knowledge_base.retrieval = _merged(knowledge_base.retrieval, draft.retrieval)
     if draft.is_public is not None and draft.is_public != knowledge_base.is_public:
         knowledge_base.is_public = draft.is_public
-        note_public(work, knowledge_base, ACTS)
+        audit_public(work, knowledge_base, SHARE_AUDIT_ACTIONS)
     if draft.enabled is not None:
         knowledge_base.enabled = draft.enabled
     knowledge_base.updated_at = utc_now()
@@ -359,9 +368,9 @@ async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     """Take a knowledge base away from everybody now; a job erases its rows, points and files."""
     knowledge_base.deleted_at = utc_now()
     work.session.add(knowledge_base)
-    target = Target(KnowledgeBase.SHARE_KIND, knowledge_base.id)
-    note(work.session, AuditAction.KNOWLEDGE_BASE_DELETED, target)
-    await forget_shares(work, KnowledgeBase.SHARE_KIND, [knowledge_base.id])
+    target = AuditTarget(KnowledgeBase.SHARE_KIND, knowledge_base.id)
+    audit(work.session, AuditAction.KNOWLEDGE_BASE_DELETED, target)
+    await delete_shares(work, KnowledgeBase.SHARE_KIND, [knowledge_base.id])
     await delete_documents(work, knowledge_base.id)
     enqueue_erase(work, knowledge_base.id)
 
@@ -371,7 +380,7 @@ async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
     restricted = select(Document.id).where(
         col(Document.knowledge_base_id) == knowledge_base_id, col(Document.restricted).is_(True)
     )
-    await forget_shares(work, Document.SHARE_KIND, restricted)
+    await delete_shares(work, Document.SHARE_KIND, restricted)
     await work.session.exec(
         update(Document)
         .where(

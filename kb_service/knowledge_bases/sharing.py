@@ -6,15 +6,22 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.sharing import Shared, Wanted, admit, list_shares, replace_list, visible_to
+from core.auth.sharing import (
+    ShareEntry,
+    ShareSpec,
+    authorize,
+    list_shares,
+    replace_share_list,
+    visible_to,
+)
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases.service import ACTS
+from kb_service.knowledge_bases.service import SHARE_AUDIT_ACTIONS
 from kb_service.models import KnowledgeBase
 
 
-async def hold(
+async def get_for_update(
     session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
 ) -> KnowledgeBase:
     """Load a knowledge base through the gate, and keep it as it is until the transaction ends.
@@ -33,12 +40,12 @@ async def hold(
         .execution_options(populate_existing=True)
     )
     found = (await session.exec(query)).first()
-    return await admit(session, principal, action, found, KnowledgeBaseNotFound)
+    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
 
 
-async def shares_of(
+async def get_shares(
     session: AsyncSession, principal: Principal, knowledge_base_id: str
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Whom a knowledge base is shared with; its owner's to know.
 
     Raises:
@@ -49,7 +56,7 @@ async def shares_of(
     return await list_shares(session, row)
 
 
-async def still_visible(
+async def reload_visible(
     session: AsyncSession, principal: Principal, ids: Sequence[str]
 ) -> Sequence[KnowledgeBase]:
     """Those of some knowledge bases that the caller sees now, as they are now, in their order."""
@@ -63,13 +70,13 @@ async def still_visible(
     return [present[id_] for id_ in ids if id_ in present]
 
 
-async def share(
+async def replace_shares(
     work: UnitOfWork,
     principal: Principal,
     knowledge_base_id: str,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ShareSpec],
     version: str | None = None,
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Share a knowledge base with exactly these people and roles, from now on.
 
     Args:
@@ -86,5 +93,5 @@ async def share(
         InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
     # Two requests at a time would both add what neither finds.
-    row = await hold(work.session, principal, knowledge_base_id, Action.MANAGE)
-    return await replace_list(work, row, wanted, version, ACTS)
+    row = await get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
+    return await replace_share_list(work, row, wanted, version, SHARE_AUDIT_ACTIONS)

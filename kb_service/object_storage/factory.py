@@ -14,14 +14,14 @@ def open_object_store(settings: Settings) -> ObjectStore:
     # Only who has such a store loads what talks to it: 4 MB in each process.
     from obstore.store import S3Store  # noqa: PLC0415
 
-    from kb_service.object_storage.s3 import RemoteObjectStore  # noqa: PLC0415
+    from kb_service.object_storage.s3 import S3ObjectStore  # noqa: PLC0415
 
     store = S3Store.from_url(
         settings.object_store_url,
         client_options={"allow_http": True, "timeout": "60s", "connect_timeout": "5s"},
         **_credentials(settings),  # pyright: ignore[reportArgumentType] # text options all
     )
-    return RemoteObjectStore(store)
+    return S3ObjectStore(store)
 
 
 def _credentials(settings: Settings) -> dict[str, str]:

@@ -42,7 +42,7 @@ class LocalObjectStore:
         """Write to a temporary file, force it to disk, then move it to its place."""
         temporary, is_in_place = self._temporary(), False
         try:
-            with _translated():
+            with _translate_errors():
                 held = b""
                 async for block in content:
                     if held:
@@ -58,7 +58,7 @@ class LocalObjectStore:
     async def write_few(self, objects: Mapping[str, bytes]) -> None:
         """As ``write``, on one way to a thread; a folder is forced to disk once for all."""
         places = {self._temporary(): self._path(key) for key in objects}
-        with _translated():
+        with _translate_errors():
             await to_thread.run_sync(_write_few, places, list(objects.values()))
 
     @asynccontextmanager
@@ -103,7 +103,7 @@ class LocalObjectStore:
 
 
 @contextmanager
-def _translated() -> Generator[None]:
+def _translate_errors() -> Generator[None]:
     try:
         yield
     except OSError as error:

@@ -17,7 +17,7 @@ from obstore.store import ObjectStore as AnyStore
 from core.errors.server import ObjectStoreUnavailable
 
 
-class RemoteObjectStore:
+class S3ObjectStore:
     """Objects below a prefix of a bucket.
 
     Args:

@@ -5,13 +5,13 @@ from sqlmodel import and_, col, or_, select
 
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document
-from kb_service.reindex.service import lock
+from kb_service.reindex.service import get_for_update
 
 # Deleting rows holds SQLite's one writer: about 20 ms for this many.
 _BATCH = 500
 
 
-async def delete_unshown_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool:
+async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool:
     """Delete some chunk rows that neither searches nor a cut-over nor a way back can show.
 
     Returns:
@@ -37,9 +37,9 @@ async def delete_unshown_chunks(work: UnitOfWork, knowledge_base_id: str) -> boo
     return len(ids) == _BATCH
 
 
-async def forget_retired(work: UnitOfWork, knowledge_base_id: str, number: int) -> None:
+async def remove_retired(work: UnitOfWork, knowledge_base_id: str, number: int) -> None:
     """Note that nothing is left of a generation."""
-    knowledge_base = await lock(work.session, knowledge_base_id)
+    knowledge_base = await get_for_update(work.session, knowledge_base_id)
     if knowledge_base is not None:
         rest = [entry for entry in knowledge_base.retired if entry["generation"] != number]
         knowledge_base.retired = rest

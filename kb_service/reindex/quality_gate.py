@@ -6,7 +6,7 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.failures import Outage
 from kb_service.models import KnowledgeBase
 
-MOST_LOSS = 0.02
+MAX_RECALL_LOSS = 0.02
 """Recall at 5 that new settings may lose and still come into force without a person's word."""
 
 
@@ -22,10 +22,10 @@ def is_held(knowledge_base: KnowledgeBase) -> bool:
     if recall is None:
         return False
     loss = recall["present"]["recall_5"] - recall["target"]["recall_5"]
-    return loss > MOST_LOSS
+    return loss > MAX_RECALL_LOSS
 
 
-def note_recall(
+def record_recall(
     work: UnitOfWork,
     knowledge_base: KnowledgeBase,
     number: int,
@@ -49,7 +49,7 @@ def note_recall(
         work.session.add(knowledge_base)
 
 
-def note_waiting(
+def record_wait(
     work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage
 ) -> None:
     """Keep what the measurement waits for, if the re-index is still the one that was.
@@ -66,7 +66,7 @@ def note_waiting(
         work.session.add(knowledge_base)
 
 
-def waiting(knowledge_base: KnowledgeBase) -> dict[str, str] | None:
+def wait_reason(knowledge_base: KnowledgeBase) -> dict[str, str] | None:
     """What the measurement waits for; None once it was made, and before it was tried."""
     target = knowledge_base.target or {}
     return None if is_measured(knowledge_base) else target.get("waiting")
@@ -82,6 +82,6 @@ def _not_compared(outage: Outage) -> Outage:
     )
 
 
-def measured(options: dict[str, Any] | None) -> dict[str, Any]:
+def recall_fields(options: dict[str, Any] | None) -> dict[str, Any]:
     """What was noted of a re-index, by what a row keeps of it: ``recall`` and ``recall_missing``."""
     return {key: (options or {}).get(key) for key in ("recall", "recall_missing")}

@@ -14,7 +14,11 @@ from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexR
 from kb_service.documents.upload import begin_revision
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
-from kb_service.knowledge_bases.service import KnowledgeBaseDraft, served_model, splitting_of
+from kb_service.knowledge_bases.service import (
+    KnowledgeBaseDraft,
+    require_served_model,
+    resolve_splitting,
+)
 from kb_service.models import (
     Chunk,
     Document,
@@ -23,8 +27,13 @@ from kb_service.models import (
     KnowledgeBase,
     Transfer,
 )
-from kb_service.reindex.quality_gate import measured
-from kb_service.reindex.status import count, count_edited_chunks, lacks_shadow, under_way
+from kb_service.reindex.quality_gate import recall_fields
+from kb_service.reindex.status import (
+    count_documents,
+    count_edited_chunks,
+    lacks_shadow,
+    require_target,
+)
 
 REINDEX_JOB = "knowledge_base.reindex"
 
@@ -46,7 +55,7 @@ class Cutover(StrEnum):
     MANUAL = "manual"
 
 
-class Outcome(StrEnum):
+class ReindexOutcome(StrEnum):
     """What a wish for other settings led to.
 
     ``started``: a re-index. ``applied``: there was no document, the settings hold now.
@@ -69,14 +78,14 @@ def enqueue_reindex(work: UnitOfWork, knowledge_base_id: str) -> None:
     work.enqueue(REINDEX_JOB, payload, key=reindex_key(knowledge_base_id))
 
 
-async def request(
+async def request_reindex(
     work: UnitOfWork,
     knowledge_base: KnowledgeBase,
     draft: KnowledgeBaseDraft,
     *,
     cutover: Cutover = Cutover.AUTO,
     force: bool = False,
-) -> Outcome:
+) -> ReindexOutcome:
     """Ask for other settings; where there are documents, a re-index brings them about.
 
     Args:
@@ -95,26 +104,26 @@ async def request(
     wishes = (draft.embedding_model, draft.splitter, draft.chunk_size, draft.chunk_overlap)
     row = None
     if force or wishes != (None, None, None, None):
-        row = await lock(work.session, knowledge_base.id)
+        row = await get_for_update(work.session, knowledge_base.id)
     if row is None:
-        return Outcome.UNCHANGED
-    present, aim = index_version.present(row), index_version.target(row)
+        return ReindexOutcome.UNCHANGED
+    present, aim = index_version.current(row), index_version.target(row)
     model = present.embedding_model
     if draft.embedding_model not in {None, model}:
-        model = served_model(draft.embedding_model or "")
-    wanted = Generation(row.last_generation + 1, model, splitting_of(row, draft))
+        model = require_served_model(draft.embedding_model or "")
+    wanted = Generation(row.last_generation + 1, model, resolve_splitting(row, draft))
     is_asked = force or not wanted.is_like(present)
     if not is_asked or (aim is not None and wanted.is_like(aim)):
-        return Outcome.UNCHANGED
+        return ReindexOutcome.UNCHANGED
     if aim is not None:
         raise ReindexRunning(knowledge_base_id=row.id)
     await _require_no_transfer(work, row.id)
-    await close_way_back(work, row)
+    await discard_previous(work, row)
     if not await _has_documents(work, row.id):
-        _settle(row, Generation(row.generation, model, wanted.splitting))
-        return Outcome.APPLIED
+        _apply_generation(row, Generation(row.generation, model, wanted.splitting))
+        return ReindexOutcome.APPLIED
     await _start(work, row, wanted, cutover)
-    return Outcome.STARTED
+    return ReindexOutcome.STARTED
 
 
 async def _start(
@@ -148,7 +157,7 @@ async def _has_documents(work: UnitOfWork, knowledge_base_id: str) -> bool:
     return (await work.session.exec(query.limit(1))).first() is not None
 
 
-async def close_way_back(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
+async def discard_previous(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     """Give up the settings before the last cut-over: what was kept of them goes.
 
     Args:
@@ -180,7 +189,7 @@ async def _drop_shadows(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None
     )
 
 
-async def begin_next(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
+async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
     """Let the next documents be made anew, up to ``WINDOW`` at a time.
 
     Returns:
@@ -189,7 +198,7 @@ async def begin_next(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
     aim = index_version.target(knowledge_base)
     if aim is None:
         return 0
-    room = WINDOW - (await count(work.session, knowledge_base)).at_work
+    room = WINDOW - (await count_documents(work.session, knowledge_base)).at_work
     if room <= 0:
         return 0
     query = (
@@ -231,26 +240,26 @@ async def cut_over(
         ReindexOver: nor is one, but the last one can be rolled back.
         ReindexNotReady: documents are left, or failed.
     """
-    aim = under_way(knowledge_base)
-    tally = await count(work.session, knowledge_base)
+    aim = require_target(knowledge_base)
+    tally = await count_documents(work.session, knowledge_base)
     if tally.left or (tally.failed and not without_failed):
         raise ReindexNotReady(left=tally.left, failed=tally.failed)
-    old = index_version.present(knowledge_base)
+    old = index_version.current(knowledge_base)
     await _swap_revisions(work, knowledge_base.id, is_kept=keep > timedelta(0))
-    await _start_anew(work, knowledge_base.id, aim)
+    await _restart_documents(work, knowledge_base.id, aim)
     if keep > timedelta(0):
         knowledge_base.previous = old.to_json() | {
             "kept_until": (utc_now() + keep).isoformat(),
-            **measured(knowledge_base.target),
+            **recall_fields(knowledge_base.target),
         }
     else:
         _retire(work, knowledge_base, old)
     knowledge_base.target = None
-    _settle(knowledge_base, aim)
+    _apply_generation(knowledge_base, aim)
     work.session.add(knowledge_base)
 
 
-def _settle(knowledge_base: KnowledgeBase, generation: Generation) -> None:
+def _apply_generation(knowledge_base: KnowledgeBase, generation: Generation) -> None:
     knowledge_base.generation = generation.number
     knowledge_base.embedding_model = generation.embedding_model
     knowledge_base.splitter = generation.splitting.splitter
@@ -285,7 +294,9 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
     )
 
 
-async def _start_anew(work: UnitOfWork, knowledge_base_id: str, generation: Generation) -> None:
+async def _restart_documents(
+    work: UnitOfWork, knowledge_base_id: str, generation: Generation
+) -> None:
     """Let documents that wait or are in hand begin again, for another generation."""
     status = col(Document.status)
     await work.session.exec(
@@ -325,8 +336,8 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
         NoReindex: none is under way.
         ReindexOver: nor is one, but the last one can be rolled back.
     """
-    aim = under_way(knowledge_base)
-    present = index_version.present(knowledge_base)
+    aim = require_target(knowledge_base)
+    present = index_version.current(knowledge_base)
     # What failed was only the new form: the document is as whole as it was.
     await work.session.exec(
         update(Document)
@@ -346,7 +357,7 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
             updated_at=await database_now(work.session),
         )
     )
-    await _start_anew(work, knowledge_base.id, present)
+    await _restart_documents(work, knowledge_base.id, present)
     await _drop_shadows(work, knowledge_base)
     knowledge_base.target = None
     _retire(work, knowledge_base, aim)
@@ -373,7 +384,7 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
     kept = index_version.previous(knowledge_base)
     if kept is None:
         raise NoReindex
-    served_model(kept.embedding_model)
+    require_served_model(kept.embedding_model)
     knowledge_base.previous = None
     knowledge_base.target = kept.to_json() | {
         "cutover": Cutover.AUTO.value,
@@ -382,20 +393,20 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
         # A person has decided: nothing is to be measured.
         "recall": None,
     }
-    tally = await count(work.session, knowledge_base)
+    tally = await count_documents(work.session, knowledge_base)
     if tally.left == tally.failed == 0:
         await cut_over(work, knowledge_base, keep=keep)
     work.session.add(knowledge_base)
     enqueue_reindex(work, knowledge_base.id)
 
 
-def is_due(knowledge_base: KnowledgeBase) -> bool:
+def is_previous_expired(knowledge_base: KnowledgeBase) -> bool:
     """Whether what is kept for the way back has been kept long enough."""
     kept = knowledge_base.previous
     return kept is not None and datetime.fromisoformat(kept["kept_until"]) < utc_now()
 
 
-async def lock(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:
+async def get_for_update(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:
     """The knowledge base as it is now, kept so until the transaction ends; None once deleted.
 
     No document is added and no try completed meanwhile (``completing.complete`` holds the row, too).

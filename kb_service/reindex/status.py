@@ -15,8 +15,8 @@ from core.errors.conflicts import NoReindex, ReindexOver
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
-from kb_service.reindex.quality_gate import is_held, measured, waiting
-from kb_service.visibility import EVERYTHING, Reader, readable, sees_all
+from kb_service.reindex.quality_gate import is_held, recall_fields, wait_reason
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, sees_all, visible_to
 
 # Of thousands, the last that were in hand say what all wait for.
 _LOOKED_AT = 50
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReindexTally:
     """Documents that searches see, and what the re-index has done of them.
 
     Args:
@@ -90,7 +90,7 @@ def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def under_way(knowledge_base: KnowledgeBase) -> Generation:
+def require_target(knowledge_base: KnowledgeBase) -> Generation:
     """The settings that the re-index of a knowledge base works towards.
 
     Raises:
@@ -103,13 +103,13 @@ def under_way(knowledge_base: KnowledgeBase) -> Generation:
     raise ReindexOver if knowledge_base.previous else NoReindex
 
 
-async def count(
-    session: AsyncSession, knowledge_base: KnowledgeBase, reader: Reader = EVERYTHING
-) -> Tally:
+async def count_documents(
+    session: AsyncSession, knowledge_base: KnowledgeBase, viewer: Viewer = SYSTEM_VIEWER
+) -> ReindexTally:
     """Count what somebody reads of a knowledge base; all zero while there is no re-index."""
     aim = index_version.target(knowledge_base)
     if aim is None:
-        return Tally()
+        return ReindexTally()
     status = col(Document.status)
     kind = case(
         (col(Document.shadow_revision).is_not(None), _DONE),
@@ -124,14 +124,14 @@ async def count(
             col(Document.knowledge_base_id) == knowledge_base.id,
             col(Document.deleted_at).is_(None),
             col(Document.active_revision).is_not(None),
-            readable(reader),
+            visible_to(viewer),
         )
         .group_by(kind)
     )
     groups = {number: (rows, int(work)) for number, rows, work in (await session.exec(query)).all()}
     nothing = (0, 0)
     done, failed = groups.get(_DONE, nothing), groups.get(_FAILED, nothing)
-    return Tally(
+    return ReindexTally(
         total=sum(rows for rows, _ in groups.values()),
         done=done[0],
         failed=failed[0],
@@ -151,12 +151,12 @@ class FailedDocument:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReindexStatus:
     """All that a person needs to know about a re-index.
 
     Args:
         state: where it is, with all documents.
-        tally: those documents that the reader reads.
+        tally: those documents that the viewer reads.
         present: the settings that searches see.
         target: the settings that it works towards.
         previous: the settings that ``roll_back`` brings back, while they are kept.
@@ -174,7 +174,7 @@ class Report:
     """
 
     state: State
-    tally: Tally
+    tally: ReindexTally
     present: Generation
     target: Generation | None
     previous: Generation | None
@@ -188,36 +188,38 @@ class Report:
     is_paused: bool
 
 
-async def report(session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase) -> Report:
+async def get_status(
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
+) -> ReindexStatus:
     """Read how a knowledge base's re-index stands.
 
     What it waits for is told of the whole, because everybody waits; names and figures are of what
-    the reader reads.
+    the viewer reads.
     """
-    whole = tally = await count(session, knowledge_base)
+    whole = tally = await count_documents(session, knowledge_base)
     aim = index_version.target(knowledge_base)
     options: dict[str, Any] = knowledge_base.target or {}
-    noted = measured(knowledge_base.target or knowledge_base.previous)
+    noted = recall_fields(knowledge_base.target or knowledge_base.previous)
     recall = noted["recall"]
-    if not sees_all(knowledge_base, reader):
-        tally = await count(session, knowledge_base, reader)
+    if not sees_all(knowledge_base, viewer):
+        tally = await count_documents(session, knowledge_base, viewer)
         # Figures over questions that may be about anything.
         recall = None
         if options:
-            edited = await count_edited_chunks(session, knowledge_base.id, reader)
+            edited = await count_edited_chunks(session, knowledge_base.id, viewer)
             options = {**options, "edited_chunks": edited}
     state = State.NONE if aim is None else whole.state()
     if state is State.READY and is_held(knowledge_base):
         state = State.HELD
     waits = None
     if state is State.READY:
-        waits = waiting(knowledge_base)
+        waits = wait_reason(knowledge_base)
     elif tally.at_work:
-        waits = await _waiting(session, reader, knowledge_base)
-    return Report(
+        waits = await _waiting(session, viewer, knowledge_base)
+    return ReindexStatus(
         state=state,
         tally=tally,
-        present=index_version.present(knowledge_base),
+        present=index_version.current(knowledge_base),
         target=aim,
         previous=index_version.previous(knowledge_base),
         options=options,
@@ -225,13 +227,13 @@ async def report(session: AsyncSession, reader: Reader, knowledge_base: Knowledg
         recall_missing=noted["recall_missing"],
         kept_until=(knowledge_base.previous or {}).get("kept_until"),
         eta_seconds=_eta(tally, options.get("started_at")),
-        failures=await _failures(session, reader, knowledge_base.id) if tally.failed else (),
+        failures=await _failures(session, viewer, knowledge_base.id) if tally.failed else (),
         waiting=waits,
         is_paused=knowledge_base.paused,
     )
 
 
-def _eta(tally: Tally, started_at: str | None) -> float | None:
+def _eta(tally: ReindexTally, started_at: str | None) -> float | None:
     if started_at is None or tally.left == 0 or tally.done == 0:
         return None
     elapsed = (utc_now() - datetime.fromisoformat(started_at)).total_seconds()
@@ -239,14 +241,14 @@ def _eta(tally: Tally, started_at: str | None) -> float | None:
 
 
 async def _failures(
-    session: AsyncSession, reader: Reader, knowledge_base_id: str
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str
 ) -> list[FailedDocument]:
     query = (
         select(Document)
         .where(
             *lacks_shadow(knowledge_base_id),
             col(Document.status).in_(_ENDED_BADLY),
-            readable(reader),
+            visible_to(viewer),
         )
         .order_by(col(Document.name))
         .limit(_SHOWN_FAILURES)
@@ -256,7 +258,7 @@ async def _failures(
 
 
 async def _waiting(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
 ) -> dict[str, str] | None:
     """What the last try of a document ended with that is to be tried again; None without one."""
     if knowledge_base.paused:
@@ -267,7 +269,7 @@ async def _waiting(
             *lacks_shadow(knowledge_base.id),
             col(Document.generation) == (knowledge_base.target or {}).get("generation"),
             col(Document.status).in_((DocumentStatus.PENDING, DocumentStatus.PROCESSING)),
-            readable(reader),
+            visible_to(viewer),
         )
         .order_by(col(Document.updated_at).desc())
         .limit(_LOOKED_AT)
@@ -277,7 +279,7 @@ async def _waiting(
 
 
 async def count_edited_chunks(
-    session: AsyncSession, knowledge_base_id: str, reader: Reader = EVERYTHING
+    session: AsyncSession, knowledge_base_id: str, viewer: Viewer = SYSTEM_VIEWER
 ) -> int:
     """How many searchable chunks that somebody reads were edited or disabled by hand."""
     query = (
@@ -289,7 +291,7 @@ async def count_edited_chunks(
             or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False)),
             col(Chunk.revision) == col(Document.active_revision),
             col(Document.deleted_at).is_(None),
-            readable(reader),
+            visible_to(viewer),
         )
     )
     return (await session.exec(query)).one()

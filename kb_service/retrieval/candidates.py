@@ -8,14 +8,27 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from kb_service.embedding_spaces import EmbeddingSpace
-from kb_service.retrieval.fusion import DEPTH, FusedHit, Fusion, fuse, settled
-from kb_service.retrieval.results import Reason, Timings
-from kb_service.retrieval.visibility import Scope, Vouched, has_flipped, is_moved, vouch
+from kb_service.retrieval.fusion import DEPTH, FusedHit, FusedHits, break_ties, fuse
+from kb_service.retrieval.results import DropReason, Timings
+from kb_service.retrieval.visibility import (
+    DocumentScope,
+    VisibilityResult,
+    check_visibility,
+    has_newer_revision,
+    has_other_generation,
+)
 from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import NO_HITS, Among, Leg, Legs, Question, ScoredChunk
+from kb_service.vector_index.protocol import (
+    NO_HITS,
+    DocumentFilter,
+    HitList,
+    HybridHits,
+    HybridQuery,
+    IndexHit,
+)
 
 PUSHED_DOCUMENTS = 1000
 """Documents that go into one query of the index as a filter."""
@@ -25,7 +38,7 @@ PUSHED_DOCUMENTS = 1000
 _DEEPER = (4 * DEPTH, 16 * DEPTH)
 
 
-class Moved(Exception):
+class IndexChanged(Exception):
     """A knowledge base was cut over, or a document replaced, while it was searched."""
 
 
@@ -58,15 +71,15 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SpaceHits:
     """Both legs, a hit a chunk; whether each leg may have more."""
 
-    legs: Legs
+    legs: HybridHits
     dense_is_cut: bool
     sparse_is_cut: bool
 
 
-class Probe:
+class SpaceQuery:
     """One query to one embedding space; what it is encoded to is kept.
 
     Args:
@@ -92,7 +105,7 @@ class Probe:
         self._query = query
         self._where = where
         self.watch = watch
-        self.companions: Sequence[Probe] = (self,)
+        self.companions: Sequence[SpaceQuery] = (self,)
         self._sparse = encode_query(query)
         self._dense: NDArray[np.float32] | None = None
         self._failure: AgentexError | None = None
@@ -110,7 +123,7 @@ class Probe:
         except AgentexError as error:
             self._failure = error
 
-    async def ask(self, depth: int, documents: Sequence[str] | None = None) -> Answer:
+    async def ask(self, depth: int, documents: Sequence[str] | None = None) -> SpaceHits:
         """The best hits of each leg.
 
         Args:
@@ -126,23 +139,23 @@ class Probe:
         if self.with_dense and self._failure is not None:
             raise self._failure
         started = time.perf_counter()
-        legs = await self._legs(depth, Among(documents, self._where.hidden))
+        legs = await self._legs(depth, DocumentFilter(documents, self._where.hidden))
         self.watch.add("index", started)
-        return Answer(collapse(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
+        return SpaceHits(best_windows(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
-    async def ask_each(self, documents: Sequence[str]) -> Answer:
+    async def ask_each(self, documents: Sequence[str]) -> SpaceHits:
         """The best hits of each leg among any number of documents, a part of them at a time."""
         dense = sparse = NO_HITS
         for start in range(0, len(documents), PUSHED_DOCUMENTS):
             answer = await self.ask(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
             dense = _best([*dense, *answer.legs.dense])
             sparse = _best([*sparse, *answer.legs.sparse])
-        return Answer(Legs(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
+        return SpaceHits(HybridHits(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _legs(self, depth: int, among: Among) -> Legs:
+    async def _legs(self, depth: int, documents: DocumentFilter) -> HybridHits:
         encoding_index = self.space.encoding_index
         if self.with_dense and self._dense is None and encoding_index is not None:
-            question = Question(self._query, self._sparse, self._where.scopes, depth, among)
+            question = HybridQuery(self._query, self._sparse, self._where.scopes, depth, documents)
             answered = await encoding_index.search(question)
             self._dense = answered.dense
             self.watch.shift("encode", answered.encoding_seconds, out_of="index")
@@ -152,11 +165,11 @@ class Probe:
             dense=self._dense if self.with_dense else None,
             sparse=self._sparse,
             depth=depth,
-            among=among,
+            documents=documents,
         )
 
 
-async def encode_together(probes: Iterable[Probe]) -> None:
+async def encode_together(probes: Iterable[SpaceQuery]) -> None:
     """Let all encoders have a query at the same time: those that are away are waited for once."""
     waiting = [probe for probe in probes if probe.lacks_vector]
     if waiting:
@@ -165,8 +178,8 @@ async def encode_together(probes: Iterable[Probe]) -> None:
         waiting[0].watch.add("encode", started)
 
 
-def _best(hits: Sequence[ScoredChunk]) -> Leg:
-    return Leg.of(sorted(hits, key=lambda hit: -hit.score)[:DEPTH])
+def _best(hits: Sequence[IndexHit]) -> HitList:
+    return HitList.from_hits(sorted(hits, key=lambda hit: -hit.score)[:DEPTH])
 
 
 @dataclass(frozen=True)
@@ -179,12 +192,12 @@ class Candidates:
         behind: the others, as far as somebody asks for them; SQL is asked about them then.
     """
 
-    front: Fusion
+    front: FusedHits
     versions: dict[str, int]
     behind: Iterable[FusedHit] = ()
 
 
-class Gatherer:
+class CandidateCollector:
     """Turns a probe's hits into candidates.
 
     Args:
@@ -197,9 +210,9 @@ class Gatherer:
 
     def __init__(
         self,
-        reads: Reads,
-        probe: Probe,
-        scope: Scope,
+        reads: ReadContext,
+        probe: SpaceQuery,
+        scope: DocumentScope,
         enough: int,
         documents: Sequence[str] | None,
     ) -> None:
@@ -208,15 +221,15 @@ class Gatherer:
         self._scope = scope
         self._enough = min(enough, DEPTH)
         self._documents = documents
-        self._vouched = Vouched()
+        self._vouched = VisibilityResult()
         self.documents_of_hits: dict[str, str] = {}
 
     @property
-    def refused(self) -> dict[str, Reason]:
+    def refused(self) -> dict[str, DropReason]:
         """Hits that may not be shown, and why."""
         return self._vouched.refused
 
-    def gather(self, first: Answer | None) -> Candidates:
+    def gather(self, first: SpaceHits | None) -> Candidates:
         """Vouch for the hits, ask for more where too few are left, and fuse.
 
         Args:
@@ -236,16 +249,16 @@ class Gatherer:
             answer = self._search(None)
         # Points and rows of a generation that is cleared away are not all gone at one moment.
         is_empty = not self._vouched.alive and not self._scope.is_shadow
-        if is_empty and is_moved(self._reads.connection, self._scope.generations):
-            raise Moved
-        fusion = settled(self._fused(answer), self._vouched.places)
+        if is_empty and has_other_generation(self._reads.connection, self._scope.generations):
+            raise IndexChanged
+        fusion = break_ties(self._fused(answer), self._vouched.places)
         return Candidates(fusion, self._vouched.alive)
 
     def look_behind_filter(self) -> None:
         """Search without the filters too: what they keep out comes to be ``refused``."""
         self._living(self._ask(DEPTH, None))
 
-    def _in_front(self, answer: Answer) -> Candidates | None:
+    def _in_front(self, answer: SpaceHits) -> Candidates | None:
         """The candidates, where those in front may all be shown: mostly they may.
 
         A hit that may not be shown takes nothing from others but the room behind it, unless it is
@@ -264,14 +277,14 @@ class Gatherer:
         if not ids <= self._vouched.alive.keys():
             return None
         behind = self._behind(answer, fusion.part(count, None))
-        return Candidates(settled(front, self._vouched.places), self._vouched.alive, behind)
+        return Candidates(break_ties(front, self._vouched.places), self._vouched.alive, behind)
 
-    def _behind(self, answer: Answer, fusion: Fusion) -> Iterator[FusedHit]:
+    def _behind(self, answer: SpaceHits, fusion: FusedHits) -> Iterator[FusedHit]:
         self._living(answer)
         alive = [entry for entry in fusion.order if entry[0] in self._vouched.alive]
-        yield from settled(fusion.reordered(alive), self._vouched.places).hits
+        yield from break_ties(fusion.reordered(alive), self._vouched.places).hits
 
-    def _fused(self, answer: Answer) -> Fusion:
+    def _fused(self, answer: SpaceHits) -> FusedHits:
         return fuse(
             answer.legs.dense,
             answer.legs.sparse,
@@ -279,17 +292,17 @@ class Gatherer:
             sparse_is_cut=answer.sparse_is_cut,
         )
 
-    def _search(self, first: Answer | None) -> Answer:
+    def _search(self, first: SpaceHits | None) -> SpaceHits:
         if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:
             if not self._documents:
-                return Answer(Legs(), dense_is_cut=False, sparse_is_cut=False)
+                return SpaceHits(HybridHits(), dense_is_cut=False, sparse_is_cut=False)
             return self._deepened(first, self._documents)
         answer = self._deepened(first, None)
         if self._documents is not None and self._is_starved(answer):
             answer = self._living(self._reads.wait_for(self._probe.ask_each(self._documents)))
         return answer
 
-    def _deepened(self, answer: Answer | None, documents: Sequence[str] | None) -> Answer:
+    def _deepened(self, answer: SpaceHits | None, documents: Sequence[str] | None) -> SpaceHits:
         answer = answer or self._ask(DEPTH, documents)
         living = self._living(answer)
         for depth in _DEEPER:
@@ -298,24 +311,24 @@ class Gatherer:
             living = self._living(self._ask(depth, documents))
         return living
 
-    def _ask(self, depth: int, documents: Sequence[str] | None) -> Answer:
+    def _ask(self, depth: int, documents: Sequence[str] | None) -> SpaceHits:
         return self._reads.wait_for(self._probe.ask(depth, documents))
 
-    def _is_starved(self, answer: Answer) -> bool:
+    def _is_starved(self, answer: SpaceHits) -> bool:
         return (answer.dense_is_cut and len(answer.legs.dense) < self._enough) or (
             answer.sparse_is_cut and len(answer.legs.sparse) < self._enough
         )
 
-    def _living(self, answer: Answer) -> Answer:
+    def _living(self, answer: SpaceHits) -> SpaceHits:
         """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
         legs = (answer.legs.dense, answer.legs.sparse)
         self._vouch_for(dict(_documents(answer.legs)))
         if self._is_outdated(legs):
-            raise Moved
-        dense, sparse = [leg.only(self._vouched.alive) for leg in legs]
+            raise IndexChanged
+        dense, sparse = [leg.restricted_to(self._vouched.alive) for leg in legs]
         return replace(
             answer,
-            legs=Legs(dense[:DEPTH], sparse[:DEPTH]),
+            legs=HybridHits(dense[:DEPTH], sparse[:DEPTH]),
             dense_is_cut=answer.dense_is_cut or len(dense) > DEPTH,
             sparse_is_cut=answer.sparse_is_cut or len(sparse) > DEPTH,
         )
@@ -325,18 +338,18 @@ class Gatherer:
         new = documents.keys() - self.documents_of_hits.keys()
         self.documents_of_hits |= documents
         started = time.perf_counter()
-        self._vouched = self._vouched.joined(vouch(self._reads, new, self._scope))
+        self._vouched = self._vouched.joined(check_visibility(self._reads, new, self._scope))
         self._probe.watch.add("database", started)
         if self._vouched.is_moved:
-            raise Moved
+            raise IndexChanged
 
-    def _is_outdated(self, legs: Iterable[Leg]) -> bool:
+    def _is_outdated(self, legs: Iterable[HitList]) -> bool:
         known = self._vouched.alive.keys() | self._vouched.refused.keys()
         lost = {hit.document_id: hit.revision for hit in _unknown(legs, known)}
-        return has_flipped(self._reads.connection, lost, self._scope)
+        return has_newer_revision(self._reads.connection, lost, self._scope)
 
 
-def _documents(legs: Legs) -> Iterator[tuple[str, str]]:
+def _documents(legs: HybridHits) -> Iterator[tuple[str, str]]:
     for leg in (legs.dense, legs.sparse):
         yield from zip(leg.ids, leg.document_ids, strict=True)
 
@@ -348,26 +361,26 @@ def _up_to_next_score(order: Sequence[tuple[str, float]], count: int) -> int:
     return count
 
 
-def _unknown(legs: Iterable[Leg], known: Set[str]) -> Iterator[ScoredChunk]:
+def _unknown(legs: Iterable[HitList], known: Set[str]) -> Iterator[IndexHit]:
     for leg in legs:
         if not known >= set(leg.ids):
             yield from (hit for hit in leg if hit.id not in known)
 
 
-def collapse(legs: Legs) -> Legs:
+def best_windows(legs: HybridHits) -> HybridHits:
     """Both legs with one hit per chunk: its best window's, in the leg's order.
 
     Ranks counted over the result are ranks of chunks. Hits that are chunks stay as they are.
     """
-    return Legs(dense=_windows_best(legs.dense), sparse=_windows_best(legs.sparse))
+    return HybridHits(dense=_windows_best(legs.dense), sparse=_windows_best(legs.sparse))
 
 
-def _windows_best(leg: Leg) -> Leg:
+def _windows_best(leg: HitList) -> HitList:
     if not any(leg.chunk_ids):
         return leg
-    best: dict[str, ScoredChunk] = {}
+    best: dict[str, IndexHit] = {}
     for hit in leg:
         chunk_id = hit.chunk_id or hit.id
         if chunk_id not in best:
             best[chunk_id] = hit if chunk_id == hit.id else hit._replace(id=chunk_id)
-    return Leg.of(best.values())
+    return HitList.from_hits(best.values())

@@ -35,13 +35,13 @@ def with_context(
     shown = {passage.chunk.id for passage in passages}
     extended: list[FoundPassage] = []
     for passage in passages:
-        surroundings = _Surroundings(passage.chunk, around, request)
+        surroundings = _ContextBuilder(passage.chunk, around, request)
         before, after = surroundings.take(shown)
         extended.append(replace(passage, before=before, after=after))
     return extended
 
 
-class _Surroundings:
+class _ContextBuilder:
     def __init__(
         self,
         chunk: FoundChunk,

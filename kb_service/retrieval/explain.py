@@ -10,20 +10,20 @@ from core.db.database import Database
 from core.errors.auth import ChunkNotFound
 from kb_service.documents import queries as document_queries
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.retrieval.filters import condition_of
-from kb_service.retrieval.positions import LegPosition, Positions
+from kb_service.retrieval.filters import filter_condition
+from kb_service.retrieval.positions import PassagePosition, PassagePositions
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
-from kb_service.retrieval.results import Reason, SearchResult
+from kb_service.retrieval.results import DropReason, SearchResult
 from kb_service.retrieval.service import Searcher
-from kb_service.retrieval.visibility import Scope, vouch
-from kb_service.visibility import Reader, readable
+from kb_service.retrieval.visibility import DocumentScope, check_visibility
+from kb_service.visibility import Viewer, visible_to
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
 
 
 @dataclass(frozen=True)
-class Why:
+class PassageExplanation:
     """What became of a passage in a search.
 
     Args:
@@ -38,18 +38,18 @@ class Why:
         place: its place after the rerank, from 1; None if it was no candidate.
     """
 
-    reason: Reason
+    reason: DropReason
     result: SearchResult
     document_name: str
     chunk: Chunk | None = None
-    dense: LegPosition | None = None
-    sparse: LegPosition | None = None
+    dense: PassagePosition | None = None
+    sparse: PassagePosition | None = None
     hit: RankedHit | None = None
     place: int | None = None
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PassageRef:
     """The passage that a person means.
 
     Args:
@@ -64,7 +64,7 @@ class Wanted:
 
 
 async def find_passage(
-    session: AsyncSession, reader: Reader, knowledge_base: KnowledgeBase, wanted: Wanted
+    session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, wanted: PassageRef
 ) -> tuple[Document, Chunk | None]:
     """The passage that is meant, and its document.
 
@@ -89,7 +89,7 @@ async def find_passage(
                 Chunk.id == wanted.chunk_id,
                 Document.knowledge_base_id == knowledge_base.id,
                 col(Document.deleted_at).is_(None),
-                readable(reader),
+                visible_to(reader),
             )
         )
         found = (await session.exec(query)).first()
@@ -109,15 +109,15 @@ async def find_passage(
 
 
 def _holding(rows: Sequence[tuple[str, str]], text: str) -> str | None:
-    wanted = _squeezed(text)
-    return next((id_ for id_, content in rows if wanted in _squeezed(content)), None)
+    wanted = _normalise(text)
+    return next((id_ for id_, content in rows if wanted in _normalise(content)), None)
 
 
-def _squeezed(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-class Investigation:
+class Explainer:
     """Answers for one passage.
 
     Args:
@@ -132,7 +132,7 @@ class Investigation:
         self,
         database: Database,
         searcher: Searcher,
-        reader: Reader,
+        reader: Viewer,
         knowledge_base: KnowledgeBase,
         request: RetrievalRequest,
     ) -> None:
@@ -142,7 +142,7 @@ class Investigation:
         self._knowledge_base = knowledge_base
         self._request = request
 
-    async def of(self, document: Document, chunk: Chunk | None) -> Why:
+    async def of(self, document: Document, chunk: Chunk | None) -> PassageExplanation:
         """Why this passage is not in the answer, or that it is.
 
         Raises:
@@ -152,20 +152,22 @@ class Investigation:
         result = await self._searcher.search(self._reader, [base], self._request, explain=True)
         if chunk is None:
             known = document.active_revision is not None
-            reason = Reason.TEXT_NOT_FOUND if known else Reason.NOT_SEARCHABLE
-            return Why(reason, result, document.name)
+            reason = DropReason.TEXT_NOT_FOUND if known else DropReason.NOT_SEARCHABLE
+            return PassageExplanation(reason, result, document.name)
         if not base.enabled:
-            return Why(Reason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk)
+            return PassageExplanation(
+                DropReason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk
+            )
         reason, hit, place = await self._first_reason(document, chunk, result)
         found = await self._searcher.positions(self._reader, result, base, chunk, hit)
         reason = _told_apart(reason, found)
-        return Why(
+        return PassageExplanation(
             reason, result, document.name, chunk, found.dense, found.sparse, hit=hit, place=place
         )
 
     async def _first_reason(
         self, document: Document, chunk: Chunk, result: SearchResult
-    ) -> tuple[Reason, RankedHit | None, int | None]:
+    ) -> tuple[DropReason, RankedHit | None, int | None]:
         shown = {passage.chunk.id: passage.hit for passage in result.passages}
         dropped = {one.chunk_id: one for one in result.dropped}
         ranked = sorted(
@@ -174,26 +176,26 @@ class Investigation:
         )
         place = next((n for n, hit in enumerate(ranked, start=1) if hit.id == chunk.id), None)
         if chunk.id in shown:
-            return Reason.SHOWN, shown[chunk.id], place
+            return DropReason.SHOWN, shown[chunk.id], place
         if chunk.id in dropped:
             return dropped[chunk.id].reason, dropped[chunk.id].hit, place
         if document.active_revision is None:
-            return Reason.NOT_SEARCHABLE, None, None
+            return DropReason.NOT_SEARCHABLE, None, None
         ids, scope = [chunk.id], self._scope()
-        vouched = await self._database.read(lambda reads: vouch(reads, ids, scope))
-        return vouched.refused.get(chunk.id, Reason.BEYOND_DEPTH), None, None
+        vouched = await self._database.read(lambda reads: check_visibility(reads, ids, scope))
+        return vouched.refused.get(chunk.id, DropReason.BEYOND_DEPTH), None, None
 
-    def _scope(self) -> Scope:
+    def _scope(self) -> DocumentScope:
         filters = self._request.filters
         is_sqlite = self._database.is_sqlite
-        return Scope(
+        return DocumentScope(
             {self._knowledge_base.id: self._knowledge_base.generation},
-            None if filters.is_empty else condition_of(filters, is_sqlite=is_sqlite),
+            None if filters.is_empty else filter_condition(filters, is_sqlite=is_sqlite),
         )
 
 
-def _told_apart(reason: Reason, positions: Positions) -> Reason:
+def _told_apart(reason: DropReason, positions: PassagePositions) -> DropReason:
     """What "not among the candidates" means for a passage that neither leg has at all."""
-    if reason is not Reason.BEYOND_DEPTH or positions.dense or positions.sparse:
+    if reason is not DropReason.BEYOND_DEPTH or positions.dense or positions.sparse:
         return reason
-    return Reason.NOT_INDEXED if positions.dense_is_used else Reason.NO_MATCH
+    return DropReason.NOT_INDEXED if positions.dense_is_used else DropReason.NO_MATCH

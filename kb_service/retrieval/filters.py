@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from core.text.sanitize import Storable
 from core.types.datetimes import MomentOrUtc
-from core.types.errors import Unfit
+from core.types.errors import FieldValueError
 from kb_service.models import Document
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
@@ -44,7 +44,7 @@ class Range(BaseModel):
     @model_validator(mode="after")
     def _require_bound(self) -> Self:
         if not self.bounds:
-            raise Unfit("needs one of gt, gte, lt, lte", "至少需要 gt、gte、lt、lte 之一")
+            raise FieldValueError("needs one of gt, gte, lt, lte", "至少需要 gt、gte、lt、lte 之一")
         return self
 
 
@@ -94,7 +94,7 @@ class Filters(BaseModel):
 _ESCAPE = "\\"
 
 
-def condition_of(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
+def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
     """What must hold for a document; both databases decide alike.
 
     Args:

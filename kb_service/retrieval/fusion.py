@@ -37,7 +37,7 @@ class ScoredIds(Protocol):
         ...
 
 
-class LegPlace(NamedTuple):
+class LegRank(NamedTuple):
     """A chunk's place in one leg: rank from 1, the leg's score, and that score from 0 to 1."""
 
     rank: int
@@ -50,12 +50,12 @@ class FusedHit(NamedTuple):
 
     id: str
     score: float
-    dense: LegPlace | None
-    sparse: LegPlace | None
+    dense: LegRank | None
+    sparse: LegRank | None
 
 
 @dataclass(frozen=True)
-class _Scaled:
+class _ScaledLeg:
     """A leg by columns, best first: what it was asked for, and its scores from 0 to 1."""
 
     ids: Sequence[str]
@@ -66,14 +66,14 @@ class _Scaled:
     def _places(self) -> Mapping[str, int]:
         return {id_: place for place, id_ in enumerate(self.ids)}
 
-    def place(self, id_: str) -> LegPlace | None:
+    def place(self, id_: str) -> LegRank | None:
         place = self._places.get(id_)
         if place is None:
             return None
-        return LegPlace(place + 1, self.scores[place], self.normalised[place])
+        return LegRank(place + 1, self.scores[place], self.normalised[place])
 
 
-class Fusion:
+class FusedHits:
     """The fused list, best first.
 
     Its hits are made when somebody asks for them: of two hundred a search shows a few.
@@ -89,8 +89,8 @@ class Fusion:
     def __init__(
         self,
         order: Sequence[tuple[str, float]],
-        dense: _Scaled,
-        sparse: _Scaled,
+        dense: _ScaledLeg,
+        sparse: _ScaledLeg,
         dense_weight: float,
     ) -> None:
         self.order = order
@@ -112,13 +112,13 @@ class Fusion:
         """The hits of these places, counted from 0."""
         return map(self.hit, range(len(self.order))[start:stop])
 
-    def part(self, start: int, stop: int | None) -> "Fusion":
+    def part(self, start: int, stop: int | None) -> "FusedHits":
         """The hits of these places, counted from 0, as a list of their own."""
         return self.reordered(self.order[start:stop])
 
-    def reordered(self, order: Sequence[tuple[str, float]]) -> "Fusion":
+    def reordered(self, order: Sequence[tuple[str, float]]) -> "FusedHits":
         """These of the hits, in this order."""
-        return Fusion(order, *self._legs, self.dense_weight)
+        return FusedHits(order, *self._legs, self.dense_weight)
 
 
 def dense_weight(query: str, languages: frozenset[str]) -> float:
@@ -156,7 +156,7 @@ def fuse(
     weight: float,
     depth: int = DEPTH,
     sparse_is_cut: bool = False,
-) -> Fusion:
+) -> FusedHits:
     """Fuse two legs: ``n_sparse + weight * n_dense``, where a leg that lacks a chunk gives 0.
 
     ``n(d) = (s(d) - lo) / (hi - lo)`` within a leg: ``hi`` is its best score, ``lo`` its score
@@ -179,30 +179,30 @@ def fuse(
         weight = _MONOLINGUAL_WEIGHT
     is_cut = sparse_is_cut or len(sparse.ids) >= depth
     lowest = None if is_cut else 0.0
-    words = _scaled(sparse.ids[:depth], sparse.scores[:depth], lowest=lowest)
-    meaning = _scaled(dense.ids[:depth], dense.scores[:depth], lowest=None, flat=1.0)
+    words = _scale(sparse.ids[:depth], sparse.scores[:depth], lowest=lowest)
+    meaning = _scale(dense.ids[:depth], dense.scores[:depth], lowest=None, flat=1.0)
     fused = dict(zip(words.ids, words.normalised, strict=True))
     if weight > 0:
         for id_, share in zip(meaning.ids, meaning.normalised, strict=True):
             fused[id_] = fused.get(id_, 0.0) + weight * share
     order = sorted(fused.items(), key=itemgetter(1), reverse=True)
-    return Fusion(order, meaning, words, weight)
+    return FusedHits(order, meaning, words, weight)
 
 
-def _scaled(
+def _scale(
     ids: Sequence[str], scores: Sequence[float], *, lowest: float | None, flat: float = 0.0
-) -> _Scaled:
+) -> _ScaledLeg:
     if not ids:
-        return _Scaled([], [], [])
+        return _ScaledLeg([], [], [])
     high = scores[0]
     low = scores[-1] if lowest is None else lowest
     if high == low:
-        return _Scaled(ids, scores, [flat] * len(ids))
+        return _ScaledLeg(ids, scores, [flat] * len(ids))
     span = high - low + _EPSILON
-    return _Scaled(ids, scores, [(score - low) / span for score in scores])
+    return _ScaledLeg(ids, scores, [(score - low) / span for score in scores])
 
 
-def settled(fusion: Fusion, places: Mapping[str, tuple[str, int]]) -> Fusion:
+def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> FusedHits:
     """The fused list with hits of one score ordered by document name and position.
 
     The index orders them by chance, and ids differ between a knowledge base and its copy.

@@ -9,41 +9,47 @@ from heapq import merge
 from sqlalchemy import ColumnElement
 
 from core.db.database import Database
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from core.errors.server import RerankerUnavailable
 from core.logging import get_logger
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.candidates import (
-    Answer,
+    CandidateCollector,
     Candidates,
-    Gatherer,
-    Moved,
-    Probe,
+    IndexChanged,
+    SpaceHits,
+    SpaceQuery,
     Stopwatch,
     Where,
     encode_together,
 )
 from kb_service.retrieval.context import with_context
-from kb_service.retrieval.filters import condition_of
+from kb_service.retrieval.filters import filter_condition
 from kb_service.retrieval.fusion import DEPTH, dense_weight
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, RankedHit, rerank, unreranked
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import Dropped, Reason, SearchResult, Unsearched, Warned
+from kb_service.retrieval.results import (
+    DroppedHit,
+    DropReason,
+    SearchResult,
+    SearchWarning,
+    UnsearchedWarning,
+)
 from kb_service.retrieval.selection import Selection, load_texts, second_rerank
-from kb_service.retrieval.token_cache import FeatureCache
-from kb_service.retrieval.visibility import Scope, matching_documents
+from kb_service.retrieval.token_cache import TermCache
+from kb_service.retrieval.visibility import DocumentScope, matching_documents
 from kb_service.vector_index.protocol import index_scope
 
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class Means:
+class SearchDeps:
     """What searches of one process share.
 
     Args:
@@ -54,13 +60,13 @@ class Means:
     """
 
     database: Database
-    spaces: Spaces
+    spaces: EmbeddingSpaces
     rerankers: Mapping[str, Reranker]
-    features: FeatureCache
+    features: TermCache
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchScope:
     """Where one try looks.
 
     Args:
@@ -85,26 +91,26 @@ class Ground:
 class _Part:
     """The knowledge bases of one embedding model, and the query put to them."""
 
-    probe: Probe
-    scope: Scope
+    probe: SpaceQuery
+    scope: DocumentScope
 
 
-_Asked = tuple[_Part, Answer | None]
+_Asked = tuple[_Part, SpaceHits | None]
 """A part, and the answer to the first question if it was put already."""
 
 
 @dataclass
-class _Found:
+class CandidateSet:
     """The candidates of all parts, ranked; without ``explain`` they can be gone through once."""
 
     ranked: Iterable[RankedHit] = ()
     documents: dict[str, str] = field(default_factory=dict[str, str])
-    refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    refused: dict[str, DropReason] = field(default_factory=dict[str, DropReason])
     dense_weight: float = 0.0
     generations: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class Execution:
+class RetrievalPipeline:
     """One try.
 
     Args:
@@ -120,8 +126,8 @@ class Execution:
 
     def __init__(
         self,
-        means: Means,
-        ground: Ground,
+        means: SearchDeps,
+        ground: SearchScope,
         request: RetrievalRequest,
         *,
         shadow: bool,
@@ -132,8 +138,8 @@ class Execution:
         self._flips = flips
         self._request = request
         self._watch = Stopwatch()
-        self._warnings: list[Warned] = []
-        self._unsearched: list[Unsearched] = []
+        self._warnings: list[SearchWarning] = []
+        self._unsearched: list[UnsearchedWarning] = []
         self._condition = self._make_condition()
         self._parts: list[_Part] = []
         for model, rows in _by_model(ground.knowledge_bases, shadow=shadow).items():
@@ -146,7 +152,7 @@ class Execution:
             probe.companions = self.probes
 
     @property
-    def probes(self) -> list[Probe]:
+    def probes(self) -> list[SpaceQuery]:
         """The query, put to each embedding space."""
         return [part.probe for part in self._parts]
 
@@ -160,10 +166,12 @@ class Execution:
         asked = await self._ask()
         database, reranker = self._means.database, self._second_reranker()
 
-        def all_of_it(reads: Reads) -> SearchResult:
+        def all_of_it(reads: ReadContext) -> SearchResult:
             return self._answer(reads, self._find(reads, asked, explain=explain), explain=explain)
 
-        def first_half(reranker: Reranker, reads: Reads) -> tuple[_Found, dict[str, str]]:
+        def first_half(
+            reranker: Reranker, reads: ReadContext
+        ) -> tuple[CandidateSet, dict[str, str]]:
             found = self._find(reads, asked, explain=explain)
             found.ranked = ranked = list(found.ranked)
             return found, load_texts(reads, ranked[: reranker.depth])
@@ -180,7 +188,7 @@ class Execution:
         if self._condition is not None:
             return [(part, None) for part in self._parts]
         asked: list[_Asked] = []
-        wordless: list[Probe] = []
+        wordless: list[SpaceQuery] = []
         for part in self._parts:
             try:
                 answer = await part.probe.ask(DEPTH)
@@ -214,7 +222,7 @@ class Execution:
         """Leave out the knowledge bases of a model, and say so in the answer."""
         log.warning("search.model_failed", model=model, error=type(error).__name__)
         names = [row.name for row in self._ground.knowledge_bases if row.id in ids]
-        self._unsearched.append(Unsearched(names, model, error))
+        self._unsearched.append(UnsearchedWarning(names, model, error))
 
     def _check_any(self, searched: Sized) -> None:
         """An outage is no empty answer: where nothing could be searched, it stays an error."""
@@ -225,7 +233,7 @@ class Execution:
         filters = self._request.filters
         if filters.is_empty:
             return None
-        return condition_of(filters, is_sqlite=self._means.database.is_sqlite)
+        return filter_condition(filters, is_sqlite=self._means.database.is_sqlite)
 
     def _part(self, model: str, rows: dict[str, int], *, shadow: bool) -> _Part:
         request = self._request
@@ -235,8 +243,8 @@ class Execution:
             weight = dense_weight(request.query, space.encoder.languages)
         scopes = [index_scope(id_, generation) for id_, generation in rows.items()]
         where = Where(scopes, sorted(self._ground.hidden))
-        probe = Probe(space, request.query, where, weight=weight, watch=self._watch)
-        scope = Scope(
+        probe = SpaceQuery(space, request.query, where, weight=weight, watch=self._watch)
+        scope = DocumentScope(
             rows,
             self._condition,
             is_shadow=shadow,
@@ -252,11 +260,15 @@ class Execution:
             return None
         reranker = self._means.rerankers.get(request.reranker)
         if reranker is None:
-            self._warnings.append(Warned.RERANKER_MISSING)
+            self._warnings.append(SearchWarning.RERANKER_MISSING)
         return reranker
 
-    def _find(self, reads: Reads, asked: Sequence[_Asked], *, explain: bool) -> _Found:
-        found, rankings, gatherers = _Found(), list[Iterable[RankedHit]](), list[Gatherer]()
+    def _find(self, reads: ReadContext, asked: Sequence[_Asked], *, explain: bool) -> CandidateSet:
+        found, rankings, gatherers = (
+            CandidateSet(),
+            list[Iterable[RankedHit]](),
+            list[CandidateCollector](),
+        )
         for part, first in asked:
             try:
                 gatherer, candidates = self._gather(reads, part, first, explain=explain)
@@ -279,19 +291,19 @@ class Execution:
         return found
 
     def _gather(
-        self, reads: Reads, part: _Part, first: Answer | None, *, explain: bool
-    ) -> tuple[Gatherer, Candidates]:
+        self, reads: ReadContext, part: _Part, first: SpaceHits | None, *, explain: bool
+    ) -> tuple[CandidateCollector, Candidates]:
         documents = None
         if self._condition is not None:
             documents = matching_documents(reads.connection, part.scope)
         enough = max(RERANK_DEPTH, self._request.top_k)
-        gatherer = Gatherer(reads, part.probe, part.scope, enough, documents)
+        gatherer = CandidateCollector(reads, part.probe, part.scope, enough, documents)
         candidates = gatherer.gather(first)
         if explain and self._condition is not None:
             gatherer.look_behind_filter()
         return gatherer, candidates
 
-    def _ranked(self, reads: Reads, candidates: Candidates) -> Iterator[RankedHit]:
+    def _ranked(self, reads: ReadContext, candidates: Candidates) -> Iterator[RankedHit]:
         front, behind = candidates.front, candidates.behind
         if not self._request.rerank:
             return unreranked(front, behind)
@@ -305,7 +317,7 @@ class Execution:
         return ranked
 
     async def _rerank_again(
-        self, reranker: Reranker, found: _Found, texts: Mapping[str, str]
+        self, reranker: Reranker, found: CandidateSet, texts: Mapping[str, str]
     ) -> None:
         started = time.perf_counter()
         try:
@@ -313,17 +325,17 @@ class Execution:
             found.ranked = await second_rerank(reranker, self._request.query, ranked, texts)
         except RerankerUnavailable as error:
             log.warning("search.reranker_failed", reason=error.details.get("reason"))
-            self._warnings.append(Warned.RERANKER_FAILED)
+            self._warnings.append(SearchWarning.RERANKER_FAILED)
         self._watch.add("rerank", started)
 
-    def _answer(self, reads: Reads, found: _Found, *, explain: bool) -> SearchResult:
+    def _answer(self, reads: ReadContext, found: CandidateSet, *, explain: bool) -> SearchResult:
         started = time.perf_counter()
         selection = Selection(reads, self._request)
         selection.choose(found.ranked)
         if selection.missing:
             # SQL vouched for them a moment ago: a cut-over, a new revision or a deletion came
             # between, and what took their place may not be among the candidates.
-            raise Moved
+            raise IndexChanged
         passages = with_context(reads.connection, selection.passages, self._request)
         self._watch.add("database", started)
         return SearchResult(
@@ -351,14 +363,16 @@ def _by_model(
     return models
 
 
-def _dropped(found: _Found, selection: Selection) -> list[Dropped]:
+def _dropped(found: CandidateSet, selection: Selection) -> list[DroppedHit]:
     """The candidates that are not in the answer: ranked ones in their order, then the others."""
     ranked = list(found.ranked)
     reasons = selection.reasons_of(ranked)
     scored = [
-        Dropped(hit.id, found.documents[hit.id], reasons[hit.id], hit)
+        DroppedHit(hit.id, found.documents[hit.id], reasons[hit.id], hit)
         for hit in ranked
-        if hit.id in reasons and reasons[hit.id] is not Reason.GONE
+        if hit.id in reasons and reasons[hit.id] is not DropReason.GONE
     ]
-    others = [Dropped(id_, found.documents[id_], reason) for id_, reason in found.refused.items()]
+    others = [
+        DroppedHit(id_, found.documents[id_], reason) for id_, reason in found.refused.items()
+    ]
     return scored + others

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb_service.models import Chunk
-from kb_service.retrieval.candidates import Probe
-from kb_service.retrieval.fusion import LegPlace
+from kb_service.retrieval.candidates import SpaceQuery
+from kb_service.retrieval.fusion import LegRank
 from kb_service.retrieval.rerankers.lexical import RankedHit
-from kb_service.vector_index.protocol import ScoredChunk
+from kb_service.vector_index.protocol import IndexHit
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
 _DEPTHS = (1_000, 10_000)
 
 
 @dataclass(frozen=True)
-class LegPosition:
+class PassagePosition:
     """A passage in one leg: the leg's own score, and its rank from 1.
 
     The rank is None where it lies behind the deepest one looked at (10,000).
@@ -25,7 +25,7 @@ class LegPosition:
 
 
 @dataclass(frozen=True)
-class Positions:
+class PassagePositions:
     """A passage in both legs; None where the leg lacks it or was not asked.
 
     Args:
@@ -34,12 +34,12 @@ class Positions:
         dense_is_used: whether the query is searched by meaning at all.
     """
 
-    dense: LegPosition | None
-    sparse: LegPosition | None
+    dense: PassagePosition | None
+    sparse: PassagePosition | None
     dense_is_used: bool
 
 
-async def positions(probe: Probe, chunk: Chunk, hit: RankedHit | None) -> Positions:
+async def positions(probe: SpaceQuery, chunk: Chunk, hit: RankedHit | None) -> PassagePositions:
     """Look for a passage in both legs.
 
     Args:
@@ -64,21 +64,21 @@ async def positions(probe: Probe, chunk: Chunk, hit: RankedHit | None) -> Positi
         legs = (await probe.ask(depth)).legs
         dense = _ranked(dense, legs.dense, chunk.id)
         sparse = _ranked(sparse, legs.sparse, chunk.id)
-    return Positions(dense, sparse, probe.with_dense)
+    return PassagePositions(dense, sparse, probe.with_dense)
 
 
-def _known(place: LegPlace | None) -> LegPosition | None:
-    return None if place is None else LegPosition(place.score, place.rank)
+def _known(place: LegRank | None) -> PassagePosition | None:
+    return None if place is None else PassagePosition(place.score, place.rank)
 
 
-def _unranked(leg: Sequence[ScoredChunk], chunk_id: str) -> LegPosition | None:
-    return next((LegPosition(hit.score, None) for hit in leg if hit.id == chunk_id), None)
+def _unranked(leg: Sequence[IndexHit], chunk_id: str) -> PassagePosition | None:
+    return next((PassagePosition(hit.score, None) for hit in leg if hit.id == chunk_id), None)
 
 
 def _ranked(
-    position: LegPosition | None, leg: Sequence[ScoredChunk], chunk_id: str
-) -> LegPosition | None:
+    position: PassagePosition | None, leg: Sequence[IndexHit], chunk_id: str
+) -> PassagePosition | None:
     if position is None or position.rank is not None:
         return position
     places = (rank for rank, hit in enumerate(leg, start=1) if hit.id == chunk_id)
-    return LegPosition(position.score, next(places, None))
+    return PassagePosition(position.score, next(places, None))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from core.types.strict import Exact
+from core.types.strict import StrictJsonModel
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.rerankers import LEXICAL
@@ -25,7 +25,7 @@ def _known(reranker: str | None) -> str | None:
     return reranker
 
 
-class RetrievalOptions(Exact):
+class RetrievalOptions(StrictJsonModel):
     """How to retrieve; None leaves a choice to the knowledge base, and then to the product.
 
     Attributes:
@@ -53,12 +53,12 @@ class RetrievalOptions(Exact):
     deduplicate: bool | None = None
     dense_weight: Annotated[float | None, Field(ge=0, le=2, allow_inf_nan=False)] = None
 
-    def given(self) -> dict[str, Any]:
+    def choices(self) -> dict[str, Any]:
         """The choices that were made, JSON-ready."""
         names = RetrievalOptions.model_fields.keys()
         return self.model_dump(mode="json", include=set(names), exclude_none=True)
 
-    def said(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, Any]:
         """What the caller wrote, JSON-ready: a None takes a choice back, what is absent stays."""
         return self.model_dump(mode="json", exclude_unset=True)
 
@@ -109,9 +109,9 @@ class RetrievalRequest(BaseModel):
             fallback: the caller's own defaults, below those of the knowledge bases.
         """
         chosen = {
-            **(fallback.given() if fallback else {}),
+            **(fallback.choices() if fallback else {}),
             **_common_defaults(knowledge_bases),
-            **(options.given() if options else {}),
+            **(options.choices() if options else {}),
         }
         ids = tuple(knowledge_base.id for knowledge_base in knowledge_bases)
         return cls(query=query, knowledge_base_ids=ids, filters=filters or Filters(), **chosen)
@@ -136,7 +136,7 @@ def _common_defaults(knowledge_bases: Sequence[KnowledgeBase]) -> dict[str, Any]
 
 def _defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return RetrievalOptions.model_validate(dict(stored)).given()
+        return RetrievalOptions.model_validate(dict(stored)).choices()
     except ValidationError:
         # Written by another version: a search must not fail over a default.
         return {}

@@ -9,8 +9,8 @@ from sqlmodel import col, select
 from sqlmodel.sql.expression import Select
 
 from core.errors.base import AgentexError
-from core.text.sanitize import visible
-from kb_service.failures import Outage, outage_of_model
+from core.text.sanitize import strip_hidden
+from kb_service.failures import Outage, describe_model_outage
 from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
@@ -19,7 +19,7 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
-class Unsearched:
+class UnsearchedWarning:
     """A warning: these knowledge bases are not in the answer, in words for a person.
 
     Args:
@@ -53,14 +53,14 @@ class Unsearched:
 
     @property
     def _why(self) -> Outage:
-        return outage_of_model(self.error, self.model)
+        return describe_model_outage(self.error, self.model)
 
     @property
     def _unnamed(self) -> int:
         return max(0, len(self.names) - _MOST_NAMED)
 
     def _named(self) -> list[str]:
-        return [visible(name) for name in self.names[:_MOST_NAMED]]
+        return [strip_hidden(name) for name in self.names[:_MOST_NAMED]]
 
 
 class FoundChunk(NamedTuple):
@@ -89,7 +89,7 @@ def select_chunks() -> Select[*tuple[Any, ...]]:
     return cast("Select[*tuple[Any, ...]]", select(*columns))
 
 
-class Reason(Enum):
+class DropReason(Enum):
     """The first thing that kept a passage out, with its words in English and Chinese."""
 
     code: str
@@ -162,7 +162,7 @@ class Reason(Enum):
     )
 
 
-class Warned(Enum):
+class SearchWarning(Enum):
     """What an answer that succeeded should be read with."""
 
     code: str
@@ -227,7 +227,7 @@ class FoundPassage:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedHit:
     """A candidate that is not in the answer.
 
     Args:
@@ -239,7 +239,7 @@ class Dropped:
 
     chunk_id: str
     document_id: str
-    reason: Reason
+    reason: DropReason
     hit: RankedHit | None = None
 
 
@@ -273,6 +273,6 @@ class SearchResult:
     took_ms: float
     request: RetrievalRequest
     generations: dict[str, int] = field(default_factory=dict[str, int])
-    dropped: Sequence[Dropped] = ()
-    warnings: Sequence[Warned | Unsearched] = ()
+    dropped: Sequence[DroppedHit] = ()
+    warnings: Sequence[SearchWarning | UnsearchedWarning] = ()
     timings: Timings = Timings()

@@ -11,17 +11,17 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.db.read_pool import waiting_in_place
+from core.db.read_pool import event_loop_context
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import RetrievalNotFound
 from kb_service.knowledge_bases import sharing
 from kb_service.models import KnowledgeBase, RetrievalRecord
-from kb_service.retrieval.filters import condition_of
+from kb_service.retrieval.filters import filter_condition
 from kb_service.retrieval.request import RetrievalRequest
-from kb_service.retrieval.results import FoundPassage, Reason, SearchResult
+from kb_service.retrieval.results import DropReason, FoundPassage, SearchResult
 from kb_service.retrieval.service import Searcher
-from kb_service.retrieval.visibility import Scope, vouch
-from kb_service.visibility import Reader, hidden_documents
+from kb_service.retrieval.visibility import DocumentScope, check_visibility
+from kb_service.visibility import Viewer, hidden_document_ids
 
 MOST_PER_USER = 2000
 """Records kept for one user; the oldest go first."""
@@ -43,7 +43,7 @@ class RecordedPassage:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptPassage:
     """A passage of the record that the replay shows too; places from 1."""
 
     recorded: RecordedPassage
@@ -59,12 +59,12 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostPassage:
     """A passage of the record that the replay does not show, and why."""
 
     recorded: RecordedPassage
     place_then: int
-    reason: Reason
+    reason: DropReason
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Replay:
     """
 
     result: SearchResult
-    kept: Sequence[Kept]
-    lost: Sequence[Lost]
+    kept: Sequence[KeptPassage]
+    lost: Sequence[LostPassage]
     new: Sequence[tuple[int, FoundPassage]]
     missing: Sequence[str] = field(default_factory=list[str])
 
@@ -106,15 +106,15 @@ async def save(
         user_id=user_id,
         run_id=run_id,
         request={**result.request.to_json(), _GENERATIONS: result.generations},
-        results=[_recorded(found) for found in result.passages],
+        results=[_to_json(found) for found in result.passages],
     )
     work.session.add(record)
     await work.session.flush()
-    await _forget_oldest(work.session, user_id)
+    await _delete_oldest(work.session, user_id)
     return record
 
 
-def _recorded(found: FoundPassage) -> dict[str, Any]:
+def _to_json(found: FoundPassage) -> dict[str, Any]:
     chunk = found.chunk
     return {
         "chunk_id": chunk.id,
@@ -126,7 +126,7 @@ def _recorded(found: FoundPassage) -> dict[str, Any]:
     }
 
 
-async def _forget_oldest(session: AsyncSession, user_id: str) -> None:
+async def _delete_oldest(session: AsyncSession, user_id: str) -> None:
     newest_first = (col(RetrievalRecord.created_at).desc(), col(RetrievalRecord.id).desc())
     surplus = (
         select(RetrievalRecord.id)
@@ -165,17 +165,17 @@ async def get(session: AsyncSession, principal: Principal, record_id: str) -> Re
     return record
 
 
-def request_of(record: RetrievalRecord) -> RetrievalRequest:
+def recorded_request(record: RetrievalRecord) -> RetrievalRequest:
     """What was asked, with every choice as it was made."""
     return RetrievalRequest.model_validate(record.request)
 
 
-def generations_of(record: RetrievalRecord) -> dict[str, int]:
+def recorded_generations(record: RetrievalRecord) -> dict[str, int]:
     """The settings number of each knowledge base at that time."""
     return dict(record.request.get(_GENERATIONS, {}))
 
 
-def passages_of(record: RetrievalRecord) -> list[RecordedPassage]:
+def recorded_passages(record: RetrievalRecord) -> list[RecordedPassage]:
     """What was shown, best first."""
     return [RecordedPassage(**entry) for entry in record.results]
 
@@ -194,15 +194,15 @@ async def replay(
     Raises:
         AgentexError: as the search does.
     """
-    request = request_of(record)
+    request = recorded_request(record)
     async with database.reading() as session:
-        rows = await sharing.still_visible(session, principal, request.knowledge_base_ids)
+        rows = await sharing.reload_visible(session, principal, request.knowledge_base_ids)
     result = await searcher.search(principal, rows, request, explain=True)
-    recorded = passages_of(record)
+    recorded = recorded_passages(record)
     now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
     then = {passage.chunk_id for passage in recorded}
     kept = [
-        Kept(passage, place, now[passage.chunk_id], _score(result, now[passage.chunk_id]))
+        KeptPassage(passage, place, now[passage.chunk_id], _score(result, now[passage.chunk_id]))
         for place, passage in enumerate(recorded, start=1)
         if passage.chunk_id in now
     ]
@@ -216,7 +216,7 @@ async def replay(
     return Replay(
         result=result,
         kept=kept,
-        lost=[Lost(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
+        lost=[LostPassage(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
         new=[
             (place, found)
             for place, found in enumerate(result.passages, start=1)
@@ -232,35 +232,35 @@ def _score(result: SearchResult, place: int) -> float:
 
 async def _reasons(
     database: Database,
-    reader: Reader,
+    reader: Viewer,
     passages: Sequence[RecordedPassage],
     result: SearchResult,
     rows: Sequence[KnowledgeBase],
-) -> dict[str, Reason]:
+) -> dict[str, DropReason]:
     """Why passages are not in an answer; one that the caller may not see is just gone."""
     ids = [passage.chunk_id for passage in passages]
     filters = result.request.filters
     condition = None
     if not filters.is_empty:
-        condition = condition_of(filters, is_sqlite=database.is_sqlite)
+        condition = filter_condition(filters, is_sqlite=database.is_sqlite)
     async with database.reading() as session:
-        hidden = await hidden_documents(session, rows, reader)
-        scope = Scope(result.generations, condition, hidden=hidden)
+        hidden = await hidden_document_ids(session, rows, reader)
+        scope = DocumentScope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
         vouched = await connection.run_sync(
-            lambda inner: vouch(waiting_in_place(inner), ids, scope)
+            lambda inner: check_visibility(event_loop_context(inner), ids, scope)
         )
     bases = {row.id: _reason_of_all(row, result) for row in rows}
     reasons = {
-        **{p.chunk_id: bases.get(p.knowledge_base_id, Reason.GONE) for p in passages},
-        **dict.fromkeys(vouched.alive, Reason.BEYOND_DEPTH),
+        **{p.chunk_id: bases.get(p.knowledge_base_id, DropReason.GONE) for p in passages},
+        **dict.fromkeys(vouched.alive, DropReason.BEYOND_DEPTH),
         **vouched.refused,
     }
     return reasons | {one.chunk_id: one.reason for one in result.dropped}
 
 
-def _reason_of_all(row: KnowledgeBase, result: SearchResult) -> Reason:
+def _reason_of_all(row: KnowledgeBase, result: SearchResult) -> DropReason:
     """Why a passage is not in an answer of which nobody knows more than its knowledge base."""
     if not row.enabled:
-        return Reason.KNOWLEDGE_BASE_DISABLED
-    return Reason.GONE if row.id in result.generations else Reason.KNOWLEDGE_BASE_UNSEARCHED
+        return DropReason.KNOWLEDGE_BASE_DISABLED
+    return DropReason.GONE if row.id in result.generations else DropReason.KNOWLEDGE_BASE_UNSEARCHED

@@ -6,14 +6,14 @@ from itertools import islice, takewhile
 
 from sqlmodel import col
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import FoundChunk, FoundPassage, Reason, select_chunks
+from kb_service.retrieval.results import DropReason, FoundChunk, FoundPassage, select_chunks
 
 
 class Selection:
@@ -24,11 +24,11 @@ class Selection:
         request: threshold, top_k, whether equal texts are dropped.
     """
 
-    def __init__(self, reads: Reads, request: RetrievalRequest) -> None:
+    def __init__(self, reads: ReadContext, request: RetrievalRequest) -> None:
         self._reads = reads
         self._request = request
         self.passages: list[FoundPassage] = []
-        self.reasons: dict[str, Reason] = {}
+        self.reasons: dict[str, DropReason] = {}
         self.missing = 0
         self._texts: set[str] = set()
 
@@ -43,7 +43,7 @@ class Selection:
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._take(part)
 
-    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, Reason]:
+    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
         """Why each of these is not among the ``passages``, those left out that are."""
         shown = {passage.hit.id for passage in self.passages}
         return {
@@ -52,9 +52,9 @@ class Selection:
             if hit.id not in shown
         }
 
-    def _left_behind(self, hit: RankedHit) -> Reason:
+    def _left_behind(self, hit: RankedHit) -> DropReason:
         is_good = hit.score >= self._request.score_threshold
-        return Reason.TOP_K if is_good else Reason.THRESHOLD
+        return DropReason.TOP_K if is_good else DropReason.THRESHOLD
 
     def _take(self, part: Sequence[RankedHit]) -> None:
         found = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
@@ -62,17 +62,17 @@ class Selection:
             passage = found.get(hit.id)
             if passage is None:
                 self.missing += 1
-                self.reasons[hit.id] = Reason.GONE
+                self.reasons[hit.id] = DropReason.GONE
                 continue
             text = " ".join(passage.chunk.content.split())
             if self._request.deduplicate and text in self._texts:
-                self.reasons[hit.id] = Reason.DUPLICATE
+                self.reasons[hit.id] = DropReason.DUPLICATE
                 continue
             self._texts.add(text)
             self.passages.append(passage)
 
 
-def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]:
+def load_passages(reads: ReadContext, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
     found = reads.rows(_passages(), [hit.id for hit in hits])
     chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
@@ -80,11 +80,11 @@ def load_passages(reads: Reads, hits: Sequence[RankedHit]) -> list[FoundPassage]
 
 
 @cache
-def _passages() -> Prepared:
-    asked = listed("ids")
+def _passages() -> PreparedQuery:
+    asked = id_array("ids")
     chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
     named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
-    return Prepared(named.add_columns(col(Document.name)))
+    return PreparedQuery(named.add_columns(col(Document.name)))
 
 
 async def second_rerank(
@@ -119,7 +119,7 @@ async def second_rerank(
     return best + [hit._replace(score=min(hit.score, lowest)) for hit in tail]
 
 
-def load_texts(reads: Reads, hits: Sequence[RankedHit]) -> dict[str, str]:
+def load_texts(reads: ReadContext, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
     return {found.hit.id: _read(found) for found in load_passages(reads, hits)}
 

@@ -10,20 +10,20 @@ from sqlmodel import col, select
 from core.db.database import Database
 from core.errors.conflicts import Conflict
 from core.errors.requests import EmptyQuery, QueryTooLong
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
 from kb_service.models import Chunk, KnowledgeBase
-from kb_service.retrieval.candidates import Moved
+from kb_service.retrieval.candidates import IndexChanged
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.pipeline import Execution, Ground, Means
-from kb_service.retrieval.positions import Positions, positions
+from kb_service.retrieval.pipeline import RetrievalPipeline, SearchDeps, SearchScope
+from kb_service.retrieval.positions import PassagePositions, positions
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
-from kb_service.retrieval.token_cache import FeatureCache
-from kb_service.visibility import EVERYTHING, Reader, hidden_documents
+from kb_service.retrieval.token_cache import TermCache
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
 _TRIES = 5
@@ -43,12 +43,12 @@ class Searcher:
     def __init__(
         self,
         database: Database,
-        spaces: Spaces,
+        spaces: EmbeddingSpaces,
         *,
         max_query_characters: int,
         rerankers: Mapping[str, Reranker] | None = None,
     ) -> None:
-        self._means = Means(database, spaces, dict(rerankers or {}), FeatureCache())
+        self._means = SearchDeps(database, spaces, dict(rerankers or {}), TermCache())
         self._max_query_characters = max_query_characters
 
     def resolve(
@@ -76,7 +76,7 @@ class Searcher:
 
     async def search(
         self,
-        reader: Reader,
+        reader: Viewer,
         knowledge_bases: Sequence[KnowledgeBase],
         request: RetrievalRequest,
         *,
@@ -115,9 +115,11 @@ class Searcher:
             alive = [row for row in rows if row.enabled]
             try:
                 ground = await self._ground(reader, alive)
-                execution = Execution(self._means, ground, request, shadow=shadow, flips=flips)
+                execution = RetrievalPipeline(
+                    self._means, ground, request, shadow=shadow, flips=flips
+                )
                 result = await execution.result(explain=explain)
-            except Moved:
+            except IndexChanged:
                 rows = await self._reread(rows)
                 continue
             return replace(result, took_ms=(time.perf_counter() - started) * 1000)
@@ -125,12 +127,12 @@ class Searcher:
 
     async def positions(
         self,
-        reader: Reader,
+        reader: Viewer,
         result: SearchResult,
         knowledge_base: KnowledgeBase,
         chunk: Chunk,
         hit: RankedHit | None,
-    ) -> Positions:
+    ) -> PassagePositions:
         """Where a passage stands in each leg of a search of its knowledge base.
 
         Args:
@@ -144,7 +146,9 @@ class Searcher:
             AgentexError: as ``search`` does.
         """
         ground = await self._ground(reader, [knowledge_base])
-        execution = Execution(self._means, ground, result.request, shadow=False, flips=set())
+        execution = RetrievalPipeline(
+            self._means, ground, result.request, shadow=False, flips=set()
+        )
         (probe,) = execution.probes
         probe.with_dense = result.dense_weight > 0
         return await positions(probe, chunk, hit)
@@ -168,7 +172,7 @@ class Searcher:
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
             # One that is away has nothing to warm up; the next ones have.
             with suppress(*MODEL_ERRORS):
-                await self.search(EVERYTHING, [nowhere], request, explain=True)
+                await self.search(SYSTEM_VIEWER, [nowhere], request, explain=True)
 
     def _checked(self, query: str) -> str:
         text = query.strip()
@@ -178,13 +182,13 @@ class Searcher:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
 
-    async def _ground(self, reader: Reader, rows: Sequence[KnowledgeBase]) -> Ground:
-        if reader is EVERYTHING:
-            return Ground(rows, is_whole=True)
+    async def _ground(self, reader: Viewer, rows: Sequence[KnowledgeBase]) -> SearchScope:
+        if reader is SYSTEM_VIEWER:
+            return SearchScope(rows, is_whole=True)
         if not any(row.narrowed for row in rows):
-            return Ground(rows)
+            return SearchScope(rows)
         async with self._means.database.reading() as session:
-            return Ground(rows, await hidden_documents(session, rows, reader))
+            return SearchScope(rows, await hidden_document_ids(session, rows, reader))
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(

@@ -9,17 +9,17 @@ from anyio import to_thread
 from sqlalchemy import Connection
 from sqlmodel import case, col, select
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk
-from kb_service.text.term_hashes import Terms, terms_of, unpack_terms
+from kb_service.text.term_hashes import Terms, compute_terms, unpack_terms
 
-Version = tuple[str, int]
+ChunkVersion = tuple[str, int]
 """A chunk's id and the version of its text."""
 
 
-class FeatureCache:
+class TermCache:
     """The terms of the passages used last; safe across threads.
 
     An edit of a chunk raises its version, so an entry never goes stale. With pieces of 500
@@ -28,10 +28,10 @@ class FeatureCache:
 
     def __init__(self, capacity: int = 10_000) -> None:
         self._capacity = capacity
-        self._entries: OrderedDict[Version, Terms] = OrderedDict()
+        self._entries: OrderedDict[ChunkVersion, Terms] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, versions: Iterable[Version]) -> dict[str, Terms]:
+    def get(self, versions: Iterable[ChunkVersion]) -> dict[str, Terms]:
         """The terms at hand, by chunk id."""
         found: dict[str, Terms] = {}
         with self._lock:
@@ -41,14 +41,14 @@ class FeatureCache:
                     found[version[0]] = entry
         return found
 
-    def add(self, made: Mapping[Version, Terms]) -> None:
+    def add(self, made: Mapping[ChunkVersion, Terms]) -> None:
         """Keep the terms of these passages."""
         with self._lock:
             self._entries.update(made)
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
 
-    def load(self, reads: Reads, versions: Sequence[Version]) -> dict[str, Terms]:
+    def load(self, reads: ReadContext, versions: Sequence[ChunkVersion]) -> dict[str, Terms]:
         """The terms of these chunks, by id: those at hand, else as stored, else made now.
 
         A chunk that is gone, or that was edited since, is absent.
@@ -57,7 +57,7 @@ class FeatureCache:
         missing = {id_: version for id_, version in versions if id_ not in found}
         if not missing:
             return found
-        made: dict[Version, Terms] = {}
+        made: dict[ChunkVersion, Terms] = {}
         texts: dict[str, str] = {}
         for id_, version, packed, content in reads.rows(_stored(), list(missing)):
             if version != missing[id_]:
@@ -78,12 +78,12 @@ class FeatureCache:
 
 
 @cache
-def _stored() -> Prepared:
+def _stored() -> PreparedQuery:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
-    asked = listed("ids")
+    asked = id_array("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
-    return Prepared(query.join(asked, asked.c.value == col(Chunk.id)))
+    return PreparedQuery(query.join(asked, asked.c.value == col(Chunk.id)))
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:
@@ -95,4 +95,4 @@ def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, s
 
 
 def _analysed(texts: Mapping[str, str]) -> dict[str, Terms]:
-    return {id_: terms_of(text) for id_, text in texts.items()}
+    return {id_: compute_terms(text) for id_, text in texts.items()}

@@ -10,15 +10,15 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import case, col, select
 from sqlmodel.sql.expression import Select
 
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.retrieval.results import Reason
+from kb_service.retrieval.results import DropReason
 
 
 @dataclass(frozen=True)
-class Scope:
+class DocumentScope:
     """Where a search looks.
 
     Args:
@@ -39,7 +39,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Vouched:
+class VisibilityResult:
     """What SQL says of chunks, by id; one that is deleted, foreign or hidden is in neither.
 
     Args:
@@ -52,18 +52,18 @@ class Vouched:
     """
 
     alive: dict[str, int] = field(default_factory=dict[str, int])
-    refused: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    refused: dict[str, DropReason] = field(default_factory=dict[str, DropReason])
     places: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     revisions: dict[str, int] = field(default_factory=dict[str, int])
     is_moved: bool = False
 
-    def joined(self, later: "Vouched") -> "Vouched":
+    def joined(self, later: "VisibilityResult") -> "VisibilityResult":
         """Both together; of one document, each may have been asked about another revision."""
         if self == _NOTHING:
             return later
         mine = self.revisions
         is_mixed = any(mine.get(id_, now) != now for id_, now in later.revisions.items())
-        return Vouched(
+        return VisibilityResult(
             self.alive | later.alive,
             self.refused | later.refused,
             self.places | later.places,
@@ -72,10 +72,12 @@ class Vouched:
         )
 
 
-_NOTHING = Vouched()
+_NOTHING = VisibilityResult()
 
 
-def vouch(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+def check_visibility(
+    reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
+) -> VisibilityResult:
     """Ask SQL about hits of the index, in one statement: it sees one moment.
 
     Args:
@@ -85,19 +87,19 @@ def vouch(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
     """
     ids = list(chunk_ids)
     if not ids or not scope.generations:
-        return Vouched()
+        return VisibilityResult()
     if scope.condition is None:
-        return _judged(reads.rows(_facts_of_all(is_shadow=scope.is_shadow), ids), scope)
+        return _classify(reads.rows(_prepared_query(is_shadow=scope.is_shadow), ids), scope)
     # As a column, not a condition: SQLite would go through all documents of the base.
     passes = case((scope.condition, True), else_=False)
-    query = _facts(passes, is_shadow=scope.is_shadow)
+    query = _visibility_query(passes, is_shadow=scope.is_shadow)
     # All at once: to ask for one row takes longer than what is done with it.
-    return _judged(reads.connection.execute(query, {"ids": ids}).all(), scope)
+    return _classify(reads.connection.execute(query, {"ids": ids}).all(), scope)
 
 
-def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
-    """What the rows of ``_facts`` say of their chunks; a search has two hundred of them."""
-    found = Vouched()
+def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> VisibilityResult:
+    """What the rows of ``_visibility_query`` say of their chunks; a search has two hundred of them."""
+    found = VisibilityResult()
     is_moved = False
     for (
         id_,
@@ -122,11 +124,11 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
         elif document_id in scope.hidden:
             continue
         elif shown is None or shown != revision:
-            found.refused[id_] = Reason.NOT_ACTIVE
+            found.refused[id_] = DropReason.NOT_ACTIVE
         elif not is_enabled:
-            found.refused[id_] = Reason.CHUNK_DISABLED
+            found.refused[id_] = DropReason.CHUNK_DISABLED
         elif not passes:
-            found.refused[id_] = Reason.FILTER
+            found.refused[id_] = DropReason.FILTER
         else:
             found.alive[id_] = version
             found.places[id_] = (name, position)
@@ -135,12 +137,12 @@ def _judged(rows: Iterable[Sequence[Any]], scope: Scope) -> Vouched:
 
 
 @cache
-def _facts_of_all(*, is_shadow: bool) -> Prepared:
+def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
     # Built once: building it takes as long as asking it, and most searches ask it.
-    return Prepared(_facts(true(), is_shadow=is_shadow))
+    return PreparedQuery(_visibility_query(true(), is_shadow=is_shadow))
 
 
-def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
+def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
     shown = col(Document.shadow_revision if is_shadow else Document.active_revision)
     columns: tuple[Any, ...] = (
         Chunk.id,
@@ -159,7 +161,7 @@ def _facts(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any
         _number(col(KnowledgeBase.narrowed)),
         _number(passes),
     )
-    asked = listed("ids")
+    asked = id_array("ids")
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
         .join(asked, asked.c.value == col(Chunk.id))
@@ -173,7 +175,9 @@ def _number(condition: ColumnElement[bool] | Mapped[bool]) -> ColumnElement[int]
     return type_coerce(condition, Integer)
 
 
-def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Scope) -> bool:
+def has_newer_revision(
+    connection: Connection, revisions: Mapping[str, int], scope: DocumentScope
+) -> bool:
     """Whether a document got a newer revision between the index's answer and SQL's.
 
     The newer one's points were written before, so a second question to the index finds them. A
@@ -196,7 +200,7 @@ def has_flipped(connection: Connection, revisions: Mapping[str, int], scope: Sco
     return is_new
 
 
-def is_moved(connection: Connection, generations: dict[str, int]) -> bool:
+def has_other_generation(connection: Connection, generations: dict[str, int]) -> bool:
     """Whether a knowledge base is not in this generation any more."""
     query = select(KnowledgeBase.id, KnowledgeBase.generation).where(
         col(KnowledgeBase.id).in_(list(generations))
@@ -204,7 +208,7 @@ def is_moved(connection: Connection, generations: dict[str, int]) -> bool:
     return any(generations[id_] != now for id_, now in connection.execute(query))
 
 
-def matching_documents(connection: Connection, scope: Scope) -> list[str]:
+def matching_documents(connection: Connection, scope: DocumentScope) -> list[str]:
     """Ids of the searchable documents of a scope that meet its condition; none is hidden."""
     revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
     query = select(Document.id).where(

@@ -35,7 +35,7 @@ def pack_terms(text: str) -> bytes:
     return _HEAD.pack(_LAYOUT, len(sizes)) + sizes.astype("<u4").tobytes() + hashes.tobytes()
 
 
-def terms_of(text: str) -> Terms:
+def compute_terms(text: str) -> Terms:
     """The terms of a text that has none in store; as slow as ``pack_terms``."""
     sizes, tokens = _analysed(text)
     return Terms(tokens, sizes)
@@ -45,7 +45,7 @@ def _analysed(text: str) -> tuple[Ints, Ints]:
     """The number of tokens in each sentence, and the hash of each token."""
     parts = [tokenize(sentence) for sentence in sentences(text)]
     sizes = np.fromiter(map(len, parts), np.int64, len(parts))
-    hashes = np.fromiter((hashed(t) for part in parts for t in part), "<i8", int(sizes.sum()))
+    hashes = np.fromiter((hash_token(t) for part in parts for t in part), "<i8", int(sizes.sum()))
     return sizes, hashes
 
 
@@ -65,7 +65,7 @@ def unpack_terms(packed: bytes | None) -> Terms | None:
 
 
 @lru_cache(maxsize=1 << 17)
-def hashed(token: str) -> int:
+def hash_token(token: str) -> int:
     """A token's 64-bit hash, the same in every process and on every machine."""
     digest = hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)

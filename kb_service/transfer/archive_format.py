@@ -47,13 +47,13 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[Storable, Field(min_length=1, max_length=255)]
 
 
-class Part(BaseModel):
+class ArchivePart(BaseModel):
     """A part of the file; fields of later versions that do no harm are passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Settings(Part):
+class KnowledgeBaseSettings(ArchivePart):
     """A knowledge base's settings as far as they travel; it is private where it arrives."""
 
     name: Annotated[Storable, Field(min_length=1, max_length=200)]
@@ -65,7 +65,7 @@ class Settings(Part):
     retrieval: dict[str, Any] = Field(default_factory=dict)
 
 
-class Counts(Part):
+class Counts(ArchivePart):
     """How much there is, to check a file and to show progress."""
 
     documents: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
@@ -76,13 +76,13 @@ class Counts(Part):
     shards: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
 
 
-class Manifest(Part):
+class Manifest(ArchivePart):
     """The first thing that is read of a file."""
 
     format: Literal["agentex-knowledge-base"] = FORMAT
     version: int = FORMAT_VERSION
     product: Annotated[str, Field(max_length=50)]
-    knowledge_base: Settings
+    knowledge_base: KnowledgeBaseSettings
     dimension: Annotated[int, Field(ge=1, le=65_536)]
     counts: Counts
 
@@ -95,7 +95,7 @@ class Extent:
     original_bytes: int
 
 
-class DocumentEntry(Part):
+class DocumentEntry(ArchivePart):
     """A document.
 
     Attributes:
@@ -133,7 +133,7 @@ class DocumentEntry(Part):
         return self.state in {"indexed", "changed"}
 
 
-class ChunkEntry(Part):
+class ChunkEntry(ArchivePart):
     """A chunk of a document, at a position from 0 without gaps."""
 
     document: int
@@ -150,7 +150,7 @@ class ChunkEntry(Part):
     version: Annotated[int, Field(ge=1, lt=2**31)] = 1
 
 
-class QuestionEntry(Part):
+class QuestionEntry(ArchivePart):
     """One expected passage of a saved question.
 
     Attributes:
@@ -177,7 +177,7 @@ class PointEntry:
 
 
 @dataclass(frozen=True)
-class Content:
+class DocumentContent:
     """One document with everything that belongs to it.
 
     Args:

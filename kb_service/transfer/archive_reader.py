@@ -16,7 +16,7 @@ from core.errors.requests import InvalidArchive
 from core.settings import Settings as AppSettings
 from kb_service import document_names
 from kb_service.documents.permissions import MOST_RESTRICTED
-from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, QuestionDraft, checked
+from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, QuestionDraft, validate_draft
 from kb_service.transfer import arrays, member_names
 from kb_service.transfer.archive_format import (
     FORMAT,
@@ -24,16 +24,16 @@ from kb_service.transfer.archive_format import (
     MAX_DOCUMENTS,
     SHARD_DOCUMENTS,
     SHARD_POINTS,
+    ArchivePart,
     ChunkEntry,
-    Content,
     Counts,
+    DocumentContent,
     DocumentEntry,
     Extent,
+    KnowledgeBaseSettings,
     Manifest,
-    Part,
     PointEntry,
     QuestionEntry,
-    Settings,
 )
 from kb_service.transfer.arrays import NumberedPoint
 
@@ -62,7 +62,7 @@ _STORED_OR_DEFLATED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 @dataclass(frozen=True)
-class Limits:
+class ArchiveLimits:
     """How much a file may hold, in bytes.
 
     Args:
@@ -74,7 +74,7 @@ class Limits:
     unpacked_bytes: int
 
 
-def open_checked(file: BinaryIO, limits: Limits) -> zipfile.ZipFile:
+def open_checked(file: BinaryIO, limits: ArchiveLimits) -> zipfile.ZipFile:
     """Open a file whose directory keeps to the format and to the limits.
 
     Raises:
@@ -115,7 +115,7 @@ def _directory_bytes(file: BinaryIO) -> int:
     return struct.unpack_from("<Q", found, 40)[0]
 
 
-def _check(members: Iterable[zipfile.ZipInfo], limits: Limits) -> None:
+def _check(members: Iterable[zipfile.ZipInfo], limits: ArchiveLimits) -> None:
     seen: set[str] = set()
     unpacked = packed = 0
     for member in members:
@@ -135,7 +135,7 @@ def _check(members: Iterable[zipfile.ZipInfo], limits: Limits) -> None:
         raise InvalidArchive("it holds too much")
 
 
-def _limit_of(name: str, limits: Limits) -> int:
+def _limit_of(name: str, limits: ArchiveLimits) -> int:
     if name.startswith("originals/"):
         return limits.original_bytes
     return _MAX_PART_BYTES[name.rpartition("/")[2]]
@@ -147,15 +147,15 @@ _UNPACKED = 4
 _MAX_QUESTION_LINES = MAX_QUESTIONS * MAX_EXPECTED
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=ArchivePart)
 
 
-class _Head(BaseModel):
+class _FormatHeader(BaseModel):
     format: str
     version: int
 
 
-class Archive:
+class ArchiveReader:
     """The file of a knowledge base, open and checked.
 
     Its methods block and are for threads; ``contents`` is not.
@@ -169,7 +169,7 @@ class Archive:
             its manifest says. What chunks and vectors hold is checked when they are read.
     """
 
-    def __init__(self, file: BinaryIO, limits: Limits) -> None:
+    def __init__(self, file: BinaryIO, limits: ArchiveLimits) -> None:
         self._zip = open_checked(file, limits)
         self._sizes = {member.filename: member.file_size for member in self._zip.infolist()}
         self.manifest = self._read_manifest()
@@ -177,7 +177,7 @@ class Archive:
         self.questions = self._read_questions()
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> KnowledgeBaseSettings:
         """The settings that travelled."""
         return self.manifest.knowledge_base
 
@@ -194,7 +194,7 @@ class Archive:
     def _read_manifest(self) -> Manifest:
         content = self._read(member_names.MANIFEST)
         try:
-            head = _Head.model_validate_json(content)
+            head = _FormatHeader.model_validate_json(content)
             if head.format != FORMAT:
                 raise InvalidArchive("not the file of a knowledge base")
             if head.version != FORMAT_VERSION:
@@ -250,7 +250,7 @@ class Archive:
             raise InvalidArchive("it has too many questions")
         try:
             return [
-                checked(QuestionDraft(text, expected, [str(number) for number in ties]))
+                validate_draft(QuestionDraft(text, expected, [str(number) for number in ties]))
                 for (text, ties), expected in passages.items()
             ]
         except AgentexError as error:
@@ -258,7 +258,7 @@ class Archive:
 
     async def contents(
         self, is_wanted: Callable[[str], bool] = lambda _key: True
-    ) -> AsyncGenerator[Content]:
+    ) -> AsyncGenerator[DocumentContent]:
         """The documents in the order of the file; the key is the document's number.
 
         Args:
@@ -275,7 +275,7 @@ class Archive:
             chunks, points = await to_thread.run_sync(self._shard, shard, entries)
             for entry in entries:
                 if entry.number in wanted:
-                    yield Content(
+                    yield DocumentContent(
                         key=str(entry.number),
                         entry=entry,
                         original=self._original(entry.number),
@@ -345,9 +345,9 @@ class Archive:
         return content
 
 
-def limits_of(settings: AppSettings) -> Limits:
+def archive_limits(settings: AppSettings) -> ArchiveLimits:
     """What the file of a knowledge base may hold on this server."""
-    return Limits(
+    return ArchiveLimits(
         original_bytes=settings.max_upload_bytes,
         unpacked_bytes=_UNPACKED * settings.max_import_bytes,
     )

@@ -12,15 +12,15 @@ from kb_service.transfer import arrays, member_names
 from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
+    ArchivePart,
     ChunkEntry,
-    Content,
     Counts,
+    DocumentContent,
     DocumentEntry,
     Manifest,
-    Part,
 )
 from kb_service.transfer.arrays import NumberedPoint
-from kb_service.transfer.export_source import LiveSource
+from kb_service.transfer.export_source import KnowledgeBaseSource
 
 # Fast, and within a tenth of the best for text; vectors hardly shrink at all.
 _LEVEL = 1
@@ -37,7 +37,7 @@ class _Shard:
     chunks: list[ChunkEntry] = field(default_factory=list[ChunkEntry])
     points: list[NumberedPoint] = field(default_factory=list[NumberedPoint])
 
-    def add(self, content: Content) -> None:
+    def add(self, content: DocumentContent) -> None:
         """Take a document up."""
         self.documents.append(content.entry)
         self.chunks += content.chunks
@@ -71,7 +71,7 @@ class _Sink(io.RawIOBase):
         return b"".join(parts)
 
 
-class _Archive:
+class _ArchiveWriter:
     """The file in the making; every call returns the bytes that are ready to be sent."""
 
     def __init__(self, dimension: int) -> None:
@@ -80,7 +80,7 @@ class _Archive:
         self._dimension = dimension
         self.documents = self.chunks = self.points = self.shards = self.original_bytes = 0
 
-    async def write_original(self, content: Content) -> AsyncGenerator[bytes]:
+    async def write_original(self, content: DocumentContent) -> AsyncGenerator[bytes]:
         """Write a document's file."""
         info = _info(member_names.original(content.entry.number))
         is_large = content.entry.file_size > _ZIP64_FROM_BYTES
@@ -104,7 +104,7 @@ class _Archive:
         self.points += len(shard.points)
         return self._sink.taken()
 
-    def finish(self, manifest: Manifest, questions: Iterable[Part]) -> bytes:
+    def finish(self, manifest: Manifest, questions: Iterable[ArchivePart]) -> bytes:
         """Write what is only known at the end."""
         self._add(member_names.QUESTIONS, _lines(questions))
         self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
@@ -121,11 +121,11 @@ def _info(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _lines(parts: Iterable[Part]) -> bytes:
+def _lines(parts: Iterable[ArchivePart]) -> bytes:
     return b"".join(part.model_dump_json(exclude_none=True).encode() + b"\n" for part in parts)
 
 
-async def write(source: LiveSource, *, product: str) -> AsyncGenerator[bytes]:
+async def write_archive(source: KnowledgeBaseSource, *, product: str) -> AsyncGenerator[bytes]:
     """The file of a knowledge base, in blocks.
 
     Args:
@@ -136,7 +136,7 @@ async def write(source: LiveSource, *, product: str) -> AsyncGenerator[bytes]:
         AgentexError: the knowledge base can't be read to its end; what was sent is no whole file
             then, and an import refuses it.
     """
-    archive, shard = _Archive(source.dimension), _Shard()
+    archive, shard = _ArchiveWriter(source.dimension), _Shard()
     async with aclosing(source.contents()) as contents:
         async for content in contents:
             async for block in archive.write_original(content):

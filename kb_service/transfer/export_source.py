@@ -15,7 +15,7 @@ from core.db.database import Database
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import SettingsChanged
 from kb_service import questions
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.questions import QuestionDraft
@@ -23,36 +23,36 @@ from kb_service.transfer.archive_format import (
     MAX_TIES,
     MAX_WINDOWS,
     ChunkEntry,
-    Content,
+    DocumentContent,
     DocumentEntry,
     DocumentState,
     Extent,
+    KnowledgeBaseSettings,
     PointEntry,
     QuestionEntry,
-    Settings,
 )
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
-from kb_service.visibility import Reader, is_open_to, readable
+from kb_service.visibility import Viewer, knowledge_base_visible_to, visible_to
 
 _BLOCK = 2**20
 # Rows of this many chunks are made at a time: more would hold up the event loop.
 _CHUNKS_PER_QUERY = 100
-# A document that changes under the reader is read again.
+# A document that changes under the viewer is read again.
 _TRIES = 20
 _PAUSE_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
-class Stores:
+class SourceStores:
     """Where a knowledge base lies: rows, files and points."""
 
     database: Database
     files: ObjectStore
-    spaces: Spaces
+    spaces: EmbeddingSpaces
 
 
 @dataclass(frozen=True)
-class _State:
+class _DocumentSnapshot:
     """A document's row, and how often its chunks were edited."""
 
     document: Document
@@ -66,7 +66,7 @@ class _State:
         return (row.active_revision, row.storage_key, is_new, row.restricted, self.edits)
 
 
-class LiveSource:
+class KnowledgeBaseSource:
     """A knowledge base as it is: every document whole, in one state that it really had.
 
     The documents are those that are there at the start, as far as somebody reads them. A document
@@ -76,21 +76,21 @@ class LiveSource:
 
     Args:
         stores: where everything lies.
-        reader: who takes it away.
+        viewer: who takes it away.
         knowledge_base: a row that passed the gate.
     """
 
-    def __init__(self, stores: Stores, reader: Reader, knowledge_base: KnowledgeBase) -> None:
+    def __init__(self, stores: SourceStores, viewer: Viewer, knowledge_base: KnowledgeBase) -> None:
         self._stores = stores
-        self._reader = reader
+        self._viewer = viewer
         self._knowledge_base = knowledge_base
         self._numbers: dict[str, int] = {}
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> KnowledgeBaseSettings:
         """The settings that travel."""
         row = self._knowledge_base
-        return Settings(
+        return KnowledgeBaseSettings(
             name=row.name,
             description=row.description,
             embedding_model=row.embedding_model,
@@ -110,7 +110,7 @@ class LiveSource:
         query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
-            readable(self._reader),
+            visible_to(self._viewer),
         )
         async with self._stores.database.reading() as session:
             documents, size = (await session.exec(query)).one()
@@ -120,10 +120,10 @@ class LiveSource:
         """The saved questions, tied to documents by their keys.
 
         Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
         """
         async with self._stores.database.reading() as session:
-            rows = await questions.list_all(session, self._reader, await self._present(session))
+            rows = await questions.list_all(session, self._viewer, await self._present(session))
         return [QuestionDraft(row.text, row.expected, row.restricted_to) for row in rows]
 
     async def questions(self) -> list[QuestionEntry]:
@@ -133,7 +133,7 @@ class LiveSource:
         among the ``contents`` that were read before, nothing would say for whom its words are.
 
         Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
         """
         entries: list[QuestionEntry] = []
         for draft in await self.drafts():
@@ -147,14 +147,14 @@ class LiveSource:
 
     async def contents(
         self, is_wanted: Callable[[str], bool] = lambda _key: True
-    ) -> AsyncGenerator[Content]:
+    ) -> AsyncGenerator[DocumentContent]:
         """The documents in the order of their names; the key is the document's id.
 
         Args:
             is_wanted: whether the document of a key is to be read.
 
         Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the reader any more.
+            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
             SettingsChanged: a re-index took effect meanwhile.
         """
         for number, document_id in enumerate(await self._document_ids(), start=1):
@@ -168,7 +168,7 @@ class LiveSource:
         query = select(Document.id, Document.name).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
-            readable(self._reader),
+            visible_to(self._viewer),
         )
         async with self._stores.database.reading() as session:
             rows = (await session.exec(query)).all()
@@ -176,7 +176,9 @@ class LiveSource:
         return [id_ for id_, _ in sorted(rows, key=lambda row: row[1])]
 
     @asynccontextmanager
-    async def _opened(self, number: int, document_id: str) -> AsyncGenerator[Content | None]:
+    async def _opened(
+        self, number: int, document_id: str
+    ) -> AsyncGenerator[DocumentContent | None]:
         """A document with its file open; None where it was deleted."""
         for turn in range(_TRIES):
             async with AsyncExitStack() as stack:
@@ -192,7 +194,9 @@ class LiveSource:
             await asyncio.sleep(_PAUSE_SECONDS * min(turn, 4))
         raise SettingsChanged(document=document_id)
 
-    async def _read(self, number: int, row: Document, stack: AsyncExitStack) -> Content | None:
+    async def _read(
+        self, number: int, row: Document, stack: AsyncExitStack
+    ) -> DocumentContent | None:
         chunks = await self._chunks(row)
         points = await self._points(row, chunks)
         try:
@@ -202,9 +206,9 @@ class LiveSource:
             return None
         entries = [_chunk_entry(number, chunk) for chunk in chunks]
         entry = _document_entry(number, row, len(chunks))
-        return Content(row.id, entry, _blocks(file), entries, points)
+        return DocumentContent(row.id, entry, _blocks(file), entries, points)
 
-    async def _state(self, document_id: str) -> _State | None:
+    async def _state(self, document_id: str) -> _DocumentSnapshot | None:
         async with self._stores.database.reading() as session:
             present = await self._present(session)
             if present.generation != self._knowledge_base.generation:
@@ -213,26 +217,26 @@ class LiveSource:
             query = select(Document).where(
                 Document.id == document_id,
                 col(Document.deleted_at).is_(None),
-                readable(self._reader),
+                visible_to(self._viewer),
             )
             row = (await session.exec(query)).first()
             if row is None:
                 return None
-            return _State(row, await _edits(session, row))
+            return _DocumentSnapshot(row, await _edits(session, row))
 
     async def _present(self, session: AsyncSession) -> KnowledgeBase:
         """The knowledge base as it is now: who passed its gate at the start may not any more."""
         query = select(KnowledgeBase).where(
             KnowledgeBase.id == self._knowledge_base.id,
             col(KnowledgeBase.deleted_at).is_(None),
-            is_open_to(self._reader),
+            knowledge_base_visible_to(self._viewer),
         )
         present = (await session.exec(query)).first()
         if present is None:
             raise KnowledgeBaseNotFound
         return present
 
-    async def _is_still(self, before: _State) -> bool:
+    async def _is_still(self, before: _DocumentSnapshot) -> bool:
         now = await self._state(before.document.id)
         return now is not None and now.marks == before.marks
 
@@ -282,7 +286,7 @@ def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEnt
         media_type=row.media_type,
         file_size=row.file_size,
         sha256=row.sha256,
-        state=_state_of(row),
+        state=_archive_state(row),
         chunk_count=chunk_count,
         attributes=row.attributes,
         restricted=row.restricted,
@@ -294,7 +298,7 @@ def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEnt
     )
 
 
-def _state_of(row: Document) -> DocumentState:
+def _archive_state(row: Document) -> DocumentState:
     if row.active_revision is not None:
         return "changed" if row.superseded_keys else "indexed"
     ends: dict[str, DocumentState] = {

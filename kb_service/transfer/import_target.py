@@ -9,17 +9,17 @@ from pydantic import ValidationError
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidArchive
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import KnowledgeBase, SplitterName
 from kb_service.retrieval.request import RetrievalOptions
-from kb_service.transfer.archive_format import Extent, Settings
-from kb_service.transfer.jobs import Cargo
+from kb_service.transfer.archive_format import Extent, KnowledgeBaseSettings
+from kb_service.transfer.jobs import TransferSpec
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ImportTarget:
     """A knowledge base that is to be made here.
 
     Args:
@@ -30,7 +30,7 @@ class Arrival:
     """
 
     name: str
-    settings: Settings
+    settings: KnowledgeBaseSettings
     embedding_model: str
     extent: Extent
 
@@ -39,9 +39,9 @@ class Arrival:
         """Whether its model is not served here, so that its documents are indexed anew."""
         return self.embedding_model != self.settings.embedding_model
 
-    def cargo(self, kind: str, source: str) -> Cargo:
+    def cargo(self, kind: str, source: str) -> TransferSpec:
         """What a transfer of this kind from there brings."""
-        return Cargo(kind, source, self.extent.original_bytes, self.facts)
+        return TransferSpec(kind, source, self.extent.original_bytes, self.facts)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -54,9 +54,14 @@ class Arrival:
         }
 
 
-def plan(
-    settings: Settings, dimension: int, spaces: Spaces, *, extent: Extent, name: str | None = None
-) -> Arrival:
+def plan_import(
+    settings: KnowledgeBaseSettings,
+    dimension: int,
+    spaces: EmbeddingSpaces,
+    *,
+    extent: Extent,
+    name: str | None = None,
+) -> ImportTarget:
     """Decide how a knowledge base is taken over.
 
     Args:
@@ -73,7 +78,7 @@ def plan(
     space = spaces.get(settings.embedding_model)
     if space is not None and space.model.dimension != dimension:
         raise InvalidArchive("its vectors are not of its embedding model's dimension")
-    return Arrival(
+    return ImportTarget(
         name=knowledge_bases.clean_name(settings.name if name is None else name),
         settings=settings,
         embedding_model=(space or spaces.default).model.name,
@@ -81,7 +86,9 @@ def plan(
     )
 
 
-async def create(work: UnitOfWork, principal: Principal, arrival: Arrival) -> KnowledgeBase:
+async def create_target(
+    work: UnitOfWork, principal: Principal, arrival: ImportTarget
+) -> KnowledgeBase:
     """Make the new knowledge base: private, and switched off until everything is there.
 
     Raises:
@@ -109,7 +116,7 @@ async def create(work: UnitOfWork, principal: Principal, arrival: Arrival) -> Kn
 
 def _known_options(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return RetrievalOptions.model_validate(dict(given)).given()
+        return RetrievalOptions.model_validate(dict(given)).choices()
     except ValidationError:
         # Of another version: defaults are better than no knowledge base.
         return {}

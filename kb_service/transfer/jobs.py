@@ -11,7 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Principal, get_owned
 from core.db.now import database_now
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import TransferNotFound
@@ -19,7 +19,7 @@ from core.errors.conflicts import Conflict
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import DocumentStatus, KnowledgeBase, Transfer
 
-JOB = "knowledge_base.transfer"
+TRANSFER_JOB = "knowledge_base.transfer"
 IMPORT, COPY = "import", "copy"
 LONGEST_LEASE = timedelta(minutes=10)
 SORT_FIELDS = ("created_at", "updated_at")
@@ -37,7 +37,7 @@ class TransferLease:
 
 
 @dataclass(frozen=True)
-class Cargo:
+class TransferSpec:
     """What a transfer brings.
 
     Args:
@@ -61,17 +61,19 @@ class TransferListing:
     total: int
 
 
-def key(transfer_id: str, attempt: int) -> str:
+def transfer_key(transfer_id: str, attempt: int) -> str:
     """The queue's key of the next try, after as many as were begun."""
-    return f"{JOB}:{transfer_id}:{attempt + 1}"
+    return f"{TRANSFER_JOB}:{transfer_id}:{attempt + 1}"
 
 
-def enqueue(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
+def enqueue_transfer(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
     """Put the next try into the outbox."""
-    work.enqueue(JOB, {"transfer_id": transfer_id}, key=key(transfer_id, attempt))
+    work.enqueue(TRANSFER_JOB, {"transfer_id": transfer_id}, key=transfer_key(transfer_id, attempt))
 
 
-async def begin(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: Cargo) -> Transfer:
+async def create_transfer(
+    work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: TransferSpec
+) -> Transfer:
     """Write a transfer into a new knowledge base, and the job that carries it out.
 
     Args:
@@ -89,7 +91,7 @@ async def begin(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: Cargo) -
     )
     work.session.add(row)
     await work.session.flush()
-    enqueue(work, row.id, row.attempt)
+    enqueue_transfer(work, row.id, row.attempt)
     return row
 
 
@@ -102,11 +104,13 @@ async def get(session: AsyncSession, principal: Principal, transfer_id: str) -> 
     return await get_owned(session, Transfer, transfer_id, principal, TransferNotFound)
 
 
-async def list_own(session: AsyncSession, principal: Principal, page: Page) -> TransferListing:
+async def list_own(
+    session: AsyncSession, principal: Principal, page: PageRequest
+) -> TransferListing:
     """One page of the caller's transfers."""
     mine = col(Transfer.owner_id) == principal.user_id
     columns = {"created_at": col(Transfer.created_at), "updated_at": col(Transfer.updated_at)}
-    query = paged(select(Transfer).where(mine), page, columns=columns, tie=col(Transfer.id))
+    query = paginate(select(Transfer).where(mine), page, columns=columns, tie=col(Transfer.id))
     total = select(func.count()).select_from(Transfer).where(mine)
     return TransferListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
@@ -175,12 +179,12 @@ def _is_free(now: datetime) -> ColumnElement[bool]:
     return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
 
 
-def lease_of(row: Transfer) -> TransferLease:
+def lease_from_row(row: Transfer) -> TransferLease:
     """The lease that was just taken on this row."""
     return TransferLease(row.id, row.attempt, row.lease_owner or "")
 
 
-async def advance(
+async def renew(
     work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None
 ) -> bool:
     """Renew the lease and write how far the work is, in percent.
@@ -233,7 +237,7 @@ async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) 
     return True
 
 
-async def postpone(
+async def reschedule(
     work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta
 ) -> None:
     """Give a transfer back for a later try, which does not count as one; the reason is visible.
@@ -254,7 +258,7 @@ async def postpone(
     )
 
 
-async def hand_back(work: UnitOfWork, lease: TransferLease) -> None:
+async def release_for_retry(work: UnitOfWork, lease: TransferLease) -> None:
     """Give a transfer back because the worker stops: that is no try."""
     await _release(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
 
@@ -275,7 +279,7 @@ async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> 
     return (await work.session.exec(statement)).rowcount > 0
 
 
-async def waiting(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
+async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
     """Ids and attempts of transfers that nobody holds and nobody touched for this long."""
     now = await database_now(session)
     query = select(Transfer.id, Transfer.attempt).where(
@@ -286,7 +290,7 @@ async def waiting(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str
     return (await session.exec(query)).all()
 
 
-async def stored_files(session: AsyncSession) -> set[str]:
+async def pending_import_keys(session: AsyncSession) -> set[str]:
     """The keys of files that are still to be imported."""
     query = select(Transfer.source).where(
         col(Transfer.status).in_(_OPEN), col(Transfer.kind) == IMPORT

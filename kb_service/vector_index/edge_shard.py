@@ -42,15 +42,15 @@ from qdrant_edge import (
 from qdrant_edge import SparseVector as EdgeSparseVector
 
 from core.errors.server import StorageFull, VectorIndexUnavailable
-from kb_service.vector_index.payload import BM25, DENSE, payload_of, point_of
-from kb_service.vector_index.payload_cache import ShownPoints
+from kb_service.vector_index.payload import BM25, DENSE, to_payload, to_point
+from kb_service.vector_index.payload_cache import PayloadCache
 from kb_service.vector_index.protocol import (
-    EVERY_DOCUMENT,
+    ALL_DOCUMENTS,
     NO_HITS,
-    Among,
     ChunkPoint,
+    DocumentFilter,
+    HybridHits,
     IndexedDocument,
-    Legs,
     SparseVector,
 )
 from kb_service.vector_index.validation import check_points, check_query
@@ -84,7 +84,7 @@ class Shard:
         self.folder = folder
         self.unflushed = self.written = self.deleted = 0
         self._shard = _open(folder, dimension)
-        self._shown = ShownPoints(self._shard)
+        self._payloads = PayloadCache(self._shard)
         self.points = self._shard.info().points_count
 
     def upsert(self, points: Sequence[ChunkPoint]) -> Generator[None]:
@@ -98,7 +98,7 @@ class Shard:
         for start in range(0, len(points), _POINTS_PER_UPDATE):
             yield
             part = [_to_edge(point) for point in points[start : start + _POINTS_PER_UPDATE]]
-            self._shown.forget(point.id for point in points[start : start + len(part)])
+            self._payloads.discard(point.id for point in points[start : start + len(part)])
             self._update(UpdateOperation.upsert_points(part))
             self.unflushed += len(part)
             self.written += len(part)
@@ -110,17 +110,17 @@ class Shard:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        among: Among = EVERY_DOCUMENT,
-    ) -> Legs:
+        documents: DocumentFilter = ALL_DOCUMENTS,
+    ) -> HybridHits:
         """Both legs in one batch; see ``VectorIndex.query``."""
         check_query(dense, sparse, self.dimension)
-        if among.only is not None and not among.only:
-            return Legs()
+        if documents.only is not None and not documents.only:
+            return HybridHits()
         mine = _one_of("kb_id", kb_ids)
-        unseen = [_one_of("document_id", among.hidden)] if among.hidden else []
+        unseen = [_one_of("document_id", documents.hidden)] if documents.hidden else []
         corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
-        if among.only is not None:
-            wanted = _one_of("document_id", among.only)
+        if documents.only is not None:
+            wanted = _one_of("document_id", documents.only)
             scope = Filter(must=[mine, wanted], must_not=[*unseen] or None)
         requests: dict[str, QueryRequest] = {}
         if kb_ids and dense is not None:
@@ -133,11 +133,11 @@ class Shard:
             idf = SearchParams(idf=IdfParams(corpus=corpus))
             requests[BM25] = self._request(nearest, scope, depth, idf)
         if not requests:
-            return Legs()
-        with self._translated():
+            return HybridHits()
+        with self._translate_errors():
             answers = self._shard.query_batch(QueryBatchRequest(list(requests.values())))
-            legs = dict(zip(requests, self._shown.legs(answers), strict=True))
-        return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
+            legs = dict(zip(requests, self._payloads.hit_lists(answers), strict=True))
+        return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     def delete_documents(
         self, document_ids: Sequence[str], revisions: Collection[int] | None
@@ -160,10 +160,10 @@ class Shard:
         scope = Filter(
             must=[_equals(key, value) for key, value in wanted.items() if value is not None]
         )
-        with self._translated():
+        with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
 
-    def points_of(
+    def scroll_points(
         self, document_id: str, revision: int, offset: str | None
     ) -> tuple[list[ChunkPoint], str | None]:
         """One page of a revision's points with their vectors.
@@ -184,7 +184,7 @@ class Shard:
             with_payload=True,
             with_vector=True,
         )
-        with self._translated():
+        with self._translate_errors():
             records, following = self._shard.scroll(request)
         points = [_from_edge(record) for record in records]
         return points, None if following is None else str(following)
@@ -201,7 +201,7 @@ class Shard:
                 with_payload=["document_id", "revision"],
                 with_vector=False,
             )
-            with self._translated():
+            with self._translate_errors():
                 records, offset = self._shard.scroll(request)
             payloads = [record.payload or {} for record in records]
             counts.update((payload["document_id"], payload["revision"]) for payload in payloads)
@@ -210,7 +210,7 @@ class Shard:
 
     def flush(self) -> None:
         """Bring the segments up to the log, which shortens the next start."""
-        with self._translated():
+        with self._translate_errors():
             self._shard.flush()
         self.unflushed = 0
 
@@ -220,7 +220,7 @@ class Shard:
         It holds Python's interpreter lock all the while (half a minute for 100,000 points): only
         for a process that serves nobody.
         """
-        with self._translated():
+        with self._translate_errors():
             self._shard.optimize()
 
     def close(self) -> None:
@@ -234,7 +234,7 @@ class Shard:
         Closing would flush it, and hold Python's interpreter lock meanwhile: 70 ms where there are
         40,000 points. Who still refers to this object must not keep the room of its points.
         """
-        del self._shard, self._shown
+        del self._shard, self._payloads
 
     def _request(
         self, nearest: Query, scope: Filter, depth: int, params: SearchParams | None
@@ -244,7 +244,7 @@ class Shard:
             filter=scope,
             limit=depth,
             params=params,
-            with_payload=self._shown.payload_wanted,
+            with_payload=self._payloads.payload_fields,
         )
 
     def _delete(self, condemned: Filter) -> Generator[None]:
@@ -253,7 +253,7 @@ class Shard:
         )
         while True:
             yield
-            with self._translated():
+            with self._translate_errors():
                 records, following = self._shard.scroll(part)
             if records:
                 before = self.points
@@ -264,12 +264,12 @@ class Shard:
                 return
 
     def _update(self, operation: UpdateOperation) -> None:
-        with self._translated():
+        with self._translate_errors():
             self._shard.update(operation)
             self.points = self._shard.info().points_count
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
         # qdrant_edge raises bare Exception for everything that goes wrong in the engine.
@@ -349,13 +349,13 @@ def _to_edge(point: ChunkPoint) -> Point:
         vector[BM25] = _edge_sparse(point.sparse)
     if point.dense is not None:
         vector[DENSE] = point.dense.tolist()
-    return Point(id=point.id, vector=vector, payload=payload_of(point))
+    return Point(id=point.id, vector=vector, payload=to_payload(point))
 
 
 def _from_edge(record: Record) -> ChunkPoint:
     named = record.vector if isinstance(record.vector, dict) else {}
     sparse = named.get(BM25)
-    return point_of(
+    return to_point(
         record.id,
         record.payload,
         dense=named.get(DENSE),

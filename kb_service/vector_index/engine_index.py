@@ -11,8 +11,8 @@ from kb_service.engine_client.protocol import (
     INGEST_SECONDS,
     QUERY_SECONDS,
     UINT32,
-    Empty,
-    readable,
+    EmptyBody,
+    encodable,
 )
 from kb_service.vector_index.engine_messages import (
     CountReply,
@@ -29,18 +29,18 @@ from kb_service.vector_index.engine_messages import (
     SearchRequest,
     pack_points,
     unpack_documents,
-    unpack_legs,
+    unpack_hits,
     unpack_points,
 )
 from kb_service.vector_index.protocol import (
-    EVERY_DOCUMENT,
+    ALL_DOCUMENTS,
     NO_TERMS,
-    Among,
-    Answered,
     ChunkPoint,
+    DocumentFilter,
+    HybridAnswer,
+    HybridHits,
+    HybridQuery,
     IndexedDocument,
-    Legs,
-    Question,
     SparseVector,
 )
 from kb_service.vector_index.validation import check_points, check_query
@@ -49,7 +49,7 @@ from kb_service.vector_index.validation import check_points, check_query
 _POINTS_PER_REQUEST = 1024
 
 
-class RemoteVectorIndex:
+class EngineVectorIndex:
     """A ``VectorIndex`` whose shard the engine process owns; the caller closes the client.
 
     Args:
@@ -72,7 +72,7 @@ class RemoteVectorIndex:
         check_points(points, self._dimension)
         for start in range(0, len(points), _POINTS_PER_REQUEST):
             request = pack_points(self._model, points[start : start + _POINTS_PER_REQUEST])
-            await self._engine.call("upsert", request, Empty, timeout_seconds=INGEST_SECONDS)
+            await self._engine.call("upsert", request, EmptyBody, timeout_seconds=INGEST_SECONDS)
 
     async def query(
         self,
@@ -81,28 +81,28 @@ class RemoteVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        among: Among = EVERY_DOCUMENT,
-    ) -> Legs:
+        documents: DocumentFilter = ALL_DOCUMENTS,
+    ) -> HybridHits:
         """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
         if not kb_ids:
-            return Legs()
+            return HybridHits()
         terms = sparse or NO_TERMS
         request = QueryRequest(
             model=self._model,
             kb_ids=list(kb_ids),
             depth=depth,
-            only=_listed(among.only),
-            hidden=_listed(among.hidden or None),
+            only=_listed(documents.only),
+            hidden=_listed(documents.hidden or None),
             dense=None if dense is None else dense.astype(FLOAT32).tobytes(),
             sparse_indices=np.asarray(terms.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(terms.values, dtype=FLOAT32).tobytes(),
         )
-        return unpack_legs(
+        return unpack_hits(
             await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS)
         )
 
-    async def search(self, question: Question) -> Answered:
+    async def search(self, question: HybridQuery) -> HybridAnswer:
         """Encode a question and ask both legs, on one way to the engine and back.
 
         Raises:
@@ -113,9 +113,9 @@ class RemoteVectorIndex:
             model=self._model,
             kb_ids=list(question.kb_ids),
             depth=question.depth,
-            only=_listed(question.among.only),
-            hidden=_listed(question.among.hidden or None),
-            question=readable(question.text),
+            only=_listed(question.documents.only),
+            hidden=_listed(question.documents.hidden or None),
+            question=encodable(question.text),
             sparse_indices=np.asarray(question.sparse.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(question.sparse.values, dtype=FLOAT32).tobytes(),
         )
@@ -123,7 +123,7 @@ class RemoteVectorIndex:
             "search", request, SearchReply, timeout_seconds=QUERY_SECONDS
         )
         dense = np.frombuffer(reply.vector, dtype=FLOAT32).astype(np.float32)
-        return Answered(unpack_legs(reply), dense, reply.encoding_ms / 1000)
+        return HybridAnswer(unpack_hits(reply), dense, reply.encoding_ms / 1000)
 
     async def delete_documents(
         self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
@@ -134,13 +134,15 @@ class RemoteVectorIndex:
             document_ids=list(document_ids),
             revisions=None if revisions is None else sorted(revisions),
         )
-        await self._engine.call("delete_documents", request, Empty, timeout_seconds=INGEST_SECONDS)
+        await self._engine.call(
+            "delete_documents", request, EmptyBody, timeout_seconds=INGEST_SECONDS
+        )
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
         """See ``VectorIndex.delete_knowledge_base``."""
         request = DeleteKnowledgeBaseRequest(model=self._model, kb_id=kb_id)
         await self._engine.call(
-            "delete_knowledge_base", request, Empty, timeout_seconds=INGEST_SECONDS
+            "delete_knowledge_base", request, EmptyBody, timeout_seconds=INGEST_SECONDS
         )
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kb_service.engine_client.protocol import FLOAT32, UINT32, Message
+from kb_service.engine_client.protocol import FLOAT32, UINT32, WireMessage
 from kb_service.vector_index.protocol import (
     ChunkPoint,
+    HitList,
+    HybridHits,
     IndexedDocument,
-    Leg,
-    Legs,
     SparseVector,
 )
 
 
-class UpsertRequest(Message):
+class UpsertRequest(WireMessage):
     """Points by columns; ``dense`` holds only the rows that ``has_dense`` marks."""
 
     model: str
@@ -32,7 +32,7 @@ class UpsertRequest(Message):
     chunk_ids: list[str | None]
 
 
-class QueryRequest(Message):
+class QueryRequest(WireMessage):
     """One question to both legs; a leg without vector is not asked."""
 
     model: str
@@ -45,7 +45,7 @@ class QueryRequest(Message):
     sparse_values: bytes
 
 
-class SearchRequest(Message):
+class SearchRequest(WireMessage):
     """One question as text: it is encoded, and both legs are asked."""
 
     model: str
@@ -71,7 +71,7 @@ class SearchRequest(Message):
         )
 
 
-class LegReply(Message):
+class LegReply(WireMessage):
     """The hits of one leg by columns, best first."""
 
     ids: list[str]
@@ -81,14 +81,14 @@ class LegReply(Message):
     chunk_ids: list[str | None]
 
 
-class QueryReply(Message):
+class QueryReply(WireMessage):
     """Both legs."""
 
     dense: LegReply
     sparse: LegReply
 
 
-class SearchReply(Message):
+class SearchReply(WireMessage):
     """Both legs, the question's vector, and how long the encoding took."""
 
     dense: LegReply
@@ -97,7 +97,7 @@ class SearchReply(Message):
     encoding_ms: float
 
 
-class DeleteDocumentsRequest(Message):
+class DeleteDocumentsRequest(WireMessage):
     """Delete the points of some documents, or those of these revisions of them."""
 
     model: str
@@ -105,14 +105,14 @@ class DeleteDocumentsRequest(Message):
     revisions: list[int] | None
 
 
-class DeleteKnowledgeBaseRequest(Message):
+class DeleteKnowledgeBaseRequest(WireMessage):
     """Delete every point of a knowledge base."""
 
     model: str
     kb_id: str
 
 
-class CountRequest(Message):
+class CountRequest(WireMessage):
     """Count what matches the given ids; None matches all."""
 
     model: str
@@ -120,13 +120,13 @@ class CountRequest(Message):
     document_id: str | None
 
 
-class CountReply(Message):
+class CountReply(WireMessage):
     """A number of points."""
 
     count: int
 
 
-class PointsRequest(Message):
+class PointsRequest(WireMessage):
     """The points of one revision of a document, a page at a time."""
 
     model: str
@@ -135,20 +135,20 @@ class PointsRequest(Message):
     offset: str | None
 
 
-class PointsReply(Message):
+class PointsReply(WireMessage):
     """One page of points; ``offset`` asks for the next one, None: there is none."""
 
     points: UpsertRequest
     offset: str | None
 
 
-class ModelRequest(Message):
+class ModelRequest(WireMessage):
     """An operation on a model's index that needs nothing else."""
 
     model: str
 
 
-class DocumentsReply(Message):
+class DocumentsReply(WireMessage):
     """Points per (document, revision), by columns."""
 
     document_ids: list[str]
@@ -225,7 +225,7 @@ def unpack_sparse(request: QueryRequest | SearchRequest) -> SparseVector:
     )
 
 
-def pack_leg(leg: Leg) -> LegReply:
+def pack_hits(leg: HitList) -> LegReply:
     """Put one leg on the wire.
 
     Its columns are lists: nothing looks at each of their items before who receives them does.
@@ -239,9 +239,9 @@ def pack_leg(leg: Leg) -> LegReply:
     )
 
 
-def unpack_legs(reply: QueryReply | SearchReply) -> Legs:
+def unpack_hits(reply: QueryReply | SearchReply) -> HybridHits:
     """Both legs of a reply."""
-    return Legs(dense=_unpack_leg(reply.dense), sparse=_unpack_leg(reply.sparse))
+    return HybridHits(dense=_unpack_hit_list(reply.dense), sparse=_unpack_hit_list(reply.sparse))
 
 
 def pack_documents(documents: Sequence[IndexedDocument]) -> DocumentsReply:
@@ -259,9 +259,9 @@ def unpack_documents(reply: DocumentsReply) -> list[IndexedDocument]:
     return [IndexedDocument(*column) for column in columns]
 
 
-def _unpack_leg(leg: LegReply) -> Leg:
+def _unpack_hit_list(leg: LegReply) -> HitList:
     scores = np.frombuffer(leg.scores, dtype=FLOAT32).tolist()
-    return Leg(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids)
+    return HitList(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids)
 
 
 def _bytes(numbers: Sequence[float], kind: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from core.settings import Settings
 from kb_service.engine_client.client import EngineClient
-from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import VectorIndex
 
 _TIMEOUT_SECONDS = 10
@@ -23,11 +23,11 @@ def open_vector_index(
         An index that ``ensure_ready`` has yet to connect.
     """
     if settings.qdrant_url is None:
-        return RemoteVectorIndex(engine, model, dimension)
+        return EngineVectorIndex(engine, model, dimension)
     # Half a second and a gRPC stack, which an embedded start can do without.
     from qdrant_client import AsyncQdrantClient  # noqa: PLC0415
 
-    from kb_service.vector_index.qdrant_server import ServerVectorIndex  # noqa: PLC0415
+    from kb_service.vector_index.qdrant_server import QdrantVectorIndex  # noqa: PLC0415
 
     key = settings.qdrant_api_key
     client = AsyncQdrantClient(
@@ -37,4 +37,4 @@ def open_vector_index(
         # It would ask the server for its version here, blocking the event loop.
         check_compatibility=False,
     )
-    return ServerVectorIndex(client, model, dimension)
+    return QdrantVectorIndex(client, model, dimension)

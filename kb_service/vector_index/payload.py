@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from kb_service.vector_index.protocol import ChunkPoint, ScoredChunk, SparseVector
+from kb_service.vector_index.protocol import ChunkPoint, IndexHit, SparseVector
 
 # The names of a point's two vectors.
 DENSE, BM25 = "dense", "bm25"
 # What a search needs of a payload.
-SHOWN = ["document_id", "revision", "chunk"]
+HIT_FIELDS = ["document_id", "revision", "chunk"]
 
 
-def payload_of(point: ChunkPoint) -> dict[str, str | int]:
+def to_payload(point: ChunkPoint) -> dict[str, str | int]:
     """What is kept of a point beside its vectors."""
     payload: dict[str, str | int] = {
         "kb_id": point.kb_id,
@@ -26,7 +26,7 @@ def payload_of(point: ChunkPoint) -> dict[str, str | int]:
     return payload
 
 
-def point_of(
+def to_point(
     point_id: object,
     payload: Mapping[str, Any] | None,
     *,
@@ -37,7 +37,7 @@ def point_of(
 
     Args:
         point_id: its id, of the library's own type.
-        payload: as ``payload_of`` made it.
+        payload: as ``to_payload`` made it.
         dense: its dense vector, a list of numbers where it has one.
         sparse: indices and values of its sparse vector, None where it has none.
     """
@@ -55,9 +55,9 @@ def point_of(
     )
 
 
-def hit_of(point_id: object, score: float, payload: Mapping[str, Any] | None) -> ScoredChunk:
+def to_hit(point_id: object, score: float, payload: Mapping[str, Any] | None) -> IndexHit:
     """What a search found, read with what it is shown of the payload."""
     shown = payload or {}
-    return ScoredChunk(
+    return IndexHit(
         str(point_id), score, shown["document_id"], shown["revision"], shown.get("chunk")
     )

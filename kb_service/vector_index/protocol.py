@@ -40,7 +40,7 @@ class ChunkPoint:
     chunk_id: str | None = None
 
 
-class ScoredChunk(NamedTuple):
+class IndexHit(NamedTuple):
     """One hit of one leg; ``score`` is cosine (dense) or BM25 (sparse).
 
     ``chunk_id`` is the chunk that the hit is a window of, None for a hit that is a chunk.
@@ -54,7 +54,7 @@ class ScoredChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Leg(Sequence[ScoredChunk]):
+class HitList(Sequence[IndexHit]):
     """The hits of one leg, best first, by columns: a search has two hundred and shows five.
 
     Its items are made when they are asked for.
@@ -74,7 +74,7 @@ class Leg(Sequence[ScoredChunk]):
     chunk_ids: Sequence[str | None]
 
     @classmethod
-    def of(cls, hits: Iterable[ScoredChunk]) -> Self:
+    def from_hits(cls, hits: Iterable[IndexHit]) -> Self:
         """A leg of these hits."""
         columns = [list(column) for column in zip(*hits, strict=True)]
         return cls(*columns) if columns else cls([], [], [], [], [])
@@ -84,40 +84,40 @@ class Leg(Sequence[ScoredChunk]):
         return len(self.ids)
 
     @overload
-    def __getitem__(self, place: int) -> ScoredChunk: ...
+    def __getitem__(self, place: int) -> IndexHit: ...
     @overload
-    def __getitem__(self, place: slice) -> "Leg": ...
-    def __getitem__(self, place: int | slice) -> "ScoredChunk | Leg":
+    def __getitem__(self, place: slice) -> "HitList": ...
+    def __getitem__(self, place: int | slice) -> "IndexHit | HitList":
         """The hit at a place, counted from 0, or a part of the leg."""
         if isinstance(place, slice):
-            return Leg(*(column[place] for column in self._columns))
-        return ScoredChunk(*(column[place] for column in self._columns))
+            return HitList(*(column[place] for column in self._columns))
+        return IndexHit(*(column[place] for column in self._columns))
 
-    def __iter__(self) -> Iterator[ScoredChunk]:
+    def __iter__(self) -> Iterator[IndexHit]:
         """The hits, best first."""
-        return map(ScoredChunk, *self._columns)
+        return map(IndexHit, *self._columns)
 
-    def only(self, ids: Collection[str]) -> "Leg":
+    def restricted_to(self, ids: Collection[str]) -> "HitList":
         """The hits of these ids."""
         chosen = [id_ in ids for id_ in self.ids]
         if all(chosen):
             return self
-        return Leg(*(list(compress(column, chosen)) for column in self._columns))
+        return HitList(*(list(compress(column, chosen)) for column in self._columns))
 
     @property
     def _columns(self) -> tuple[Sequence[Any], ...]:
         return self.ids, self.scores, self.document_ids, self.revisions, self.chunk_ids
 
 
-NO_HITS = Leg([], [], [], [], [])
+NO_HITS = HitList([], [], [], [], [])
 
 
 @dataclass(frozen=True)
-class Legs:
+class HybridHits:
     """Both legs; one that was not asked for is empty."""
 
-    dense: Leg = NO_HITS
-    sparse: Leg = NO_HITS
+    dense: HitList = NO_HITS
+    sparse: HitList = NO_HITS
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ NO_TERMS = SparseVector((), ())
 
 
 @dataclass(frozen=True)
-class Among:
+class DocumentFilter:
     """Which documents of the knowledge bases a query is about.
 
     Args:
@@ -145,11 +145,11 @@ class Among:
     hidden: Sequence[str] = ()
 
 
-EVERY_DOCUMENT = Among()
+ALL_DOCUMENTS = DocumentFilter()
 
 
 @dataclass(frozen=True)
-class Question:
+class HybridQuery:
     """What is asked of both legs at once.
 
     Args:
@@ -157,21 +157,21 @@ class Question:
         sparse: what the sparse leg is asked.
         kb_ids: see ``VectorIndex.query``, as for the others.
         depth: hits of each leg.
-        among: which of their documents.
+        documents: which of their documents.
     """
 
     text: str
     sparse: SparseVector
     kb_ids: Sequence[str]
     depth: int
-    among: Among = EVERY_DOCUMENT
+    documents: DocumentFilter = ALL_DOCUMENTS
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class HybridAnswer:
     """Both legs, the question's vector, and the seconds that its encoding took."""
 
-    legs: Legs
+    legs: HybridHits
     dense: NDArray[np.float32]
     encoding_seconds: float
 
@@ -221,15 +221,15 @@ class VectorIndex(Protocol):
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        among: Among = EVERY_DOCUMENT,
-    ) -> Legs:
+        documents: DocumentFilter = ALL_DOCUMENTS,
+    ) -> HybridHits:
         """The ``depth`` best of each leg among these knowledge bases, in one round trip.
 
         An index may keep fewer bits of a dense vector: its scores are within .003 of the exact
         ones. No knowledge base means no hit, never an unfiltered search. IDF is taken over the
         knowledge bases asked for, so other tenants' documents can't move a score.
-        ``among.only`` moves no score; a thousand documents there take about as long as the query
-        itself. ``among.hidden`` are left out of IDF, too.
+        ``documents.only`` moves no score; a thousand documents there take about as long as the query
+        itself. ``documents.hidden`` are left out of IDF, too.
 
         Raises:
             InvalidVector: The query vector is not finite or has another dimension.

@@ -15,15 +15,15 @@ from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from core.errors.server import StorageFull, VectorIndexUnavailable
-from kb_service.vector_index.payload import BM25, DENSE, SHOWN, hit_of, payload_of, point_of
+from kb_service.vector_index.payload import BM25, DENSE, HIT_FIELDS, to_hit, to_payload, to_point
 from kb_service.vector_index.protocol import (
-    EVERY_DOCUMENT,
+    ALL_DOCUMENTS,
     NO_HITS,
-    Among,
     ChunkPoint,
+    DocumentFilter,
+    HitList,
+    HybridHits,
     IndexedDocument,
-    Leg,
-    Legs,
     SparseVector,
 )
 from kb_service.vector_index.validation import check_points, check_query
@@ -35,7 +35,7 @@ _CONFLICT = 409
 _QUESTION_SECONDS = 2.5
 
 
-class ServerVectorIndex:
+class QdrantVectorIndex:
     """A ``VectorIndex`` in the collection ``agentex-<model>``, made at first use if missing.
 
     Args:
@@ -59,7 +59,7 @@ class ServerVectorIndex:
         async with self._preparing:
             if self._is_ready:
                 return
-            with _translated():
+            with _translate_errors():
                 await self._prepare()
             self._is_ready = True
 
@@ -69,7 +69,7 @@ class ServerVectorIndex:
         await self.ensure_ready()
         for start in range(0, len(points), _POINTS_PER_REQUEST):
             part = [_to_server(point) for point in points[start : start + _POINTS_PER_REQUEST]]
-            with _translated():
+            with _translate_errors():
                 await self._client.upsert(self._collection, part, wait=True)
 
     async def query(
@@ -79,21 +79,21 @@ class ServerVectorIndex:
         dense: NDArray[np.float32] | None,
         sparse: SparseVector | None,
         depth: int,
-        among: Among = EVERY_DOCUMENT,
-    ) -> Legs:
+        documents: DocumentFilter = ALL_DOCUMENTS,
+    ) -> HybridHits:
         """See ``VectorIndex.query``."""
         check_query(dense, sparse, self._dimension)
-        requests = _requests(_Scope(kb_ids, among), dense, sparse, depth)
+        requests = _requests(_Scope(kb_ids, documents), dense, sparse, depth)
         if not requests:
-            return Legs()
-        with _translated():
+            return HybridHits()
+        with _translate_errors():
             async with asyncio.timeout(_QUESTION_SECONDS):
                 await self.ensure_ready()
                 answers = await self._client.query_batch_points(
                     self._collection, list(requests.values())
                 )
         legs = {name: _hits(answer.points) for name, answer in zip(requests, answers, strict=True)}
-        return Legs(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
+        return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
     async def delete_documents(
         self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
@@ -117,7 +117,7 @@ class ServerVectorIndex:
             must=[_equals(key, value) for key, value in wanted.items() if value is not None]
         )
         await self.ensure_ready()
-        with _translated():
+        with _translate_errors():
             answer = await self._client.count(self._collection, scope, exact=True)
         return answer.count
 
@@ -130,7 +130,7 @@ class ServerVectorIndex:
         found: list[ChunkPoint] = []
         offset = None
         while True:
-            with _translated():
+            with _translate_errors():
                 records, offset = await self._client.scroll(
                     self._collection,
                     scroll_filter=mine,
@@ -149,7 +149,7 @@ class ServerVectorIndex:
         counts: Counter[tuple[str, int]] = Counter()
         offset = None
         while True:
-            with _translated():
+            with _translate_errors():
                 records, offset = await self._client.scroll(
                     self._collection,
                     limit=_PAGE,
@@ -197,12 +197,12 @@ class ServerVectorIndex:
     async def _delete(self, condemned: models.Filter) -> None:
         await self.ensure_ready()
         selector = models.FilterSelector(filter=condemned)
-        with _translated():
+        with _translate_errors():
             await self._client.delete(self._collection, points_selector=selector, wait=True)
 
 
 @contextmanager
-def _translated() -> Generator[None]:
+def _translate_errors() -> Generator[None]:
     try:
         yield
     except UnexpectedResponse as error:
@@ -218,11 +218,11 @@ class _Scope:
     """Where a query looks."""
 
     kb_ids: Sequence[str]
-    among: Among
+    documents: DocumentFilter
 
     @property
     def is_empty(self) -> bool:
-        return not self.kb_ids or (self.among.only is not None and not self.among.only)
+        return not self.kb_ids or (self.documents.only is not None and not self.documents.only)
 
     def corpus(self) -> models.Filter:
         """What IDF is taken over: all of the knowledge bases that is not hidden."""
@@ -231,12 +231,12 @@ class _Scope:
     def filter(self) -> models.Filter:
         """What may be found."""
         conditions: list[models.Condition] = [_any_of("kb_id", self.kb_ids)]
-        if self.among.only is not None:
-            conditions.append(_any_of("document_id", self.among.only))
+        if self.documents.only is not None:
+            conditions.append(_any_of("document_id", self.documents.only))
         return self._visible(*conditions)
 
     def _visible(self, *conditions: models.Condition) -> models.Filter:
-        hidden = self.among.hidden
+        hidden = self.documents.hidden
         unseen: list[models.Condition] = [_any_of("document_id", hidden)] if hidden else []
         return models.Filter(must=list(conditions), must_not=unseen or None)
 
@@ -260,7 +260,7 @@ def _requests(
             using=DENSE,
             filter=scope.filter(),
             limit=depth,
-            with_payload=SHOWN,
+            with_payload=HIT_FIELDS,
         )
     if sparse is not None and sparse.indices:
         requests[BM25] = models.QueryRequest(
@@ -268,7 +268,7 @@ def _requests(
             using=BM25,
             filter=scope.filter(),
             limit=depth,
-            with_payload=SHOWN,
+            with_payload=HIT_FIELDS,
             params=models.SearchParams(idf=models.IdfCorpusParams(corpus=scope.corpus())),
         )
     return requests
@@ -280,13 +280,13 @@ def _to_server(point: ChunkPoint) -> models.PointStruct:
         vector[BM25] = _server_sparse(point.sparse)
     if point.dense is not None:
         vector[DENSE] = point.dense.tolist()
-    return models.PointStruct(id=point.id, vector=vector, payload=payload_of(point))
+    return models.PointStruct(id=point.id, vector=vector, payload=to_payload(point))
 
 
 def _from_server(record: models.Record) -> ChunkPoint:
     named = record.vector if isinstance(record.vector, dict) else {}
     sparse = named.get(BM25)
-    return point_of(
+    return to_point(
         record.id,
         record.payload,
         dense=named.get(DENSE),
@@ -302,5 +302,5 @@ def _equals(key: str, value: str | int) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
-def _hits(points: Sequence[models.ScoredPoint]) -> Leg:
-    return Leg.of(hit_of(point.id, point.score, point.payload) for point in points)
+def _hits(points: Sequence[models.ScoredPoint]) -> HitList:
+    return HitList.from_hits(to_hit(point.id, point.score, point.payload) for point in points)

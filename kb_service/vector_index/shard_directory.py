@@ -34,7 +34,7 @@ class ShardRecord(BaseModel):
     optimised_at: datetime | None = None
 
 
-class ShardHome:
+class ShardDirectory:
     """The folders of one model's shard under ``root``, of which the record names the valid one.
 
     The record is replaced as a whole by a rename, so that after a crash at any moment either the
@@ -95,7 +95,7 @@ class ShardHome:
             finally:
                 os.close(directory)
 
-    def keep_record(self) -> None:
+    def ensure_record(self) -> None:
         """Write the record of a shard that has none yet, so that its dimension is known.
 
         Raises:

@@ -14,7 +14,7 @@ from kb_service.work_queue import leases
 
 
 @dataclass(frozen=True)
-class Companions:
+class BatchPolicy:
     """Which documents are small enough to be worked on together.
 
     Args:
@@ -28,8 +28,8 @@ class Companions:
     total_bytes: int
 
 
-async def acquire_beside(
-    work: UnitOfWork, first: Document, companions: Companions, *, owner: str, seconds: float
+async def acquire_batch(
+    work: UnitOfWork, first: Document, companions: BatchPolicy, *, owner: str, seconds: float
 ) -> list[Document]:
     """Take the leases on small documents that wait beside one that was just taken.
 

@@ -29,14 +29,20 @@ from core.db.now import database_now
 from core.db.types import UtcDateTime
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.work_queue.leases import Lease, held, held_by, held_by_each, held_each
+from kb_service.work_queue.leases import (
+    Lease,
+    any_held_condition,
+    any_held_params,
+    held_condition,
+    held_params,
+)
 
 # Making and sending rows holds up the event loop: about 5 ms for this many.
 _CHUNKS_PER_INSERT = 100
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RevisionResult:
     """What a finished try knows about the document.
 
     Args:
@@ -55,7 +61,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Flip:
+class RevisionSwitch:
     """What the end of a try led to.
 
     Args:
@@ -69,7 +75,9 @@ class Flip:
     shown: frozenset[int]
 
 
-async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | None:
+async def complete(
+    work: UnitOfWork, lease: Lease, outcome: RevisionResult
+) -> RevisionSwitch | None:
     """Make the new revision the one that searches see, chunks and flip in one transaction.
 
     One that was made for a re-index becomes the document's shadow instead.
@@ -77,12 +85,12 @@ async def complete(work: UnitOfWork, lease: Lease, outcome: Outcome) -> Flip | N
     Returns:
         None when the lease was lost or the document deleted meanwhile: nothing is written.
     """
-    return (await complete_each(work, [(lease, outcome)]))[lease.document_id]
+    return (await commit_revisions(work, [(lease, outcome)]))[lease.document_id]
 
 
-async def complete_each(
-    work: UnitOfWork, tries: Sequence[tuple[Lease, Outcome]]
-) -> dict[str, Flip | None]:
+async def commit_revisions(
+    work: UnitOfWork, tries: Sequence[tuple[Lease, RevisionResult]]
+) -> dict[str, RevisionSwitch | None]:
     """Complete several tries of documents of one knowledge base; see ``complete``.
 
     Returns:
@@ -96,8 +104,8 @@ async def complete_each(
     now = await database_now(work.session)
     free = await _free(connection, leases) if len(tries) > 1 else set(places)
     held = await _held(connection, [lease for lease in leases if lease.document_id in free])
-    done: list[tuple[Lease, Outcome, Flip]] = []
-    flips: dict[str, Flip | None] = dict.fromkeys(free)
+    done: list[tuple[Lease, RevisionResult, RevisionSwitch]] = []
+    flips: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
     for lease, outcome in tries:
         flip = places[lease.document_id]
         if flip is not None and lease.document_id in held:
@@ -110,7 +118,7 @@ async def complete_each(
     return flips
 
 
-def _kept(lease: Lease, flip: Flip) -> dict[str, object]:
+def _kept(lease: Lease, flip: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
     kept = max(flip.shown - {lease.revision}, default=0)
     return {"of_document": lease.document_id, "kept": kept}
@@ -133,15 +141,17 @@ async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str
     """The documents whose leases still hold, which nobody can take away until the transaction ends."""
     if not leases:
         return set()
-    return set((await connection.execute(_in_hand(), held_by_each(leases))).scalars())
+    return set((await connection.execute(_in_hand(), any_held_params(leases))).scalars())
 
 
 @cache
 def _in_hand() -> Select[str]:
-    return select(col(Document.id)).where(*held_each()).with_for_update()
+    return select(col(Document.id)).where(*any_held_condition()).with_for_update()
 
 
-async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, Flip | None]:
+async def _places(
+    connection: AsyncConnection, leases: Sequence[Lease]
+) -> dict[str, RevisionSwitch | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
     asked = {"of_documents": [lease.document_id for lease in leases]}
     found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
@@ -153,12 +163,14 @@ async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[
 
 def _place(
     lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
-) -> Flip | None:
+) -> RevisionSwitch | None:
     if made_for == present:
         # A shadow or a kept revision is of the content before.
-        return Flip(False, target is not None, frozenset({lease.revision}))
+        return RevisionSwitch(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
-        return Flip(True, True, frozenset({lease.revision} | ({active} if active else set())))
+        return RevisionSwitch(
+            True, True, frozenset({lease.revision} | ({active} if active else set()))
+        )
     return None
 
 
@@ -182,7 +194,9 @@ def _standing() -> Select[*tuple[Any, ...]]:
 
 
 async def _finish(
-    connection: AsyncConnection, done: Sequence[tuple[Lease, Outcome, Flip]], now: datetime
+    connection: AsyncConnection,
+    done: Sequence[tuple[Lease, RevisionResult, RevisionSwitch]],
+    now: datetime,
 ) -> None:
     shadows = [_values(lease, outcome, now) for lease, outcome, flip in done if flip.is_shadow]
     others = [_values(lease, outcome, now) for lease, outcome, flip in done if not flip.is_shadow]
@@ -192,9 +206,9 @@ async def _finish(
         await connection.execute(_finished(), others)
 
 
-def _values(lease: Lease, outcome: Outcome, now: datetime) -> dict[str, object]:
+def _values(lease: Lease, outcome: RevisionResult, now: datetime) -> dict[str, object]:
     return {
-        **held_by(lease),
+        **held_params(lease),
         "now": now,
         "of_revision": lease.revision,
         "its_count": outcome.chunk_count,
@@ -224,7 +238,7 @@ def _ended(**place: object) -> Update:
     now = bindparam("now", type_=UtcDateTime)
     return (
         update(Document)
-        .where(*held())
+        .where(*held_condition())
         .values(
             status=DocumentStatus.COMPLETED.value,
             stage=DocumentStage.DONE.value,

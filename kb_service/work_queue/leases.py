@@ -30,7 +30,7 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 
 LONGEST_LEASE = LONGEST_PAUSE = timedelta(minutes=10)
-Moment = datetime | ColumnElement[datetime]
+TimeExpression = datetime | ColumnElement[datetime]
 OPEN_STATUSES = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 
@@ -49,20 +49,20 @@ def is_held(document: Document, now: datetime) -> bool:
     return (until := document.lease_until) is not None and now <= until <= now + LONGEST_LEASE
 
 
-def is_free(now: Moment, longest: Moment) -> ColumnElement[bool]:
+def is_free(now: TimeExpression, longest: TimeExpression) -> ColumnElement[bool]:
     """The documents that no worker has in hand; ``longest`` is ``LONGEST_LEASE`` from now."""
     # What lies further ahead than any lease was written before a clock was set back.
     until = col(Document.lease_until)
     return or_(until.is_(None), until < now, until > longest)
 
 
-def is_due(now: Moment, longest: Moment) -> ColumnElement[bool]:
+def is_due(now: TimeExpression, longest: TimeExpression) -> ColumnElement[bool]:
     """The documents whose next try may begin; ``longest`` is ``LONGEST_PAUSE`` from now."""
     at = col(Document.retry_at)
     return or_(at.is_(None), at <= now, at > longest)
 
 
-def _may_work() -> ColumnElement[bool]:
+def _is_enabled() -> ColumnElement[bool]:
     base = select(KnowledgeBase.id).where(
         KnowledgeBase.id == Document.knowledge_base_id,
         col(KnowledgeBase.paused).is_(False),
@@ -116,7 +116,7 @@ def _acquire() -> ReturningUpdate[Any]:
             col(Document.deleted_at).is_(None),
             is_free(now, _moment("longest_lease")),
             is_due(now, _moment("longest_pause")),
-            _may_work(),
+            _is_enabled(),
         )
         .values(
             status=DocumentStatus.PROCESSING.value,
@@ -140,7 +140,7 @@ def _moment(name: str) -> BindParameter[datetime]:
     return bindparam(name, type_=UtcDateTime)
 
 
-async def expire(work: UnitOfWork, failure: dict[str, str]) -> int:
+async def expire_leases(work: UnitOfWork, failure: dict[str, str]) -> int:
     """Let documents wait again whose worker stopped renewing its lease.
 
     Its name stays on the row, so that the next try is a revision of its own.
@@ -172,7 +172,7 @@ async def expire(work: UnitOfWork, failure: dict[str, str]) -> int:
     return (await work.session.exec(statement)).rowcount
 
 
-async def abandoned(session: AsyncSession) -> Sequence[str]:
+async def orphaned(session: AsyncSession) -> Sequence[str]:
     """Cancelled documents whose worker died before it took their points away."""
     now = await database_now(session)
     query = select(Document.id).where(
@@ -184,7 +184,7 @@ async def abandoned(session: AsyncSession) -> Sequence[str]:
     return (await session.exec(query)).all()
 
 
-async def forget(work: UnitOfWork, document: Document) -> None:
+async def clear(work: UnitOfWork, document: Document) -> None:
     """Note that nothing is left of the last try of a document that was set aside."""
     await work.session.exec(
         update(Document)
@@ -197,7 +197,7 @@ async def forget(work: UnitOfWork, document: Document) -> None:
     )
 
 
-def lease_of(document: Document) -> Lease:
+def lease_from_row(document: Document) -> Lease:
     """The lease that was just taken on this row."""
     return Lease(document.id, document.revision, document.attempt, document.lease_owner or "")
 
@@ -232,7 +232,7 @@ async def advance_each(
         nothing more.
     """
     now = await database_now(work.session)
-    their = held_by_each(leases)
+    their = any_held_params(leases)
     values = {
         **their,
         "now": now,
@@ -242,7 +242,7 @@ async def advance_each(
     }
     if (await work.session.exec(_advance(), params=values)).rowcount > 0:
         return True
-    still = select(Document.id).where(*held_each())
+    still = select(Document.id).where(*any_held_condition())
     return (await work.session.exec(still, params=their)).first() is not None
 
 
@@ -250,7 +250,7 @@ async def advance_each(
 def _advance() -> Update:
     now, stage = _moment("now"), bindparam("stage_now", type_=String())
     is_new = col(Document.stage) != stage
-    free = select(Document.id).where(*held_each()).with_for_update(skip_locked=True)
+    free = select(Document.id).where(*any_held_condition()).with_for_update(skip_locked=True)
     return (
         update(Document)
         .where(col(Document.id).in_(free))
@@ -266,19 +266,19 @@ def _advance() -> Update:
     )
 
 
-def held_each() -> tuple[ColumnElement[bool], ...]:
-    """The rows of one worker's leases as long as they hold; the parameters are ``held_by_each``."""
+def any_held_condition() -> tuple[ColumnElement[bool], ...]:
+    """The rows of one worker's leases as long as they hold; the parameters are ``any_held_params``."""
     lease = tuple_(col(Document.id), col(Document.attempt), col(Document.revision))
-    return (lease.in_(bindparam("held_leases", expanding=True)), *_in_hand())
+    return (lease.in_(bindparam("held_leases", expanding=True)), *_owned_by_worker())
 
 
-def held_by_each(leases: Sequence[Lease]) -> dict[str, object]:
-    """The parameters of ``held_each``; all leases have one owner."""
+def any_held_params(leases: Sequence[Lease]) -> dict[str, object]:
+    """The parameters of ``any_held_condition``; all leases have one owner."""
     tries = [(lease.document_id, lease.attempt, lease.revision) for lease in leases]
     return {"held_leases": tries, "held_owner": leases[0].owner}
 
 
-def _in_hand() -> tuple[ColumnElement[bool], ...]:
+def _owned_by_worker() -> tuple[ColumnElement[bool], ...]:
     return (
         col(Document.status) == DocumentStatus.PROCESSING.value,
         col(Document.lease_owner) == bindparam("held_owner"),
@@ -286,18 +286,18 @@ def _in_hand() -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def held() -> tuple[ColumnElement[bool], ...]:
-    """The row of a lease as long as it holds; the parameters are ``held_by``."""
+def held_condition() -> tuple[ColumnElement[bool], ...]:
+    """The row of a lease as long as it holds; the parameters are ``held_params``."""
     return (
         col(Document.id) == bindparam("held_document"),
         col(Document.attempt) == bindparam("held_attempt"),
         col(Document.revision) == bindparam("held_revision"),
-        *_in_hand(),
+        *_owned_by_worker(),
     )
 
 
-def held_by(lease: Lease) -> dict[str, object]:
-    """The parameters of ``held``."""
+def held_params(lease: Lease) -> dict[str, object]:
+    """The parameters of ``held_condition``."""
     # A parameter of a column's name would be written into that column.
     return {
         "held_document": lease.document_id,
@@ -316,10 +316,10 @@ async def fail(
     """
     tries = lease.attempt if attempt is None else attempt
     status = DocumentStatus.FAILED.value
-    return await _release(work, lease, status=status, failure=failure, attempt=tries)
+    return await _end_lease(work, lease, status=status, failure=failure, attempt=tries)
 
 
-async def postpone(
+async def reschedule(
     work: UnitOfWork,
     lease: Lease,
     failure: dict[str, str],
@@ -336,7 +336,7 @@ async def postpone(
         retry_at: not before then.
         attempt: the number of tries that count from now on.
     """
-    return await _release(
+    return await _end_lease(
         work,
         lease,
         status=DocumentStatus.PENDING.value,
@@ -346,17 +346,17 @@ async def postpone(
     )
 
 
-async def hand_back(work: UnitOfWork, lease: Lease) -> bool:
+async def release_for_retry(work: UnitOfWork, lease: Lease) -> bool:
     """Give a document back because the worker stops: that is no try."""
-    return await _release(
+    return await _end_lease(
         work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1
     )
 
 
-async def _release(work: UnitOfWork, lease: Lease, **values: object) -> bool:
+async def _end_lease(work: UnitOfWork, lease: Lease, **values: object) -> bool:
     statement = (
         update(Document)
-        .where(*held())
+        .where(*held_condition())
         .values(
             stage=DocumentStage.QUEUED.value,
             lease_owner=None,
@@ -366,10 +366,10 @@ async def _release(work: UnitOfWork, lease: Lease, **values: object) -> bool:
         )
         .execution_options(synchronize_session=False)
     )
-    return (await work.session.exec(statement, params=held_by(lease))).rowcount > 0
+    return (await work.session.exec(statement, params=held_params(lease))).rowcount > 0
 
 
-async def let_go(work: UnitOfWork, lease: Lease) -> None:
+async def release(work: UnitOfWork, lease: Lease) -> None:
     """Give up a lost lease, so that nobody need wait for its end.
 
     A try that was broken off because its owner paused the document, or its knowledge base, was no

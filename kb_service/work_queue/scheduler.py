@@ -18,7 +18,7 @@ from kb_service.work_queue.leases import LONGEST_LEASE, LONGEST_PAUSE, is_due, i
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueuedDocument:
     """The document of a knowledge base that has waited longest."""
 
     document_id: str
@@ -26,7 +26,7 @@ class Waiting:
     since: datetime
 
 
-async def oldest_waiting(session: AsyncSession) -> Sequence[Waiting]:
+async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
     """Of each knowledge base in which documents wait, the one that has waited longest.
 
     The index ``ix_document_waiting`` is stepped through from one knowledge base to the next, so
@@ -34,11 +34,13 @@ async def oldest_waiting(session: AsyncSession) -> Sequence[Waiting]:
     """
     now = await database_now(session)
     moments = {"now": now, "lease": now + LONGEST_LEASE, "pause": now + LONGEST_PAUSE}
-    return [Waiting(*row) for row in (await session.exec(_oldest_waiting(), params=moments)).all()]
+    return [
+        QueuedDocument(*row) for row in (await session.exec(_oldest_queued(), params=moments)).all()
+    ]
 
 
 @cache
-def _oldest_waiting() -> Select[str, str, datetime]:
+def _oldest_queued() -> Select[str, str, datetime]:
     # Built once: building it takes longer than asking it, and workers ask for every document.
     now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
     bases = select(_first_base().label("id")).cte("bases", recursive=True)
@@ -78,13 +80,13 @@ def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
     return query.order_by(col(one.knowledge_base_id)).limit(1).scalar_subquery()
 
 
-async def in_hand(session: AsyncSession) -> dict[str, int]:
+async def active_per_owner(session: AsyncSession) -> dict[str, int]:
     """How many documents of each owner are in the hands of any worker."""
-    return dict((await session.exec(_in_hand())).all())
+    return dict((await session.exec(_active_per_owner())).all())
 
 
 @cache
-def _in_hand() -> Select[str, int]:
+def _active_per_owner() -> Select[str, int]:
     return (
         select(col(KnowledgeBase.owner_id), func.count())
         .join(Document, col(Document.knowledge_base_id) == col(KnowledgeBase.id))
@@ -96,9 +98,9 @@ def _in_hand() -> Select[str, int]:
     )
 
 
-def next_in_turn(
-    waiting: Sequence[Waiting], held: Mapping[str, int], last_served: Mapping[str, int]
-) -> Waiting | None:
+def pick_next(
+    waiting: Sequence[QueuedDocument], held: Mapping[str, int], last_served: Mapping[str, int]
+) -> QueuedDocument | None:
     """The document that is next.
 
     Args:

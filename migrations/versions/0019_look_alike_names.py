@@ -7,7 +7,7 @@ Revises: 0018
 import sqlalchemy as sa
 from alembic import op
 
-from core.text.confusables import folded, name_key
+from core.text.confusables import fold, name_key
 
 revision = "0019"
 down_revision = "0018"
@@ -36,5 +36,5 @@ def downgrade() -> None:
     connection = op.get_bind()
     for row in connection.execute(sa.select(_USER)).all():
         connection.execute(
-            sa.update(_USER).where(_USER.c.id == row.id).values(username_key=folded(row.username))
+            sa.update(_USER).where(_USER.c.id == row.id).values(username_key=fold(row.username))
         )

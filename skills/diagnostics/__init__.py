@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from skills.diagnostics import portability, procedure, quality, security, structure
-from skills.diagnostics.rule import Rule
+from skills.diagnostics.rule import DiagnosticRule
 from skills.diagnostics.secret_patterns import hide_secrets
 from skills.schema import Diagnostic, Fix, SkillFormat, TextEdit
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, DiagnosticRule] = {
     rule.code: rule
     for part in (structure, procedure, quality, portability, security)
     for rule in part.RULES
@@ -20,7 +20,7 @@ MOST_OF_A_KIND = 50
 
 _LONGEST_FACT = 80
 _MOST_LOOKED_AT = 4096
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff0-\uffff\U000e0000-\U000e0fff]+"
 )
@@ -55,25 +55,27 @@ def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagno
     At most ``MOST_OF_A_KIND`` of each code: the message of the last one says how many more.
     """
     counts: dict[str, int] = {}
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda one: (one.line, one.column, one.code)):
+    reported: list[Finding] = []
+    for finding in sorted(
+        findings, key=lambda finding: (finding.line, finding.column, finding.code)
+    ):
         count = counts[finding.code] = counts.get(finding.code, 0) + 1
         if count <= MOST_OF_A_KIND:
-            kept.append(finding)
-    return tuple(_worded(kept, counts, spelling))
+            reported.append(finding)
+    return tuple(_worded(reported, counts, spelling))
 
 
 def _worded(
-    kept: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
+    reported: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
 ) -> Iterator[Diagnostic]:
-    seen: dict[str, int] = {}
-    for finding in kept:
+    numbers: dict[str, int] = {}
+    for finding in reported:
         rule = RULES[finding.code]
-        seen[finding.code] = seen.get(finding.code, 0) + 1
+        numbers[finding.code] = numbers.get(finding.code, 0) + 1
         more = counts[finding.code] - MOST_OF_A_KIND
-        facts = {name: shown(value) for name, value in finding.facts.items()}
-        english, chinese = rule.variants.get(finding.variant, rule.said)
-        if seen[finding.code] == MOST_OF_A_KIND and more > 0:
+        facts = {name: display_fact(value) for name, value in finding.facts.items()}
+        english, chinese = rule.variants.get(finding.variant, rule.message)
+        if numbers[finding.code] == MOST_OF_A_KIND and more > 0:
             english += f" ({more} more of this kind.)"
             chinese += f"（还有 {more} 处同类问题。）"
         yield Diagnostic(
@@ -88,9 +90,9 @@ def _worded(
         )
 
 
-def shown(fact: object) -> str:
+def display_fact(fact: object) -> str:
     """A fact as a message shows it: on one line, short, without secrets and unseen characters."""
     # A secret that is cut is known no more, so that they are taken out before.
-    told = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
-    text = " ".join(_UNSEEN.sub(" ", told[: 4 * _LONGEST_FACT]).split())
+    public = hide_secrets(str(fact)[:_MOST_LOOKED_AT])
+    text = " ".join(_INVISIBLE.sub(" ", public[: 4 * _LONGEST_FACT]).split())
     return text if len(text) <= _LONGEST_FACT else f"{text[:_LONGEST_FACT]}…"

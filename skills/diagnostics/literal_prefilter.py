@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 _ASCII_LOWER = str.maketrans({chr(place): chr(place + 32) for place in range(65, 91)})
 
 
-def lowered(text: str) -> str:
+def lower_keeping_length(text: str) -> str:
     """A text in lower case, of the same length."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text.translate(_ASCII_LOWER)
@@ -20,19 +20,17 @@ def find_anchored(
     Plain words are found a hundred times as fast as a pattern with many beginnings tries them.
 
     Args:
-        pattern: what to match.
-        text: where to.
         anchors: the beginnings, in lower case.
-        lower: the text in lower case, see ``lowered``; the text itself where case counts.
+        lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
     """
     end = 0
-    for place in sorted({place for word in anchors for place in places_of(word, lower)}):
-        if place >= end and (found := pattern.match(text, place)):
-            end = max(found.end(), place + 1)
-            yield found
+    for place in sorted({place for word in anchors for place in occurrences(word, lower)}):
+        if place >= end and (match := pattern.match(text, place)):
+            end = max(match.end(), place + 1)
+            yield match
 
 
-def places_of(word: str, text: str) -> Iterator[int]:
+def occurrences(word: str, text: str) -> Iterator[int]:
     """Where a word begins in a text."""
     place = text.find(word)
     while place >= 0:

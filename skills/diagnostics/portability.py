@@ -1,10 +1,16 @@
 """The codes about the open standard (agentskills.io): what others would refuse."""
 
-from skills.diagnostics.rule import INFO, Rule, Said
+from skills.diagnostics.rule import INFO, BilingualText, DiagnosticRule
 
 
-def _rule(code: str, said: Said, *, fix: Said | None = None, **variants: Said) -> Rule:
-    return Rule(code, INFO, said, variants=variants, fix=fix, portability=True)
+def _rule(
+    code: str,
+    message: BilingualText,
+    *,
+    fix: BilingualText | None = None,
+    **variants: BilingualText,
+) -> DiagnosticRule:
+    return DiagnosticRule(code, INFO, message, variants=variants, fix=fix, portability=True)
 
 
 RULES = (

@@ -1,9 +1,9 @@
 """The codes about inputs, steps and tools."""
 
-from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, DiagnosticRule
 
 RULES = (
-    Rule(
+    DiagnosticRule(
         "SK030",
         WARNING,
         (
@@ -12,7 +12,7 @@ RULES = (
             "“{text}”无法作为参数读取，已略过。请写成 ``- `name` (string, 必填): 说明``。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK031",
         WARNING,
         (
@@ -21,7 +21,7 @@ RULES = (
             "参数表没有名称列，已略过。请把其中一列的表头写成 `名称`。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK032",
         WARNING,
         (
@@ -50,7 +50,7 @@ RULES = (
         },
         fix=("Use the known word", "使用已知的写法"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK033",
         WARNING,
         (
@@ -60,7 +60,7 @@ RULES = (
         ),
         fix=("Put underscores in place of other signs", "用下划线替换其他字符"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK034",
         ERROR,
         (
@@ -68,7 +68,7 @@ RULES = (
             "参数 `{name}` 声明了两次，第一次在第 {first} 行。请只保留一个。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK035",
         ERROR,
         (
@@ -76,7 +76,7 @@ RULES = (
             "`{name}` 的默认值 `{default}` 不是 {type} 类型。请修改其中之一。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK036",
         ERROR,
         (
@@ -84,7 +84,7 @@ RULES = (
             "`{name}` 的默认值 `{default}` 不在可选值 {values} 中。请选用其中之一。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK037",
         INFO,
         (
@@ -94,7 +94,7 @@ RULES = (
         ),
         fix=("Make it optional", "改为可选"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK038",
         WARNING,
         (
@@ -102,7 +102,7 @@ RULES = (
             "参数 `{name}` 没有说明。请写明它的用途。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK039",
         WARNING,
         (
@@ -110,7 +110,7 @@ RULES = (
             "该行有 {cells} 个单元格，表头有 {columns} 个。单元格内的 `|` 请写成 `\\|`。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK040",
         INFO,
         (
@@ -119,7 +119,7 @@ RULES = (
             "步骤写成了整段文字，被当作一个步骤读取。请写成编号列表，以便逐步执行。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK041",
         WARNING,
         (
@@ -134,7 +134,7 @@ RULES = (
         },
         fix=("Use the declared parameter", "使用已声明的参数"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK042",
         INFO,
         (
@@ -143,7 +143,7 @@ RULES = (
             "参数 `{name}` 没有被使用。请在步骤中用 `{{{{{name}}}}}` 引用，或删除它。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK043",
         WARNING,
         (
@@ -158,7 +158,7 @@ RULES = (
         },
         fix=("Use the registered name", "使用已注册的名称"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK044",
         ERROR,
         (
@@ -167,7 +167,7 @@ RULES = (
             "步骤 {step} 使用了技能未允许的工具 `{tool}`。请把它加入允许的工具，或修改该步骤。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK045",
         WARNING,
         (
@@ -182,7 +182,7 @@ RULES = (
         },
         fix=("Number the steps anew", "重新编号"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK046",
         WARNING,
         (

@@ -1,9 +1,9 @@
 """The codes about how well a skill will be found and chosen, and about its files."""
 
-from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, DiagnosticRule
 
 RULES = (
-    Rule(
+    DiagnosticRule(
         "SK060",
         WARNING,
         (
@@ -11,7 +11,7 @@ RULES = (
             "描述没有说明何时使用该技能，智能体可能不会选中它。请补充“当……时使用”。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK061",
         WARNING,
         (
@@ -20,7 +20,7 @@ RULES = (
             "描述过短（{length_zh}），无法与其他技能区分。请写明处理对象和产出。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK062",
         WARNING,
         (
@@ -29,7 +29,7 @@ RULES = (
             "{what_zh}与技能“{other}”几乎相同，智能体可能选错。请写明不同之处。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK063",
         INFO,
         (
@@ -37,7 +37,7 @@ RULES = (
             "触发条件只有{language_zh}。如果用户会用另一种语言提问，请补充相应的触发条件。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK064",
         WARNING,
         (
@@ -45,7 +45,7 @@ RULES = (
             "{what_zh}中“{word}”重复了 {count} 次。请写成句子，而不是堆砌关键词。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "REF001",
         WARNING,
         (
@@ -62,7 +62,7 @@ RULES = (
         },
         fix=("Link the file that is there", "链接到已有的文件"),
     ),
-    Rule(
+    DiagnosticRule(
         "REF002",
         ERROR,
         (
@@ -70,7 +70,7 @@ RULES = (
             "链接 `{path}` 指向技能文件夹之外。请把文件放进该文件夹。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "REF003",
         WARNING,
         (
@@ -79,7 +79,7 @@ RULES = (
             "文件 `{path}` 的层级超过一层。请直接放在 `scripts/`、`references/` 或 `assets/` 下。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "REF004",
         INFO,
         (

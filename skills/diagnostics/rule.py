@@ -7,18 +7,18 @@ from skills.schema import Severity, SkillFormat
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-Said = tuple[str, str]
+BilingualText = tuple[str, str]
 """A text in English and in Chinese, with ``{fact}`` places."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class DiagnosticRule:
     """What a code stands for.
 
     Args:
         code: its key, for example ``SK005``.
         severity: how much it matters.
-        said: fact and next step; the places are filled from the finding's facts.
+        message: fact and next step; the places are filled from the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
         by_format: where a spelling judges otherwise.
         publishing: how much it matters for showing the skill to others; ``None``: as ``severity``.
@@ -28,11 +28,11 @@ class Rule:
 
     code: str
     severity: Severity
-    said: Said
-    variants: Mapping[str, Said] = field(default_factory=dict[str, Said])
+    message: BilingualText
+    variants: Mapping[str, BilingualText] = field(default_factory=dict[str, BilingualText])
     by_format: Mapping[SkillFormat, Severity] = field(default_factory=dict[SkillFormat, Severity])
     publishing: Severity | None = None
-    fix: Said | None = None
+    fix: BilingualText | None = None
     portability: bool = False
 
     def severity_in(self, spelling: SkillFormat) -> Severity:

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skills.diagnostics.literal_prefilter import find_anchored, lowered
+from skills.diagnostics.literal_prefilter import find_anchored, lower_keeping_length
 
 _ALNUM = "[0-9A-Za-z]"
 _WORD = r"[\w-]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _SecretForm:
     """A kind of secret: what it begins with, and what it looks like."""
 
     kind: str
@@ -27,10 +27,10 @@ class _Form:
     pattern: re.Pattern[str]
 
 
-def _form(kind: str, anchors: str, pattern: str, *, whole: bool = True) -> _Form:
+def _form(kind: str, anchors: str, pattern: str, *, whole: bool = True) -> _SecretForm:
     """A form; ``whole``: no sign of a word may stand before or behind it."""
     bounded = rf"(?<![\w-])(?:{pattern})(?![\w-])" if whole else pattern
-    return _Form(kind, tuple(anchors.split()), re.compile(bounded))
+    return _SecretForm(kind, tuple(anchors.split()), re.compile(bounded))
 
 
 _FORMS = (
@@ -122,23 +122,23 @@ def find_secrets(text: str) -> Iterator[Secret]:
     Placeholders are left out: what says so itself, repeats one letter or counts up.
     """
     for form in _FORMS:
-        for found in find_anchored(form.pattern, text, form.anchors, text):
-            if not _is_placeholder(found[0], _LEAST_ENTROPY):
-                yield Secret(form.kind, *found.span())
-    for found in find_anchored(_PRIVATE_KEY.pattern, text, _PRIVATE_KEY.anchors, text):
-        yield Secret(_PRIVATE_KEY.kind, *found.span())
-    for found in find_anchored(_PASSWORD_IN_ADDRESS, text, ("://",), text):
-        if not _is_placeholder(found["secret"], _LEAST_ENTROPY_OF_PASSWORD):
-            yield Secret("password in an address", *found.span("secret"))
-    for found in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lowered(text)):
-        if _is_random(found["secret"]):
-            yield Secret("password or key", *found.span("secret"))
+        for match in find_anchored(form.pattern, text, form.anchors, text):
+            if not _is_placeholder(match[0], _LEAST_ENTROPY):
+                yield Secret(form.kind, *match.span())
+    for match in find_anchored(_PRIVATE_KEY.pattern, text, _PRIVATE_KEY.anchors, text):
+        yield Secret(_PRIVATE_KEY.kind, *match.span())
+    for match in find_anchored(_PASSWORD_IN_ADDRESS, text, ("://",), text):
+        if not _is_placeholder(match["secret"], _LEAST_ENTROPY_OF_PASSWORD):
+            yield Secret("password in an address", *match.span("secret"))
+    for match in find_anchored(_ASSIGNED, text, _ASSIGNED_ANCHORS, lower_keeping_length(text)):
+        if _is_random(match["secret"]):
+            yield Secret("password or key", *match.span("secret"))
 
 
 def hide_secrets(text: str) -> str:
     """A text with ``[…]`` in place of its secrets, for messages and logs."""
     place, parts = 0, list[str]()
-    for secret in sorted(find_secrets(text), key=lambda one: one.start):
+    for secret in sorted(find_secrets(text), key=lambda secret: secret.start):
         if secret.start >= place:
             parts += text[place : secret.start], "[…]"
             place = secret.end

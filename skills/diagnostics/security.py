@@ -1,15 +1,21 @@
 """The codes about what could deceive the agent, the reader or the machine."""
 
-from skills.diagnostics.rule import ERROR, WARNING, Rule, Said
+from skills.diagnostics.rule import ERROR, WARNING, BilingualText, DiagnosticRule
 
 
-def _until_published(code: str, said: Said, *, fix: Said | None = None, **variants: Said) -> Rule:
+def _until_published(
+    code: str,
+    message: BilingualText,
+    *,
+    fix: BilingualText | None = None,
+    **variants: BilingualText,
+) -> DiagnosticRule:
     """A warning to the author that keeps a skill from being shown to others."""
-    return Rule(code, WARNING, said, variants=variants, fix=fix, publishing=ERROR)
+    return DiagnosticRule(code, WARNING, message, variants=variants, fix=fix, publishing=ERROR)
 
 
 RULES = (
-    Rule(
+    DiagnosticRule(
         "SEC901",
         ERROR,
         (
@@ -54,7 +60,7 @@ RULES = (
             "这里下载的内容未经检查就被执行。请把脚本放到 `scripts/` 中。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SEC906",
         ERROR,
         (

@@ -1,13 +1,13 @@
 """The codes about the file, its title, frontmatter, sections and size."""
 
-from skills.diagnostics.rule import ERROR, INFO, WARNING, Rule
+from skills.diagnostics.rule import ERROR, INFO, WARNING, DiagnosticRule
 from skills.schema import SkillFormat
 
 FREE = {SkillFormat.AGENT_SKILLS: INFO}
 """What a free document may lack: the open standard asks for a description only."""
 
 RULES = (
-    Rule(
+    DiagnosticRule(
         "SK001",
         ERROR,
         (
@@ -16,7 +16,7 @@ RULES = (
         ),
         fix=("Make the first line the title", "把第一行改成标题"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK002",
         ERROR,
         (
@@ -26,7 +26,7 @@ RULES = (
         by_format={SkillFormat.AGENT_SKILLS: WARNING},
         fix=("Put `SKILL:` before the title", "在标题前加上 `SKILL:`"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK003",
         ERROR,
         (
@@ -34,7 +34,7 @@ RULES = (
             "技能没有名称。请写在 `# SKILL:` 之后，或写成 frontmatter 的 `name`。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK004",
         WARNING,
         (
@@ -43,7 +43,7 @@ RULES = (
         ),
         fix=("Make it a section", "改成章节"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK005",
         ERROR,
         (
@@ -60,7 +60,7 @@ RULES = (
         },
         fix=("Take the text below the title as description", "把标题下的文字作为描述"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK006",
         WARNING,
         (
@@ -69,7 +69,7 @@ RULES = (
         ),
         by_format=FREE,
     ),
-    Rule(
+    DiagnosticRule(
         "SK007",
         WARNING,
         (
@@ -78,7 +78,7 @@ RULES = (
         ),
         by_format=FREE,
     ),
-    Rule(
+    DiagnosticRule(
         "SK010",
         ERROR,
         (
@@ -87,7 +87,7 @@ RULES = (
         ),
         fix=("Close the frontmatter", "结束 frontmatter"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK011",
         ERROR,
         (
@@ -96,7 +96,7 @@ RULES = (
             "frontmatter 不是可读的 YAML：{problem}。请修正此行；含有 `: ` 或以符号开头的文字需要加引号。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK012",
         ERROR,
         (
@@ -104,7 +104,7 @@ RULES = (
             "frontmatter 不是 `键: 值` 的形式。例如写成 `name: my-skill`。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK013",
         WARNING,
         (
@@ -114,7 +114,7 @@ RULES = (
         ),
         fix=("Remove the byte order mark", "移除字节顺序标记"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK014",
         WARNING,
         (
@@ -124,7 +124,7 @@ RULES = (
         ),
         fix=("Close the code block", "结束代码块"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK015",
         ERROR,
         (
@@ -138,7 +138,7 @@ RULES = (
             ),
         },
     ),
-    Rule(
+    DiagnosticRule(
         "SK016",
         ERROR,
         (
@@ -146,7 +146,7 @@ RULES = (
             "frontmatter 中的键 `{key}` 重复出现，第一次在第 {first} 行。请只保留一个。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK017",
         ERROR,
         (
@@ -164,7 +164,7 @@ RULES = (
             ),
         },
     ),
-    Rule(
+    DiagnosticRule(
         "SK020",
         INFO,
         (
@@ -180,7 +180,7 @@ RULES = (
         },
         fix=("Rename it to the known section", "改名为已知章节"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK021",
         WARNING,
         (
@@ -189,7 +189,7 @@ RULES = (
             "章节“{title}”与第 {line} 行的“{first}”含义相同，两者会按顺序合并读取。请合并为一个。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK022",
         WARNING,
         (
@@ -198,7 +198,7 @@ RULES = (
         ),
         fix=("Remove the empty section", "删除空章节"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK023",
         INFO,
         (
@@ -207,7 +207,7 @@ RULES = (
         ),
         fix=("Use the sure heading", "使用明确的标题"),
     ),
-    Rule(
+    DiagnosticRule(
         "SK050",
         WARNING,
         (
@@ -215,7 +215,7 @@ RULES = (
             "正文有 {lines} 行，超过 {limit} 行。请把细节移到 `references/` 下的文件。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK051",
         WARNING,
         (
@@ -224,7 +224,7 @@ RULES = (
             "正文约 {tokens} 个 token，超过 {limit} 个。请把细节移到 `references/` 下的文件。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK052",
         ERROR,
         (
@@ -232,7 +232,7 @@ RULES = (
             "文件有 {size} 字节，超过 {limit} 字节。请把内容移到旁边的文件。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK053",
         WARNING,
         (
@@ -240,7 +240,7 @@ RULES = (
             "描述有 {length} 个字符，超过 {limit} 个，导出时会被截断。请缩短。",
         ),
     ),
-    Rule(
+    DiagnosticRule(
         "SK054",
         WARNING,
         (

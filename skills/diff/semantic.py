@@ -129,12 +129,7 @@ def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before"
 
 
 def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
-    """What a new version of a skill changes in meaning.
-
-    Args:
-        before: the older version.
-        after: the newer one.
-    """
+    """What a new version of a skill changes in meaning."""
     old, new = _by_name(before.input_params), _by_name(after.input_params)
     added = tuple(param for name, param in new.items() if name not in old)
     removed = tuple(param for name, param in old.items() if name not in new)
@@ -278,7 +273,7 @@ def _list_change(before: Sequence[str], after: Sequence[str]) -> ListChange:
 
 def _step_changes(before: Sequence[Step], after: Sequence[Step]) -> tuple[StepChange, ...]:
     pairs = _paired_steps(before, after)
-    taken = set(pairs.values())
+    paired = set(pairs.values())
     changes: list[StepChange] = []
     latest = -1
     for place, step in enumerate(after):
@@ -293,7 +288,7 @@ def _step_changes(before: Sequence[Step], after: Sequence[Step]) -> tuple[StepCh
         latest = max(latest, pairs[place])
         if changed:
             changes.append(StepChange(older, step, changed))
-    gone = (step for place, step in enumerate(before) if place not in taken)
+    gone = (step for place, step in enumerate(before) if place not in paired)
     return (*changes, *(StepChange(step, None) for step in gone))
 
 
@@ -307,9 +302,9 @@ def _paired_steps(before: Sequence[Step], after: Sequence[Step]) -> dict[int, in
             if key := key_of(before[place]):
                 places.setdefault(key, []).append(place)
         for place, step in enumerate(after):
-            found = places.get(key_of(step)) if place not in pairs else None
-            if found:
-                pairs[place] = found.pop(0)
+            same = places.get(key_of(step)) if place not in pairs else None
+            if same:
+                pairs[place] = same.pop(0)
                 del free[pairs[place]]
     for place, step in enumerate(after):
         if place not in pairs and place in free and _is_alike(before[place], step):

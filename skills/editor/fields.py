@@ -6,16 +6,17 @@ from typing import Any, Literal, cast, get_args
 from skills.diagnostics import Finding
 from skills.editor import render, roundtrip
 from skills.editor.frontmatter import set_field, set_metadata
-from skills.parser import metadata, parse
+from skills.parser import metadata
 from skills.parser import source as sources
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
 from skills.parser.headings import usual_heading
 from skills.parser.outline import DraftSection
+from skills.parser.parse import parse
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit
 
-Field = Literal[
+EditableField = Literal[
     "name",
     "description",
     "trigger_conditions",
@@ -30,16 +31,11 @@ Field = Literal[
 ]
 """What can be changed: the model's names."""
 
-FIELDS: tuple[Field, ...] = get_args(Field)
+FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 """The same in the order in which changes are made."""
 
 
-def edit_field(content: bytes, field: Field, value: Any) -> bytes:  # noqa: ANN401 - of any field
-    """The bytes with one field of the model changed; see :func:`edit_fields`."""
-    return edit_fields(content, {field: value})
-
-
-def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
+def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
     """The bytes with fields of the model changed; all outside of their places stay as they are.
 
     A field stands in its section (a new one is put where the usual order has it), the name in the
@@ -57,36 +53,36 @@ def edit_fields(content: bytes, changes: Mapping[Field, Any]) -> bytes:
     draft = _read(content)
     for field in FIELDS:
         if field in changes:
-            draft = _changed(draft, field, roundtrip.plain(field, changes[field]))
+            draft = _change_field(draft, field, roundtrip.without_places(field, changes[field]))
     return draft.source.content
 
 
-def _changed(draft: SkillDraft, field: Field, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
+def _change_field(draft: SkillDraft, field: EditableField, value: Any) -> SkillDraft:  # noqa: ANN401 - of any field
     roundtrip.check_writable({field: value})
     # What the description says already is no section of its own, whoever sends it back.
-    as_read = roundtrip.plain(field, getattr(draft.model, field))
-    if value in (as_read, roundtrip.values_of(draft.model)[field]):
+    as_read = roundtrip.without_places(field, getattr(draft.model, field))
+    if value in (as_read, roundtrip.field_values(draft.model)[field]):
         return draft
-    edits = sorted(_edits(draft, field, value), key=lambda one: (one.start, one.end))
+    edits = sorted(_edits(draft, field, value), key=lambda edit: (edit.start, edit.end))
     try:
-        after = _read(sources.apply(draft.source.content, tuple(edits)))
+        after = _read(sources.apply_edits(draft.source.content, tuple(edits)))
     except ValueError:
         # Several fields of frontmatter on one line.
-        raise roundtrip.refusal(field, "form") from None
-    said = render.completed(field, value, chinese=_speaks_chinese(draft))
-    roundtrip.check_said({field: said}, after.model)
-    roundtrip.check_kept(field, draft.model, after.model)
+        raise roundtrip.not_editable_error(field, "form") from None
+    expected = render.complete_value(field, value, chinese=_is_chinese(draft))
+    roundtrip.check_reads_back({field: expected}, after.model)
+    roundtrip.check_others_unchanged(field, draft.model, after.model)
     return after
 
 
 def _read(content: bytes) -> SkillDraft:
-    draft = parse.read(content)
+    draft = parse(content)
     if isinstance(draft, Finding):
-        raise roundtrip.unreadable(draft)
+        raise roundtrip.unreadable_error(draft)
     return draft
 
 
-def _edits(draft: SkillDraft, field: Field, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
+def _edits(draft: SkillDraft, field: EditableField, value: Any) -> Iterable[TextEdit]:  # noqa: ANN401 - of any field
     head = _closed_frontmatter(draft)
     if field == "name":
         return _name_edits(draft, head, str(value))
@@ -122,14 +118,14 @@ def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple
         line = render.heading("# ", f"SKILL: {name}")
         return (source.edit_lines(draft.outline.first_line, 0, f"{line}\n\n"),)
     block = title.heading
-    named = name_behind_prefix(block.text)
+    prefixed_name = name_behind_prefix(block.text)
     line = source.line(block.start)
-    old = named if named is not None else block.text
+    old = prefixed_name if prefixed_name is not None else block.text
     column = line.rfind(old) if old else len(line.rstrip())
     if column < 0 or name.endswith("#"):
-        words = name if named is None else f"SKILL: {name}"
+        words = name if prefixed_name is None else f"SKILL: {name}"
         return (source.edit_lines(block.start, block.end, render.heading("# ", words) + "\n"),)
-    blank = " " if named == "" and not line.endswith(" ") else ""
+    blank = " " if prefixed_name == "" and not line.endswith(" ") else ""
     return (source.edit(block.start, column + 1, len(old), f"{blank}{name}"),)
 
 
@@ -139,24 +135,24 @@ def _metadata_edits(
     """Each pair is changed where it stands; a new one is put into the frontmatter, if there is one."""
     source, body = draft.source, draft.outline
     above = {} if head is None else metadata.read(head, (), source, body)
-    own = {key: one for one in draft.of("metadata") if (key := metadata.own_key(one))}
-    others = [one for one in draft.of("metadata") if one not in own.values()]
+    own = {key: section for section in draft.of("metadata") if (key := metadata.own_key(section))}
+    others = [section for section in draft.of("metadata") if section not in own.values()]
     below = metadata.read(None, others, source, body)
     left = dict(value)
-    taken = {key: left.pop(key) for key in above if key in left}
+    head_pairs = {key: left.pop(key) for key in above if key in left}
     edits: list[TextEdit] = []
     for key, section in own.items():
         now = metadata.read(None, [section], source, body).get(key)
         text = None if key in above else left.pop(key, None)
         if key not in above and text != now:
             edits += _body_edits(draft, section, text or "")
-    kept = {key: left.pop(key) for key in below if key in left}
+    own_pairs = {key: left.pop(key) for key in below if key in left}
     if head is not None:
-        edits += set_metadata(draft, head, taken | left)
+        edits += set_metadata(draft, head, head_pairs | left)
     else:
-        kept |= left
-    if kept != {key: text for key, text in below.items() if key not in above}:
-        edits += _section_edits(draft, "metadata", kept, others)
+        own_pairs |= left
+    if own_pairs != {key: text for key, text in below.items() if key not in above}:
+        edits += _section_edits(draft, "metadata", own_pairs, others)
     return edits
 
 
@@ -167,12 +163,12 @@ def _section_edits(
     sections: Sequence[DraftSection],
 ) -> tuple[TextEdit, ...]:
     """A value in the first of its sections, the others removed; in a new one where there is none."""
-    chinese = _speaks_chinese(draft)
-    text = render.body_of(field, value, chinese=chinese)
+    chinese = _is_chinese(draft)
+    text = render.section_body(field, value, chinese=chinese)
     if not sections:
         return _new_section(draft, field, text, chinese=chinese) if text else ()
     first, *others = sections
-    removed = [TextEdit(one.section.start, one.section.end, "") for one in others]
+    removed = [TextEdit(section.section.start, section.section.end, "") for section in others]
     return (*_body_edits(draft, first, text), *removed)
 
 
@@ -188,8 +184,8 @@ def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[Te
     return (source.edit_lines(after, after - 1, f"\n{text}\n"),)
 
 
-def _speaks_chinese(draft: SkillDraft) -> bool:
-    titles = [one.section.title for one in draft.sections if one.section.level == 2]
+def _is_chinese(draft: SkillDraft) -> bool:
+    titles = [section.section.title for section in draft.sections if section.section.level == 2]
     return render.is_chinese("".join(titles or [draft.model.name, draft.model.description]))
 
 
@@ -199,9 +195,9 @@ def _new_section(
     """A section behind the last one that the usual order puts before it."""
     before: DraftSection | None = None
     place = roundtrip.ORDER.index(field)
-    for one in draft.sections:
-        if one.key == "title" or (one.key in roundtrip.ORDER[:place]):
-            before = one
+    for section in draft.sections:
+        if section.key == "title" or (section.key in roundtrip.ORDER[:place]):
+            before = section
     source = draft.source
     line = before.section.end_line + 1 if before else len(source.lines)
     above = source.line(line - 1)

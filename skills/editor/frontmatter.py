@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from skills.parser import yaml_writer
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.metadata import OWN_FIELDS, text_of
+from skills.parser.metadata import OWN_FIELDS, value_text
 from skills.schema import TextEdit
 
 
@@ -13,9 +13,6 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
     """The edit that writes a field as one line, or removes it.
 
     Args:
-        draft: the skill.
-        head: its frontmatter.
-        key: of the field.
         text: what it is to say; ``None`` removes it.
     """
     line = "" if text is None else yaml_writer.field(key, text)
@@ -26,16 +23,16 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
 
 
 def set_metadata(
-    draft: SkillDraft, head: Frontmatter, wanted: Mapping[str, str]
+    draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
 ) -> tuple[TextEdit, ...]:
     """The edits after which frontmatter has these pairs and no others, each where it stands.
 
     What is new goes into the field ``metadata``.
     """
-    left = dict(wanted)
+    left = dict(pairs)
     own = head.entry("metadata")
     entries = own.value.entries if own else ()
-    now = {one.key: text_of(one.value) for one in entries}
+    now = {entry.key: value_text(entry.value) for entry in entries}
     inside = {key: left.pop(key, None) for key in now}
     edits: list[TextEdit] = []
     for entry in head.entries:
@@ -43,12 +40,12 @@ def set_metadata(
             continue
         # One that the metadata has as well is hidden by that, until it is taken away there.
         hidden = inside.get(entry.key) is not None
-        text = text_of(entry.value) if hidden else left.pop(entry.key, None)
-        if text != text_of(entry.value):
+        text = value_text(entry.value) if hidden else left.pop(entry.key, None)
+        if text != value_text(entry.value):
             edits.append(set_field(draft, head, entry.key, text))
-    pairs = {key: text for key, text in inside.items() if text is not None} | left
-    if pairs != now:
-        edits += _metadata_edits(draft, head, pairs)
+    inside_after = {key: text for key, text in inside.items() if text is not None} | left
+    if inside_after != now:
+        edits += _metadata_edits(draft, head, inside_after)
     return tuple(edits)
 
 
@@ -67,11 +64,11 @@ def _metadata_edits(
         return
     for entry in entries:
         text = pairs.get(entry.key)
-        if text != text_of(entry.value):
+        if text != value_text(entry.value):
             line = "" if text is None else _indented(entry.column, {entry.key: text})
             yield source.edit_lines(entry.line, entry.end_line, line)
-    known, last = {entry.key for entry in entries}, entries[-1]
-    new = {key: text for key, text in pairs.items() if key not in known}
+    present, last = {entry.key for entry in entries}, entries[-1]
+    new = {key: text for key, text in pairs.items() if key not in present}
     if new:
         written = _indented(last.column, new)
         yield source.edit_lines(last.end_line + 1, last.end_line, written)

@@ -8,11 +8,17 @@ from typing import Any
 import orjson
 
 from skills.diagnostics import Finding
-from skills.editor.roundtrip import ORDER, check_said, check_writable, unreadable, values_of
-from skills.parser import parse
-from skills.parser.examples import sides
+from skills.editor.roundtrip import (
+    ORDER,
+    check_reads_back,
+    check_writable,
+    field_values,
+    unreadable_error,
+)
+from skills.parser.examples import split_sides
 from skills.parser.headings import usual_heading
-from skills.parser.steps import named_in, split_title
+from skills.parser.parse import parse
+from skills.parser.steps import split_title, tools_and_condition
 from skills.schema import Example, Param, ParsedSkill, Step
 
 _DASHES = re.compile(r"[- \t]*(?:\n|$)")
@@ -35,24 +41,24 @@ def render(model: ParsedSkill) -> str:
         UnreadableSkill: the file would be too large.
     """
     chinese = is_chinese(model.name + model.description)
-    values = values_of(model)
+    values = field_values(model)
     check_writable(values)
-    bodies = {key: body_of(key, values[key], chinese=chinese) for key in ORDER}
+    bodies = {key: section_body(key, values[key], chinese=chinese) for key in ORDER}
     parts = [heading("# ", f"SKILL: {model.name}".rstrip())]
     for key, body in bodies.items():
         if body:
             parts += f"## {usual_heading(key, chinese=chinese)}", body
     text = "\n\n".join(parts) + "\n"
-    draft = parse.read(text.encode())
+    draft = parse(text.encode())
     if isinstance(draft, Finding):
-        raise unreadable(draft)
-    wanted = {key: completed(key, value, chinese=chinese) for key, value in values.items()}
-    if wanted != values_of(draft.model):
+        raise unreadable_error(draft)
+    expected = {key: complete_value(key, value, chinese=chinese) for key, value in values.items()}
+    if expected != field_values(draft.model):
         # What spills over shows in other fields as well: each is looked at alone first.
         for key, body in bodies.items():
-            if body and (alone := _alone(key, body, chinese)):
-                check_said({key: wanted[key]}, alone)
-        check_said(wanted, draft.model)
+            if body and (alone := _read_alone(key, body, chinese)):
+                check_reads_back({key: expected[key]}, alone)
+        check_reads_back(expected, draft.model)
     return text
 
 
@@ -66,7 +72,7 @@ def heading(marks: str, text: str) -> str:
     return f"{marks}{text} #" if text.endswith("#") else f"{marks}{text}"
 
 
-def completed(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
+def complete_value(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
     """A field's value as the file says it.
 
     A step's instruction gets a line for the tools and for the condition that it does not name, an
@@ -80,7 +86,7 @@ def completed(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - 
 
 
 def _completed_step(step: Step, chinese: bool) -> Step:
-    tools, condition = named_in(step.instruction)
+    tools, condition = tools_and_condition(step.instruction)
     lines = [step.instruction] if step.instruction else []
     if step.condition and condition is None:
         lines.append(f"{'条件：' if chinese else 'Condition: '}{step.condition}")
@@ -100,11 +106,11 @@ def _completed_example(example: Example, chinese: bool) -> Example:
         text = "\n\n".join(f"{word}{side}" for word, side in told if side)
         return dataclasses.replace(example, text=text)
     if example.input is None and example.output is None:
-        return dataclasses.replace(example, **sides(example.text))
+        return dataclasses.replace(example, **split_sides(example.text))
     return example
 
 
-def body_of(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
+def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
     """What stands below a section's heading: the plainest form that is read as the value.
 
     Args:
@@ -116,30 +122,32 @@ def body_of(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of
         Markdown without blank lines around; empty where there is nothing to say. Where no form is
         read as the value, the plainest one.
     """
-    wanted = completed(key, value, chinese=chinese)
-    forms = list(_WRITERS[key](wanted, chinese))
+    expected = complete_value(key, value, chinese=chinese)
+    forms = list(_WRITERS[key](expected, chinese))
     if len(forms) > 1:
-        fitting = (one for one in forms if _reads_back(key, one, wanted, chinese))
+        fitting = (form for form in forms if _reads_back(key, form, expected, chinese))
         return next(fitting, forms[0])
     return forms[0]
 
 
 def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
     """Whether a section is read as its value, and the one behind it as it is."""
-    model = _alone(key, body, chinese)
-    read = {} if model is None else values_of(model)
-    return bool(read) and read[key] == value and read[_behind(key)] == ("x",)
+    model = _read_alone(key, body, chinese)
+    read = {} if model is None else field_values(model)
+    return bool(read) and read[key] == value and read[_next_section(key)] == ("x",)
 
 
-def _alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
+def _read_alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
     """What is read of one section, with a short one behind it."""
-    sections = ((key, body), (_behind(key), "- x"))
-    parts = (f"## {usual_heading(one, chinese=chinese)}\n\n{text}" for one, text in sections)
-    draft = parse.read("\n\n".join(["# SKILL: x", *parts]).encode())
+    sections = ((key, body), (_next_section(key), "- x"))
+    parts = (
+        f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections
+    )
+    draft = parse("\n\n".join(["# SKILL: x", *parts]).encode())
     return None if isinstance(draft, Finding) else draft.model
 
 
-def _behind(key: str) -> str:
+def _next_section(key: str) -> str:
     return "constraints" if key == "outputs" else "outputs"
 
 
@@ -172,7 +180,7 @@ def _metadata(pairs: Mapping[str, str], _chinese: bool) -> Iterator[str]:
 
 
 def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
-    yield "\n".join(_item("- ", written(param, chinese=chinese)) for param in params)
+    yield "\n".join(_item("- ", param_line(param, chinese=chinese)) for param in params)
 
 
 def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
@@ -232,7 +240,7 @@ _EXACT = 2**53
 _UNMARKED = "\\u0060"
 
 
-def written(param: Param, *, chinese: bool) -> str:
+def param_line(param: Param, *, chinese: bool) -> str:
     """An input on a line, or more where its description has more."""
     kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
     told = f": {param.description}" if param.description else ""
@@ -247,12 +255,12 @@ def _values(param: Param, chinese: bool) -> list[str]:
         attributes.append(f"{words['default']}: {_value(param.default)}")
     if param.enum:
         # The last bar tells a single value from a list between commas.
-        values = "|".join(_value(one) for one in param.enum)
+        values = "|".join(_value(value) for value in param.enum)
         attributes.append(f"{words['enum']}: {values}{'' if len(param.enum) > 1 else '|'}")
     if param.example is not None:
         attributes.append(f"{words['example']}: {_value(param.example)}")
     bounds = {"min": param.min, "max": param.max}
-    attributes += (f"{key} {_value(one)}" for key, one in bounds.items() if one is not None)
+    attributes += (f"{key} {_value(bound)}" for key, bound in bounds.items() if bound is not None)
     if param.pattern is not None:
         attributes.append(f"pattern: {_text(param.pattern)}")
     return attributes

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, cast
 
 from core.errors.requests import SkillNotEditable, UnreadableSkill
 from skills.diagnostics import Finding
-from skills.lint.validate import told
-from skills.parser import parse
-from skills.parser.triggers import derive
+from skills.lint.linter import diagnostic_details, lint_draft
+from skills.parser.triggers import derive_triggers
 from skills.schema import Example, Param, ParsedSkill, Step
 
 ORDER = (
@@ -26,111 +25,113 @@ Values = Mapping[str, Any]
 """What a skill says, by the names of the model's fields."""
 
 
-def values_of(model: ParsedSkill) -> dict[str, Any]:
+def field_values(model: ParsedSkill) -> dict[str, Any]:
     """What a model says by itself: without places, and without what follows from the rest.
 
     Triggers that are only taken from the description are left out.
     """
-    values = {key: plain(key, getattr(model, key)) for key in ("name", *ORDER)}
-    if model.triggers_derived and model.trigger_conditions == derive(model.description):
+    values = {key: without_places(key, getattr(model, key)) for key in ("name", *ORDER)}
+    if model.triggers_derived and model.trigger_conditions == derive_triggers(model.description):
         values["trigger_conditions"] = ()
     return values
 
 
-def plain(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
+def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
     """A field's value without the places that it has in a file."""
     if key == "input_params":
-        return tuple(dataclasses.replace(one, line=0) for one in value)
+        return tuple(dataclasses.replace(param, line=0) for param in value)
     if key == "steps":
         return tuple(
-            dataclasses.replace(one, index=index, line=0, end_line=0)
-            for index, one in enumerate(value, start=1)
+            dataclasses.replace(step, index=index, line=0, end_line=0)
+            for index, step in enumerate(value, start=1)
         )
     if key == "metadata":
         return dict(value)
     return value if value is None or isinstance(value, str) else tuple(value)
 
 
-def check_writable(wanted: Values) -> None:
+def check_writable(expected: Values) -> None:
     """Pass where a file can have all characters of what is wanted.
 
     Raises:
         SkillNotEditable: one has a NUL, or half a character.
     """
-    for key, value in wanted.items():
+    for key, value in expected.items():
         if any(_UNWRITABLE.search(text) for text in _texts(value)):
-            raise refusal(key, "character")
+            raise not_editable_error(key, "character")
 
 
-def unreadable(finding: Finding) -> UnreadableSkill:
+def unreadable_error(finding: Finding) -> UnreadableSkill:
     """The error that says why no skill can be read from some bytes."""
-    found = parse.report(finding).diagnostics
-    return UnreadableSkill(field="content", diagnostics=told(found))
+    actual = lint_draft(finding).diagnostics
+    return UnreadableSkill(field="content", diagnostics=diagnostic_details(actual))
 
 
-def check_said(wanted: Values, model: ParsedSkill) -> None:
+def check_reads_back(expected: Values, model: ParsedSkill) -> None:
     """Pass where a model says all that is wanted.
 
     Raises:
         SkillNotEditable: it does not; the details name the first part that differs.
     """
-    found = values_of(model)
-    for key, value in wanted.items():
-        if (difference := _difference(key, value, found[key])) is not None:
-            raise refusal(difference.path, _reason(difference))
+    actual = field_values(model)
+    for key, value in expected.items():
+        if (difference := _difference(key, value, actual[key])) is not None:
+            raise not_editable_error(difference.path, _reason(difference))
 
 
-def check_kept(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
+def check_others_unchanged(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
     """Pass where two models say the same in all fields but the changed one.
 
     Raises:
         SkillNotEditable: they do not; the details name the changed field, and the other one.
     """
-    old, new = values_of(before), values_of(after)
+    old, new = field_values(before), field_values(after)
     for key, value in old.items():
         if key != changed and value != new[key]:
-            raise refusal(changed, "other", other=key)
+            raise not_editable_error(changed, "other", other=key)
     if before.format is not after.format or _unknown(before) != _unknown(after):
-        raise refusal(changed, "other", other="sections")
+        raise not_editable_error(changed, "other", other="sections")
 
 
 def _unknown(model: ParsedSkill) -> list[str]:
     """The sections that no field is read from."""
-    return [one.title for one in model.sections if one.key not in {"title", *ORDER}]
+    return [section.title for section in model.sections if section.key not in {"title", *ORDER}]
 
 
 class _Difference(NamedTuple):
     path: str
-    wanted: object
-    found: object
+    expected: object
+    actual: object
 
 
-def _difference(path: str, wanted: Any, found: Any) -> _Difference | None:  # noqa: ANN401 - of any field
+def _difference(path: str, expected: Any, actual: Any) -> _Difference | None:  # noqa: ANN401 - of any field
     """The first part in which two values differ."""
-    if wanted == found:
+    if expected == actual:
         return None
-    if isinstance(wanted, tuple) and isinstance(found, tuple):
-        pairs = dict(enumerate(cast(tuple[object, ...], wanted)))
-        others = dict(enumerate(cast(tuple[object, ...], found)))
+    if isinstance(expected, tuple) and isinstance(actual, tuple):
+        pairs = dict(enumerate(cast(tuple[object, ...], expected)))
+        others = dict(enumerate(cast(tuple[object, ...], actual)))
         return _in_parts(path, pairs, others)
-    if isinstance(wanted, dict) and path == "metadata":
-        return _in_parts(path, cast(dict[str, object], wanted), found)
-    if isinstance(wanted, Param | Step | Example) and type(wanted) is type(found):
-        parts = {one.name: getattr(wanted, one.name) for one in dataclasses.fields(wanted)}
-        if isinstance(wanted, Param) and "\n" in wanted.description:
+    if isinstance(expected, dict) and path == "metadata":
+        return _in_parts(path, cast(dict[str, object], expected), actual)
+    if isinstance(expected, Param | Step | Example) and type(expected) is type(actual):
+        parts = {
+            field.name: getattr(expected, field.name) for field in dataclasses.fields(expected)
+        }
+        if isinstance(expected, Param) and "\n" in expected.description:
             # Its further lines may be read as attributes.
-            parts = {"description": wanted.description} | parts
-        return _in_parts(path, parts, {name: getattr(found, name) for name in parts})
-    return _Difference(path, wanted, found)
+            parts = {"description": expected.description} | parts
+        return _in_parts(path, parts, {name: getattr(actual, name) for name in parts})
+    return _Difference(path, expected, actual)
 
 
 def _in_parts(
-    path: str, wanted: Mapping[Any, object], found: Mapping[Any, object]
+    path: str, expected: Mapping[Any, object], actual: Mapping[Any, object]
 ) -> _Difference | None:
-    for key in {**wanted, **found}:
-        if key not in wanted or key not in found:
-            return _Difference(f"{path}.{key}", wanted.get(key), found.get(key))
-        if difference := _difference(f"{path}.{key}", wanted[key], found[key]):
+    for key in {**expected, **actual}:
+        if key not in expected or key not in actual:
+            return _Difference(f"{path}.{key}", expected.get(key), actual.get(key))
+        if difference := _difference(f"{path}.{key}", expected[key], actual[key]):
             return difference
     return None
 
@@ -143,15 +144,15 @@ def _texts(value: object) -> Iterator[str]:
         for pair in cast(Mapping[object, object], value).items():
             yield from _texts(pair)
     elif isinstance(value, list | tuple):
-        for one in cast(list[object] | tuple[object, ...], value):
-            yield from _texts(one)
+        for item in cast(list[object] | tuple[object, ...], value):
+            yield from _texts(item)
     elif isinstance(value, Param | Step | Example):
-        for one in dataclasses.fields(value):
-            yield from _texts(getattr(value, one.name))
+        for field in dataclasses.fields(value):
+            yield from _texts(getattr(value, field.name))
 
 
 def _reason(difference: _Difference) -> str:
-    text = difference.wanted
+    text = difference.expected
     if difference.path.endswith(".pattern"):
         return "pattern"
     if not isinstance(text, str):
@@ -195,7 +196,7 @@ _REASONS = {
 }
 
 
-def refusal(field: str, reason: str, other: str = "") -> SkillNotEditable:
+def not_editable_error(field: str, reason: str, other: str = "") -> SkillNotEditable:
     """The error that says why a part can't be written; see ``_REASONS``."""
     english, chinese = _REASONS[reason]
     return SkillNotEditable(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from skills.diagnostics import Finding
-from skills.diagnostics.literal_prefilter import lowered
+from skills.diagnostics.literal_prefilter import lower_keeping_length
 from skills.parser.draft import SkillDraft
 from skills.schema import TextEdit
 
@@ -21,11 +21,10 @@ _TO_BLANKS = str.maketrans("*_`>~#\n\t", "        ")
 
 
 @dataclass(frozen=True)
-class Scan:
+class ScannedText:
     """What is searched; all texts have the same length, so an offset means the same in each.
 
     Args:
-        draft: the skill.
         text: the whole file, frontmatter included, each line ended by a line feed.
         prose: the same with blanks in place of code: what a reader sees rendered.
         flat: the file on one line, with blanks in place of markdown's marks.
@@ -69,7 +68,7 @@ class Scan:
         return TextEdit(start, end, replacement)
 
 
-def scan(draft: SkillDraft) -> Scan:
+def scan(draft: SkillDraft) -> ScannedText:
     """Make a draft ready to be searched, in linear time."""
     source = draft.source
     text = source.text
@@ -77,7 +76,9 @@ def scan(draft: SkillDraft) -> Scan:
     fences = tuple(_fences(draft, starts, len(text)))
     prose = _blanked(text, fences)
     prose = _blanked(prose, tuple(_code_spans(prose)))
-    return Scan(draft, text, prose, text.translate(_TO_BLANKS), lowered(text), fences, starts)
+    return ScannedText(
+        draft, text, prose, text.translate(_TO_BLANKS), lower_keeping_length(text), fences, starts
+    )
 
 
 def _fences(draft: SkillDraft, starts: tuple[int, ...], length: int) -> Iterator[Span]:

@@ -8,7 +8,7 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, LargeZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
 
-from skills.packages.errors import PackageFault, PackageProblem, PackageRefused, problem
+from skills.packages.errors import PackageFault, PackageProblem, PackageRefused, package_problem
 from skills.packages.file_rules import PackageLimits, find_duplicates, is_safe_path
 from skills.schema import SkillFile
 
@@ -74,7 +74,7 @@ def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | Pack
     except PackageRefused as refused:
         return refused.problem
     except _DAMAGE:
-        return problem(PackageFault.DAMAGED)
+        return package_problem(PackageFault.DAMAGED)
 
 
 def write_archive(files: Iterable[SkillFile]) -> bytes:
@@ -97,13 +97,13 @@ def write_archive(files: Iterable[SkillFile]) -> bytes:
 def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
     with ZipFile(BytesIO(_without_comment(content, limits))) as archive:
         if len(archive.infolist()) > _MOST_ENTRIES:
-            raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
-        named = list(_entries(archive.infolist()))
-        _check_names([name for name, _ in named])
+            raise PackageRefused(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        entries = list(_entries(archive.infolist()))
+        _check_names([name for name, _ in entries])
         files: list[SkillFile] = []
         links: list[str] = []
         budget = _Budget(limits, packed=len(content))
-        for name, entry in named:
+        for name, entry in entries:
             if _is_link(entry):
                 links.append(name)
                 continue
@@ -126,11 +126,11 @@ def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
         directory_end = locator - _END_64.size
         mark, *_, size, start = _END_64.unpack_from(content, directory_end)
         if mark != _END_MARK_64:
-            raise PackageRefused(problem(PackageFault.DAMAGED))
+            raise PackageRefused(package_problem(PackageFault.DAMAGED))
     if size > _DIRECTORY_BYTES:
-        raise PackageRefused(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        raise PackageRefused(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
     if disk or start + size != directory_end:
-        raise PackageRefused(problem(PackageFault.DAMAGED))
+        raise PackageRefused(package_problem(PackageFault.DAMAGED))
     return content[: place + _END.size - _COMMENT_LENGTH.size] + _COMMENT_LENGTH.pack(0)
 
 
@@ -143,19 +143,19 @@ def _end_of(content: bytes) -> int:
         if behind <= len(content) and behind + _END.unpack_from(content, place)[-1] == len(content):
             return place
         place = content.rfind(_END_MARK, earliest, place + len(_END_MARK) - 1)
-    raise PackageRefused(problem(PackageFault.DAMAGED))
+    raise PackageRefused(package_problem(PackageFault.DAMAGED))
 
 
 def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
     for entry in entries:
         name = _name(entry)
         if entry.flag_bits & _ENCRYPTED:
-            raise PackageRefused(problem(PackageFault.ENCRYPTED, name))
+            raise PackageRefused(package_problem(PackageFault.ENCRYPTED, name))
         if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise PackageRefused(problem(PackageFault.UNSUPPORTED_COMPRESSION, name))
+            raise PackageRefused(package_problem(PackageFault.UNSUPPORTED_COMPRESSION, name))
         is_folder = name.endswith("/")
         if not is_safe_path(name.removesuffix("/")):
-            raise PackageRefused(problem(PackageFault.UNSAFE_NAME, name))
+            raise PackageRefused(package_problem(PackageFault.UNSAFE_NAME, name))
         if not is_folder and _IGNORED.isdisjoint(name.casefold().split("/")):
             yield name, entry
 
@@ -176,7 +176,7 @@ def _name(entry: ZipInfo) -> str:
 def _check_names(names: Sequence[str]) -> None:
     duplicates = find_duplicates(names)
     if duplicates:
-        raise PackageRefused(problem(PackageFault.DUPLICATE_NAME, duplicates[0]))
+        raise PackageRefused(package_problem(PackageFault.DUPLICATE_NAME, duplicates[0]))
 
 
 def _is_link(entry: ZipInfo) -> bool:
@@ -205,9 +205,11 @@ class _Budget:
         """
         self._taken += count
         if self._taken > self._limits.total_bytes:
-            raise PackageRefused(problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes))
+            raise PackageRefused(
+                package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes)
+            )
         if self._taken > self._most:
-            raise PackageRefused(problem(PackageFault.BOMB, limit=self.ratio))
+            raise PackageRefused(package_problem(PackageFault.BOMB, limit=self.ratio))
 
 
 def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
@@ -218,6 +220,6 @@ def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
             size += len(block)
             budget.take(len(block))
             if size > budget.most_of(entry.compress_size):
-                raise PackageRefused(problem(PackageFault.BOMB, _name(entry), budget.ratio))
+                raise PackageRefused(package_problem(PackageFault.BOMB, _name(entry), budget.ratio))
             blocks.append(block)
     return b"".join(blocks)

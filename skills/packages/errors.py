@@ -115,17 +115,16 @@ class PackageRefused(Exception):
         self.problem = problem
 
 
-def problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
+def package_problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
     """A problem with its messages.
 
     Args:
-        code: what is wrong.
         path: the member it is about; what cannot be printed is shown as ``?``.
         limit: the number that was exceeded, for the faults that have one.
     """
     english, chinese = _MESSAGES[code]
-    shown = None if path is None else _printable(path)
-    return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), shown)
+    printable = None if path is None else _printable(path)
+    return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), printable)
 
 
 def _printable(path: str) -> str:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.schema import SkillFile
 
 SKILL_FILE = "SKILL.md"
@@ -57,7 +57,6 @@ def check_files(
     The same for files from an archive and from a request, so that no door is weaker.
 
     Args:
-        files: in any order.
         limits: how many and how large.
 
     Returns:
@@ -65,24 +64,24 @@ def check_files(
     """
     problems: list[PackageProblem] = []
     if len(files) > limits.files:
-        problems.append(problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
+        problems.append(package_problem(PackageFault.TOO_MANY_FILES, limit=limits.files))
     if sum(len(file.content) for file in files) > limits.total_bytes:
-        problems.append(problem(PackageFault.TOO_LARGE, limit=limits.total_bytes))
+        problems.append(package_problem(PackageFault.TOO_LARGE, limit=limits.total_bytes))
     problems.extend(
-        problem(PackageFault.UNSAFE_NAME, file.path)
+        package_problem(PackageFault.UNSAFE_NAME, file.path)
         for file in files
         if not is_safe_path(file.path)
     )
     problems.extend(
-        problem(PackageFault.DUPLICATE_NAME, path)
+        package_problem(PackageFault.DUPLICATE_NAME, path)
         for path in find_duplicates([SKILL_FILE, *(file.path for file in files)])
         if path != SKILL_FILE and not is_skill_file(path)
     )
     for file in files:
         if is_skill_file(file.path):
-            problems.append(problem(PackageFault.SECOND_SKILL, file.path))
+            problems.append(package_problem(PackageFault.SECOND_SKILL, file.path))
         if is_executable(file.content):
-            problems.append(problem(PackageFault.EXECUTABLE, file.path))
+            problems.append(package_problem(PackageFault.EXECUTABLE, file.path))
     return tuple(problems)
 
 

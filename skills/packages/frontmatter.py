@@ -8,7 +8,7 @@ from types import NoneType
 
 from pydantic import JsonValue
 
-from core.text.graphemes import shortened
+from core.text.graphemes import shorten
 from kb_service.text.tokenizer import is_cjk_dominant
 from skills.lint.rules.portability import (
     FIELDS,
@@ -16,14 +16,14 @@ from skills.lint.rules.portability import (
     LONGEST_DESCRIPTION,
     field_text,
     is_rewritable,
-    metadata_of,
+    metadata_pairs,
     without_angles,
 )
 from skills.packages.reader import SOURCE_FORMAT
 from skills.parser import yaml_reader, yaml_writer
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.yaml_reader import Entry, Value
+from skills.parser.yaml_reader import YamlField, YamlValue
 from skills.schema import ParsedSkill
 
 _FENCE = "---"
@@ -34,14 +34,11 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 
 @dataclass(frozen=True)
-class CatalogueFields:
+class CatalogFields:
     """What the catalogue knows of a skill beside its content.
 
     Args:
         title: its display name; empty: as the content says.
-        version: the exported one.
-        category: its category.
-        tags: its tags.
         owner: the owner's user name; left out of the export where it is an e-mail address.
         tool_names: what tools of ours are called elsewhere (``mcp__<server>__<tool>``); others are
             only named for people.
@@ -58,7 +55,7 @@ class CatalogueFields:
 Fields = dict[str, str | dict[str, str]]
 
 
-def made(parsed: ParsedSkill, slug: str, known: CatalogueFields) -> Fields:
+def native_fields(parsed: ParsedSkill, slug: str, catalog: CatalogFields) -> Fields:
     """The fields for a native skill, in the standard's order; empty ones are left out.
 
     They never hold ids, e-mail addresses or change notes.
@@ -68,30 +65,28 @@ def made(parsed: ParsedSkill, slug: str, known: CatalogueFields) -> Fields:
         "name": slug,
         "description": portable_description(parsed),
         "license": license_name if len(license_name) <= _LONGEST_LICENSE else "",
-        "compatibility": fitted(_compatibility(parsed), LONGEST_COMPATIBILITY),
-        "metadata": _metadata(parsed, known),
-        "allowed-tools": " ".join(_allowed_tools(parsed, known.tool_names)),
+        "compatibility": shorten_to_fit(_compatibility(parsed), LONGEST_COMPATIBILITY),
+        "metadata": _metadata(parsed, catalog),
+        "allowed-tools": " ".join(_allowed_tools(parsed, catalog.tool_names)),
     }
     return {key: value for key, value in fields.items() if value}
 
 
-def written(fields: Fields, newline: str = "\n") -> str:
+def write_fields(fields: Fields, newline: str = "\n") -> str:
     """Frontmatter in block style, both fences included."""
     lines = "".join(yaml_writer.field(key, value) for key, value in fields.items())
     return f"{_FENCE}\n{lines}{_FENCE}\n".replace("\n", newline)
 
 
-def mended(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
+def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
     """A file's own frontmatter with only its failing fields written anew.
 
     Args:
-        draft: the skill.
-        frontmatter: its frontmatter, readable.
         folder: the name of the folder that it will stand in.
     """
     if not is_rewritable(frontmatter):
-        return written(renewed(draft, frontmatter, folder), draft.source.newline)
-    fields = renewed(draft, frontmatter, folder)
+        return write_fields(standard_fields(draft, frontmatter, folder), draft.source.newline)
+    fields = standard_fields(draft, frontmatter, folder)
     lines = [_FENCE, *(_text(key, fields) for key in _added(fields, frontmatter))]
     place = frontmatter.start_line
     for entry in frontmatter.entries:
@@ -110,19 +105,21 @@ def mended(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
     return "".join(f"{line}\n" for line in [*lines, _FENCE]).replace("\n", draft.source.newline)
 
 
-def renewed(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> Fields:
+def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> Fields:
     """All fields as the standard wants them, from what the frontmatter says."""
     fields: Fields = {"name": folder, "description": _description(draft, frontmatter)}
     for key in ("license", "compatibility", "allowed-tools"):
         if entry := frontmatter.entry(key):
             text = field_text(entry)
-            fields[key] = fitted(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
-    if pairs := metadata_of(frontmatter):
+            fields[key] = (
+                shorten_to_fit(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
+            )
+    if pairs := metadata_pairs(frontmatter):
         fields["metadata"] = pairs
     return fields
 
 
-def as_json(content: bytes) -> dict[str, JsonValue]:
+def frontmatter_json(content: bytes) -> dict[str, JsonValue]:
     """The frontmatter of an exported SKILL.md as JSON: every field, nothing added.
 
     Values are as YAML reads them; dates are the text that was written, which JSON can say, and so
@@ -141,7 +138,7 @@ def as_json(content: bytes) -> dict[str, JsonValue]:
     }
 
 
-def _plain(value: Value) -> JsonValue:
+def _plain(value: YamlValue) -> JsonValue:
     if value.kind == "list":
         return [_plain(item) for item in value.items]
     if value.kind == "map":
@@ -161,14 +158,14 @@ def _compatibility(parsed: ParsedSkill) -> str:
     return " ".join(filter(None, parts))
 
 
-def _metadata(parsed: ParsedSkill, known: CatalogueFields) -> dict[str, str]:
+def _metadata(parsed: ParsedSkill, catalog: CatalogFields) -> dict[str, str]:
     own = parsed.metadata
     pairs = {
-        "title": known.title or parsed.name,
-        "version": str(known.version) if known.version is not None else own.get("version", ""),
-        "category": known.category or own.get("category", ""),
-        "tags": ", ".join(known.tags) or own.get("tags", ""),
-        "owner": "" if "@" in known.owner else known.owner,
+        "title": catalog.title or parsed.name,
+        "version": str(catalog.version) if catalog.version is not None else own.get("version", ""),
+        "category": catalog.category or own.get("category", ""),
+        "tags": ", ".join(catalog.tags) or own.get("tags", ""),
+        "owner": "" if "@" in catalog.owner else catalog.owner,
         "source-format": SOURCE_FORMAT,
         "source-sha256": parsed.content_sha256,
     }
@@ -190,7 +187,7 @@ def _description(draft: SkillDraft, frontmatter: Frontmatter) -> str:
         return portable_description(draft.model)
     if set(text) & set("<>"):
         text = without_angles(text)
-    return fitted(text, LONGEST_DESCRIPTION)
+    return shorten_to_fit(text, LONGEST_DESCRIPTION)
 
 
 def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
@@ -199,11 +196,11 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
     ]
 
 
-def _fails(entry: Entry, fields: Fields) -> bool:
+def _fails(entry: YamlField, fields: Fields) -> bool:
     """Whether a field says something else now, or is not written as the standard wants."""
     if entry.key == "metadata":
-        old = {one.key: one.value.text.strip() for one in entry.value.entries}
-        is_plain = all(one.value.is_text for one in entry.value.entries)
+        old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
+        is_plain = all(pair.value.is_text for pair in entry.value.entries)
         return (
             entry.value.kind != "map"
             or not is_plain
@@ -216,8 +213,8 @@ def _fails(entry: Entry, fields: Fields) -> bool:
     return not is_list and entry.value.text.strip() != str(fields[entry.key]).strip()
 
 
-def _has_flow(value: Value) -> bool:
-    return value.flow or any(_has_flow(one.value) for one in value.entries)
+def _has_flow(value: YamlValue) -> bool:
+    return value.flow or any(_has_flow(entry.value) for entry in value.entries)
 
 
 def _is_cut(lines: list[str]) -> bool:
@@ -255,10 +252,10 @@ def portable_description(parsed: ParsedSkill) -> str:
         if joined:
             ended = text if text.endswith(_ENDED) else text + full_stop
             text = f"{ended}{label}{joined}"
-    return fitted(text, LONGEST_DESCRIPTION)
+    return shorten_to_fit(text, LONGEST_DESCRIPTION)
 
 
-def fitted(text: str, most: int) -> str:
+def shorten_to_fit(text: str, most: int) -> str:
     """A text of at most so many characters: whole sentences where that keeps most of it."""
     if len(text) <= most:
         return text
@@ -268,4 +265,4 @@ def fitted(text: str, most: int) -> str:
     if ends and ends[-1] >= _LEAST_KEPT * most:
         return text[: ends[-1]].rstrip(";； ")
     blank = text.rfind(" ", 0, most - 1)
-    return shortened(text, blank + 1 if blank >= _LEAST_KEPT * most else most)
+    return shorten(text, blank + 1 if blank >= _LEAST_KEPT * most else most)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from skills.packages.archives import is_archive, read_archive
-from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.packages.file_rules import (
     CODEX_FILE,
     DEFAULT_LIMITS,
@@ -86,7 +86,9 @@ def read_package(
     """
     if not is_archive(content):
         if filename.lower().endswith(_ARCHIVE_SUFFIXES):
-            return PackageReading(problems=(problem(PackageFault.NOT_AN_ARCHIVE, filename),))
+            return PackageReading(
+                problems=(package_problem(PackageFault.NOT_AN_ARCHIVE, filename),)
+            )
         return PackageReading((_packaged("", content, (), (), limits),))
     archive = read_archive(content, limits)
     if isinstance(archive, PackageProblem):
@@ -102,9 +104,9 @@ def unwrap_own_export(content: bytes) -> bytes | None:
     head = _FRONTMATTER.match(content, 0, _LONGEST_FRONTMATTER)
     if head is None or _OUR_FORMAT.search(head[1]) is None:
         return None
-    named = _SOURCE_SHA256.search(head[1])
+    digest_match = _SOURCE_SHA256.search(head[1])
     body = content[head.end() :]
-    if named is None or hashlib.sha256(body).hexdigest().encode() != named[1]:
+    if digest_match is None or hashlib.sha256(body).hexdigest().encode() != digest_match[1]:
         return None
     return body
 
@@ -115,7 +117,7 @@ def _sort_out(
     files = tuple(files)
     roots = {_folder(file.path): file for file in files if is_skill_file(file.path)}
     if not roots:
-        return PackageReading(problems=(problem(PackageFault.NO_SKILL),))
+        return PackageReading(problems=(package_problem(PackageFault.NO_SKILL),))
     beside: dict[str, list[SkillFile]] = {folder: [] for folder in roots}
     linked: dict[str, list[str]] = {folder: [] for folder in roots}
     ignored: list[str] = []
@@ -148,7 +150,7 @@ def _packaged(
         sorted((file for file in files if file not in _POLICIES), key=lambda file: file.path)
     )
     body = unwrap_own_export(content)
-    problems = [problem(PackageFault.LINK, link) for link in links]
+    problems = [package_problem(PackageFault.LINK, link) for link in links]
     problems.extend(check_files(files, limits))
     return PackagedSkill(
         folder,

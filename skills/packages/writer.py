@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
+from skills.lint.linter import lint_draft
 from skills.lint.rules import portability
 from skills.packages import frontmatter
 from skills.packages.archives import write_archive
-from skills.packages.errors import PackageFault, PackageProblem, problem
+from skills.packages.errors import PackageFault, PackageProblem, package_problem
 from skills.packages.file_rules import CODEX_FILE, SKILL_FILE, check_files, codex_policy
-from skills.packages.frontmatter import CatalogueFields
-from skills.parser import parse
-from skills.parser.draft import SkillDraft, Surroundings
+from skills.packages.frontmatter import CatalogFields
+from skills.parser.draft import SkillDraft
+from skills.parser.parse import parse
 from skills.parser.yaml_writer import quoted
 from skills.schema import SkillFile
 from skills.slugs import choose_slug, free_slug, has_reserved_word, is_placeholder, is_slug
@@ -44,14 +46,14 @@ class ExportSource:
         content: the stored bytes.
         slug: its key in the catalogue.
         files: what lies beside the content.
-        known: what the catalogue says of it.
+        catalog: what the catalogue says of it.
         is_offered: whether a model may choose it by itself; else only a person may.
     """
 
     content: bytes
     slug: str
     files: tuple[SkillFile, ...] = ()
-    known: CatalogueFields = field(default_factory=CatalogueFields)
+    catalog: CatalogFields = field(default_factory=CatalogFields)
     is_offered: bool = True
 
 
@@ -94,17 +96,13 @@ def export_package(
 ) -> ExportedPackage | PackageProblem:
     """One skill as an archive; equal input gives equal bytes.
 
-    Args:
-        source: the skill.
-        profile: for whom.
-
     Returns:
         The archive, or why there is none: the skill has errors or its files are not taken in.
     """
     folder = export_folder(source, profile)
     if isinstance(folder, PackageProblem):
         return folder
-    return ExportedPackage(folder.name, write_archive(_placed(folder)))
+    return ExportedPackage(folder.name, write_archive(_with_folder(folder)))
 
 
 def export_packages(
@@ -116,18 +114,18 @@ def export_packages(
     """
     files: list[SkillFile] = []
     outcomes: list[str | PackageProblem] = []
-    taken: set[str] = set()
+    taken_names: set[str] = set()
     size = 0
     for source in sources:
-        folder = _export_beside(source, profile, taken)
+        folder = _export_beside(source, profile, taken_names)
         if isinstance(folder, ExportedFolder):
-            placed = list(_placed(folder))
+            placed = list(_with_folder(folder))
             size += sum(len(file.content) for file in placed)
             if size > MOST_BYTES:
-                outcomes.append(problem(PackageFault.TOO_LARGE, limit=MOST_BYTES))
+                outcomes.append(package_problem(PackageFault.TOO_LARGE, limit=MOST_BYTES))
                 continue
             files += placed
-            taken.add(folder.name)
+            taken_names.add(folder.name)
         outcomes.append(folder.name if isinstance(folder, ExportedFolder) else folder)
     return ExportedPackages(write_archive(files), tuple(outcomes))
 
@@ -148,16 +146,16 @@ def export_folder(
 
 def _read(source: ExportSource) -> SkillDraft | PackageProblem:
     """A skill that may be exported, read and judged once."""
-    draft = parse.read(source.content)
-    if isinstance(draft, Finding) or not parse.report(draft).valid:
-        return problem(PackageFault.NOT_VALID)
+    draft = parse(source.content)
+    if isinstance(draft, Finding) or not lint_draft(draft).valid:
+        return package_problem(PackageFault.NOT_VALID)
     if refused := check_files(source.files):
         return refused[0]
     return draft
 
 
 def _name(source: ExportSource, draft: SkillDraft) -> str:
-    return _own_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
+    return _usable_name(draft) or choose_slug(source.slug, draft.model.content_sha256)
 
 
 def _folder(
@@ -165,7 +163,7 @@ def _folder(
 ) -> ExportedFolder | PackageProblem:
     content = _content(source, draft, name, profile)
     if content is None:
-        return problem(PackageFault.NOT_PORTABLE)
+        return package_problem(PackageFault.NOT_PORTABLE)
     files = [SkillFile(SKILL_FILE, content), *sorted(source.files, key=lambda file: file.path)]
     if profile is ExportProfile.CODEX and all(file.path != CODEX_FILE for file in files):
         files.append(SkillFile(CODEX_FILE, codex_policy(is_offered=source.is_offered)))
@@ -173,19 +171,19 @@ def _folder(
 
 
 def _export_beside(
-    source: ExportSource, profile: ExportProfile, taken: set[str]
+    source: ExportSource, profile: ExportProfile, taken_names: set[str]
 ) -> ExportedFolder | PackageProblem:
     draft = _read(source)
     if isinstance(draft, PackageProblem):
         return draft
-    return _folder(source, draft, free_slug(_name(source, draft), taken), profile)
+    return _folder(source, draft, free_slug(_name(source, draft), taken_names), profile)
 
 
-def _placed(folder: ExportedFolder) -> Iterator[SkillFile]:
+def _with_folder(folder: ExportedFolder) -> Iterator[SkillFile]:
     return (replace(file, path=f"{folder.name}/{file.path}") for file in folder.files)
 
 
-def _own_name(draft: SkillDraft) -> str:
+def _usable_name(draft: SkillDraft) -> str:
     """The name in the frontmatter, where every reader takes it."""
     name = draft.frontmatter.text("name") if draft.frontmatter else ""
     usable = is_slug(name) and not has_reserved_word(name) and not is_placeholder(name)
@@ -198,19 +196,19 @@ def _content(
     """The bytes of SKILL.md; ``None`` where they can't be what the standard wants."""
     head = draft.frontmatter
     if head is None:
-        fields = frontmatter.made(draft.model, name, source.known)
-        heads, body = [frontmatter.written(fields).encode()], source.content
+        fields = frontmatter.native_fields(draft.model, name, source.catalog)
+        heads, body = [frontmatter.write_fields(fields).encode()], source.content
     else:
         place = draft.source.offset(head.end_line + 1)
         body = source.content[place:]
-        renewed = frontmatter.renewed(draft, head, name)
+        renewed = frontmatter.standard_fields(draft, head, name)
         heads = [
             source.content[:place],
-            frontmatter.mended(draft, head, name).encode(),
-            frontmatter.written(renewed, draft.source.newline).encode(),
+            frontmatter.repair_frontmatter(draft, head, name).encode(),
+            frontmatter.write_fields(renewed, draft.source.newline).encode(),
         ]
     # Only the head is judged: with it, a skill of the greatest size is too large to be read here.
-    chosen = next((one for one in heads if _passes(one, name)), None)
+    chosen = next((head for head in heads if _passes(head, name)), None)
     if chosen is None:
         return None
     if profile is ExportProfile.CLAUDE_CODE:
@@ -220,10 +218,12 @@ def _content(
 
 def _passes(content: bytes, name: str) -> bool:
     """Whether the open standard takes it; a name that says little is the owner's to mend."""
-    draft = parse.read(content, Surroundings(folder=name))
+    draft = parse(content)
     if isinstance(draft, Finding) or draft.frontmatter is None:
         return False
-    codes = {finding.code for finding in portability.check(draft)} - {"AS001"}
+    codes = {finding.code for finding in portability.check(draft, LintContext(folder=name))} - {
+        "AS001"
+    }
     return not codes and draft.frontmatter.text("name") == name
 
 
@@ -231,11 +231,11 @@ def _for_claude(source: ExportSource, draft: SkillDraft, head: bytes) -> bytes:
     """The same with what Claude Code shows behind a command, and whether it may choose by itself."""
     own = draft.frontmatter
     params = draft.model.input_params
-    hint = " ".join(one.name if one.required else f"[{one.name}]" for one in params)
+    hint = " ".join(param.name if param.required else f"[{param.name}]" for param in params)
     hint = (own.text("argument-hint") if own else "") or hint[:_LONGEST_HINT]
     lines = f"argument-hint: {quoted(hint)}\n" if hint else ""
-    asked = own.text("disable-model-invocation") if own else ""
-    if not source.is_offered or asked == "true":
+    disabled = own.text("disable-model-invocation") if own else ""
+    if not source.is_offered or disabled == "true":
         lines += "disable-model-invocation: true\n"
     newline = draft.source.newline if own else "\n"
     place = head.rstrip().rfind(_FENCE)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from skills.parser import outline
-from skills.parser.outline import Block, DraftSection
-from skills.parser.source import Source
+from skills.parser.outline import DraftSection, MarkdownBlock
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import says_nothing
 from skills.schema import Example
 
@@ -21,12 +21,12 @@ _NUMBER = re.compile(
 )
 
 
-def read(sections: Sequence[DraftSection], source: Source) -> tuple[Example, ...]:
+def read(sections: Sequence[DraftSection], source: SkillSource) -> tuple[Example, ...]:
     """The examples of all sections in order."""
     return tuple(example for section in sections for example in _section(section, source))
 
 
-def _section(section: DraftSection, source: Source) -> Iterator[Example]:
+def _section(section: DraftSection, source: SkillSource) -> Iterator[Example]:
     blocks = section.blocks
     heads = [at for at, block in enumerate(blocks) if block.level == 3]
     first = heads[0] if heads else len(blocks)
@@ -42,14 +42,16 @@ def _title(heading: str) -> str | None:
     return (heading[number.end() :].strip() if number else heading) or None
 
 
-def _example(title: str | None, blocks: Sequence[Block], source: Source) -> Iterator[Example]:
-    text = outline.raw(source, blocks[0].start, blocks[-1].end) if blocks else ""
+def _example(
+    title: str | None, blocks: Sequence[MarkdownBlock], source: SkillSource
+) -> Iterator[Example]:
+    text = outline.raw_lines(source, blocks[0].start, blocks[-1].end) if blocks else ""
     if not text.strip() or says_nothing(text):
         return
-    yield Example(text, title, **sides(text))
+    yield Example(text, title, **split_sides(text))
 
 
-def sides(text: str) -> dict[str, str]:
+def split_sides(text: str) -> dict[str, str]:
     """The input and output that lead-ins mark: each runs to the next lead-in."""
     sides: dict[str, str] = {}
     leads = list(_LEAD.finditer(text))

@@ -9,8 +9,8 @@ import yaml
 
 from skills.diagnostics import Finding
 from skills.parser import yaml_reader
-from skills.parser.source import Source
-from skills.parser.yaml_reader import Entry, Value
+from skills.parser.source import SkillSource
+from skills.parser.yaml_reader import YamlField, YamlValue
 
 LARGEST = 16 * 1024
 """Bytes that the frontmatter may have: YAML takes far longer to read than markdown."""
@@ -35,10 +35,10 @@ class Frontmatter:
     start_line: int
     end_line: int
     closed: bool
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[YamlField, ...] = ()
     readable: bool = True
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> YamlField | None:
         """A top-level field by its name."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
@@ -48,7 +48,7 @@ class Frontmatter:
         return entry.value.text.strip() if entry and entry.value.kind == "scalar" else ""
 
 
-def read(source: Source, findings: list[Finding]) -> Frontmatter | None:
+def read(source: SkillSource, findings: list[Finding]) -> Frontmatter | None:
     """The frontmatter of a file, ``None`` where it has none.
 
     Blank lines before it are forgiven. Notes SK010, SK011, SK012, SK016 and SK017.
@@ -71,7 +71,7 @@ def read(source: Source, findings: list[Finding]) -> Frontmatter | None:
     return Frontmatter(start, end, closed, entries or (), readable=entries is not None)
 
 
-def _closing_line(source: Source, start: int) -> int:
+def _closing_line(source: SkillSource, start: int) -> int:
     for number in range(start + 1, len(source.lines) + 1):
         line = source.lines[number - 1]
         if line.startswith(("---", "...")) and _CLOSE.match(line):
@@ -79,7 +79,7 @@ def _closing_line(source: Source, start: int) -> int:
     return 0
 
 
-def _last_field_line(source: Source, start: int) -> int:
+def _last_field_line(source: SkillSource, start: int) -> int:
     """The last line before the first that no mapping would have: a blank one, a heading, a text."""
     last = start
     for number in range(start + 1, len(source.lines) + 1):
@@ -91,12 +91,12 @@ def _last_field_line(source: Source, start: int) -> int:
 
 
 def _entries(
-    source: Source, start: int, last: int, findings: list[Finding]
-) -> tuple[Entry, ...] | None:
+    source: SkillSource, start: int, last: int, findings: list[Finding]
+) -> tuple[YamlField, ...] | None:
     text = "\n".join([*source.lines[start:last], ""])
     try:
         value = yaml_reader.read(text, first_line=start + 1, findings=findings)
-    except yaml_reader.Refused as refused:
+    except yaml_reader.YamlRefused as refused:
         findings.append(refused.finding)
         return None
     except yaml.YAMLError as error:
@@ -119,7 +119,7 @@ def _yaml_error(error: yaml.YAMLError, start: int, last: int) -> Finding:
     return Finding("SK011", place, column + 1, facts={"problem": problem})
 
 
-def flow_values(entries: tuple[Entry, ...]) -> Iterator[tuple[str, Value]]:
+def flow_values(entries: tuple[YamlField, ...]) -> Iterator[tuple[str, YamlValue]]:
     """All values written as ``[…]`` or ``{…}``, with the field that they stand in."""
     for entry in entries:
         if entry.value.flow:

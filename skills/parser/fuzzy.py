@@ -36,9 +36,9 @@ class Vocabulary:
         return near[0] if near else None
 
 
-def are_near(one: str, other: str) -> bool:
+def are_near(word: str, other: str) -> bool:
     """Whether two words differ by no more than a slip of the pen."""
-    return difflib.SequenceMatcher(None, one, other).ratio() >= _NEAR
+    return difflib.SequenceMatcher(None, word, other).ratio() >= _NEAR
 
 
 def _pairs(word: str) -> set[str]:

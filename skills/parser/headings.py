@@ -135,14 +135,14 @@ Strength = Literal["strong", "prefix", "weak"]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HeadingMatch:
     """The section that a heading names, and how surely."""
 
     key: str
     strength: Strength
 
 
-def canon(heading: str) -> str:
+def canonical(heading: str) -> str:
     """A heading without width, markup, pictures, numbering and traditional forms, in lower case."""
     text = _CIRCLED.sub("", _KEYCAP.sub("", heading.strip()[:_LONGEST]))
     text = unicodedata.normalize("NFKC", _EMOJI.sub(" ", text))
@@ -184,27 +184,27 @@ def _forms(name: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=2048)
-def resolve(heading: str) -> Known | None:
+def resolve(heading: str) -> HeadingMatch | None:
     """The section that a heading names, or ``None``."""
-    name = canon(heading)
+    name = canonical(heading)
     if not name:
         return None
     forms = [form for form in _forms(name) if form]
     for form in forms:
         if key := _STRONG.get(form):
-            return Known(key, "strong")
+            return HeadingMatch(key, "strong")
     for form in forms:
         if key := _WEAK.get(form):
-            return Known(key, "weak")
+            return HeadingMatch(key, "weak")
     return next(_by_prefix(name), None)
 
 
-def _by_prefix(name: str) -> Iterator[Known]:
+def _by_prefix(name: str) -> Iterator[HeadingMatch]:
     """What the longest known heading says that a heading begins with: whole words, or Han characters."""
     for end in range(min(len(name) - 1, _LONGEST_KNOWN), 1, -1):
         key = _STRONG.get(name[:end])
         if key and (not name[:end].isascii() or name[end] in " ,&"):
-            yield Known(key, "prefix")
+            yield HeadingMatch(key, "prefix")
 
 
 def suggest(heading: str) -> str | None:
@@ -212,12 +212,16 @@ def suggest(heading: str) -> str | None:
 
     Word by word, where both have as many: “common mistakes” are no “common issues”.
     """
-    name = canon(heading)
-    known = _VOCABULARY.nearest(name)
-    words = zip(name.split(), known.split(), strict=False) if known else ()
-    if known and name.count(" ") == known.count(" ") and not all(are_near(*two) for two in words):
+    name = canonical(heading)
+    nearest = _VOCABULARY.nearest(name)
+    words = zip(name.split(), nearest.split(), strict=False) if nearest else ()
+    if (
+        nearest
+        and name.count(" ") == nearest.count(" ")
+        and not all(are_near(*two) for two in words)
+    ):
         return None
-    return known
+    return nearest
 
 
 _VOCABULARY = Vocabulary(_STRONG)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.headings import canon
-from skills.parser.outline import DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.headings import canonical
+from skills.parser.outline import BodyOutline, DraftSection
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import read_texts
-from skills.parser.yaml_reader import Value
+from skills.parser.yaml_reader import YamlValue
 
 OWN_FIELDS = frozenset({"name", "description", "allowed-tools", "metadata"})
 _NAMES: Mapping[str, str] = {
@@ -36,8 +36,8 @@ _PAIR = re.compile(
 def read(
     frontmatter: Frontmatter | None,
     sections: Sequence[DraftSection],
-    source: Source,
-    body: Outline,
+    source: SkillSource,
+    body: BodyOutline,
 ) -> dict[str, str]:
     """Metadata of frontmatter, its other fields, and of the sections, the first of a key kept."""
     pairs: dict[str, str] = {}
@@ -51,13 +51,13 @@ def _from_frontmatter(frontmatter: Frontmatter | None) -> Iterator[tuple[str, st
         return
     own = frontmatter.entry("metadata")
     if own is not None:
-        yield from ((entry.key, text_of(entry.value)) for entry in own.value.entries)
+        yield from ((entry.key, value_text(entry.value)) for entry in own.value.entries)
     for entry in frontmatter.entries:
         if entry.key not in OWN_FIELDS:
-            yield entry.key, text_of(entry.value)
+            yield entry.key, value_text(entry.value)
 
 
-def text_of(value: Value) -> str:
+def value_text(value: YamlValue) -> str:
     """A value as text: a scalar as written, a list of scalars with commas, all else as JSON."""
     if value.kind == "scalar":
         return value.text.strip()
@@ -66,14 +66,14 @@ def text_of(value: Value) -> str:
     return orjson.dumps(_plain(value)).decode()
 
 
-def _plain(value: Value) -> object:
+def _plain(value: YamlValue) -> object:
     if value.kind == "map":
         return {entry.key: _plain(entry.value) for entry in value.entries}
     return [_plain(item) for item in value.items] if value.kind == "list" else value.text
 
 
 def _from_sections(
-    sections: Sequence[DraftSection], source: Source, body: Outline
+    sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
 ) -> Iterator[tuple[str, str]]:
     for section in sections:
         own = own_key(section)
@@ -90,6 +90,6 @@ def _from_sections(
 
 def own_key(section: DraftSection) -> str | None:
     """The key whose value is the section's text; ``None`` where it has pairs of key and value."""
-    heading = canon(section.section.title)
+    heading = canonical(section.section.title)
     key = _NAMES.get(heading, heading)
     return key if key in _PLAIN else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from skills.parser.source import Source
+from skills.parser.source import SkillSource
 from skills.schema import Section
 
 # Text inside of blocks stays as written, so that only the blocks are read: linear, and in less
@@ -19,7 +19,7 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """A block that stands in no other one.
 
     Args:
@@ -41,7 +41,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class BodyOutline:
     """The blocks of a body.
 
     Args:
@@ -52,7 +52,7 @@ class Outline:
 
     first_line: int
     tokens: list[Token]
-    blocks: tuple[Block, ...]
+    blocks: tuple[MarkdownBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class DraftSection:
     """
 
     section: Section
-    heading: Block
-    blocks: Sequence[Block]
+    heading: MarkdownBlock
+    blocks: Sequence[MarkdownBlock]
 
     @property
     def key(self) -> str | None:
@@ -76,7 +76,7 @@ class DraftSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """An item of a list: its lines, the number as written (0 in a list of bullets), its tokens."""
 
     start: int
@@ -85,14 +85,14 @@ class Item:
     tokens: Sequence[Token]
 
 
-def read(source: Source, first_line: int) -> Outline:
+def read(source: SkillSource, first_line: int) -> BodyOutline:
     """The outline of a file's text from a line on."""
     body = source.text if first_line == 1 else "\n".join(source.lines[first_line - 1 :])
     tokens = _BLOCKS.parse(body)
-    return Outline(first_line, tokens, tuple(_blocks(tokens, source, first_line)))
+    return BodyOutline(first_line, tokens, tuple(_blocks(tokens, source, first_line)))
 
 
-def _blocks(tokens: list[Token], source: Source, first_line: int) -> Iterator[Block]:
+def _blocks(tokens: list[Token], source: SkillSource, first_line: int) -> Iterator[MarkdownBlock]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -105,16 +105,16 @@ def _blocks(tokens: list[Token], source: Source, first_line: int) -> Iterator[Bl
         at = end
 
 
-def _block(tokens: list[Token], source: Source, first_line: int) -> Block:
+def _block(tokens: list[Token], source: SkillSource, first_line: int) -> MarkdownBlock:
     token = tokens[0]
     kind = token.type.removesuffix("_open")
-    start, end = lines_of(token, source, first_line)
+    start, end = line_span(token, source, first_line)
     text = tokens[1].content if kind in {"heading", "paragraph"} else token.content
     level = int(token.tag[1]) if kind == "heading" else 0
-    return Block(kind, start, end, tokens, text, level)
+    return MarkdownBlock(kind, start, end, tokens, text, level)
 
 
-def lines_of(token: Token, source: Source, first_line: int) -> tuple[int, int]:
+def line_span(token: Token, source: SkillSource, first_line: int) -> tuple[int, int]:
     """A block token's first line and its last one that is not blank, in the file."""
     start, end = token.map or (0, 1)
     start, end = start + first_line, end + first_line - 1
@@ -123,7 +123,7 @@ def lines_of(token: Token, source: Source, first_line: int) -> tuple[int, int]:
     return start, end
 
 
-def items(block: Block, source: Source, first_line: int) -> Iterator[Item]:
+def list_items_of(block: MarkdownBlock, source: SkillSource, first_line: int) -> Iterator[ListItem]:
     """The items of a list, those of lists inside of it left out."""
     start = 0
     for at, token in enumerate(block.tokens):
@@ -133,12 +133,12 @@ def items(block: Block, source: Source, first_line: int) -> Iterator[Item]:
             start = at
         elif token.type == "list_item_close":
             opened = block.tokens[start]
-            first, last = lines_of(opened, source, first_line)
+            first, last = line_span(opened, source, first_line)
             number = int(opened.info) if opened.info.isdecimal() else 0
-            yield Item(first, last, number, block.tokens[start + 1 : at])
+            yield ListItem(first, last, number, block.tokens[start + 1 : at])
 
 
-def item_text(item: Item, source: Source) -> str:
+def item_text(item: ListItem, source: SkillSource) -> str:
     """An item's markdown without its marker and the indentation that the marker asks for."""
     first = source.line(item.start)
     marker = _MARKER.match(first)
@@ -151,6 +151,6 @@ def item_text(item: Item, source: Source) -> str:
     return "\n".join(lines).strip()
 
 
-def raw(source: Source, start: int, end: int) -> str:
+def raw_lines(source: SkillSource, start: int, end: int) -> str:
     """Lines of the file as written, without blank ones around."""
     return "\n".join(source.lines[start - 1 : end]).strip("\n").rstrip()

@@ -154,10 +154,13 @@ def read_array(text: str, of: Type) -> list[object]:
     value = bare(text)
     if value.startswith("["):
         members = _json(value, list)
-        written = [one if isinstance(one, str) else orjson.dumps(one).decode() for one in members]
+        written = [
+            member if isinstance(member, str) else orjson.dumps(member).decode()
+            for member in members
+        ]
     else:
-        written = [one for one in map(str.strip, _SPLIT.split(value)) if one]
-    return [coerce(one, Type(of.items or "string")) for one in written]
+        written = [word for word in map(str.strip, _SPLIT.split(value)) if word]
+    return [coerce(text, Type(of.items or "string")) for text in written]
 
 
 def _json(value: str, kind: type[_Read]) -> _Read:

@@ -1,76 +1,160 @@
-"""The one door to the grammar: bytes in, the parsed skill and its diagnostics out."""
+"""The parser: the bytes of a skill in, its model and outline out; nothing is judged."""
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from skills.diagnostics import RULES, Finding, diagnose
-from skills.lint.rules import CHECKS
-from skills.parser import assemble
+from skills.diagnostics import Finding
+from skills.parser import examples, frontmatter, metadata, outline, sections, steps
+from skills.parser import params as inputs
 from skills.parser import source as sources
-from skills.parser.draft import Neighbour, SkillDraft, Surroundings
-from skills.schema import ParsedSkill, Severity, SkillFormat, SkillReport
+from skills.parser import tools as allowed_tools
+from skills.parser import triggers as when
+from skills.parser.draft import SkillDraft
+from skills.parser.frontmatter import Frontmatter
+from skills.parser.outline import BodyOutline, DraftSection
+from skills.parser.sections import DividedBody, name_behind_prefix
+from skills.parser.source import SkillSource
+from skills.parser.text_blocks import read_texts, section_text, tokens_in
+from skills.schema import ParsedSkill, SkillFormat
+from skills.slugs import slugify
 
 PARSER_VERSION = 3
 """Goes up when the same bytes are read otherwise than before."""
 
 
-def parse(
-    content: bytes,
-    *,
-    known_tools: Collection[str] | None = None,
-    folder: str | None = None,
-    files: Collection[str] | None = None,
-    neighbours: Collection[Neighbour] = (),
-) -> SkillReport:
-    """Read and judge a SKILL file; never raises, in time linear in its size (docs/skills.md).
+@dataclass(frozen=True)
+class _Parts:
+    """A file divided, before its sections are read."""
 
-    Args:
-        content: the stored bytes.
-        known_tools: the registered tools; ``None``: tool names are not judged.
-        folder: the name of the folder that the file stands in, if it stands in one.
-        files: the paths of all files in that folder, relative; ``None``: links are not judged.
-        neighbours: other skills that the caller can see, to tell near-duplicates.
+    source: SkillSource
+    frontmatter: Frontmatter | None
+    body: BodyOutline
+    divided: DividedBody
+    sections: tuple[DraftSection, ...]
+    spelling: SkillFormat
+
+    def of(self, key: str) -> list[DraftSection]:
+        return [section for section in self.sections if section.key == key]
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return read_texts(self.of(key), self.source, self.body)
+
+
+def parse(content: bytes) -> SkillDraft | Finding:
+    """Parse a SKILL file; never raises, in time linear in its size (docs/skills.md).
 
     Returns:
-        What the file says and what was noticed; without ``parsed`` for what is too large or no text.
+        The draft, or why there is none: SK015 or SK052.
     """
-    surroundings = Surroundings(
-        known_tools=None if known_tools is None else frozenset(known_tools),
-        folder=folder,
-        files=None if files is None else tuple(files),
-        neighbours=tuple(neighbours),
-    )
-    draft = read(content, surroundings)
-    return report(draft)
-
-
-def report(draft: SkillDraft | Finding) -> SkillReport:
-    """Judge what :func:`read` gave, by the surroundings that it was read with."""
-    if isinstance(draft, Finding):
-        return _report(None, [draft], SkillFormat.NATIVE)
-    findings = [*draft.findings, *(found for check in CHECKS for found in check(draft))]
-    return _report(draft.model, findings, draft.spelling)
-
-
-def read(content: bytes, surroundings: Surroundings | None = None) -> SkillDraft | Finding:
-    """The draft of a skill without the checks, or why there is none (SK015, SK052)."""
     source = sources.read(content)
-    if isinstance(source, Finding):
-        return source
-    return assemble.assemble(source, surroundings or Surroundings())
+    return source if isinstance(source, Finding) else assemble(source)
 
 
-def _report(
-    model: ParsedSkill | None, findings: list[Finding], spelling: SkillFormat
-) -> SkillReport:
-    codes = {finding.code for finding in findings}
-    rules = [RULES[code] for code in codes]
-    valid = not any(
-        rule.severity_in(spelling) is Severity.ERROR for rule in rules if not rule.portability
+def assemble(source: SkillSource) -> SkillDraft:
+    """Parse a file's text; the draft has the findings of its grammar."""
+    findings: list[Finding] = []
+    head = frontmatter.read(source, findings)
+    body = outline.read(source, head.end_line + 1 if head else 1)
+    divided = sections.divide(body, source)
+    titled = divided.title and name_behind_prefix(divided.title.section.title) is not None
+    if head:
+        spelling = SkillFormat.HYBRID if titled else SkillFormat.AGENT_SKILLS
+    else:
+        spelling = SkillFormat.NATIVE
+    keyed = sections.assign(divided, source, findings)
+    if spelling is SkillFormat.AGENT_SKILLS:
+        findings = [*_of_free_headings(findings)]
+    parts = _Parts(source, head, body, divided, keyed, spelling)
+    numbered, prose = steps.read(parts.of("steps"), source, body)
+    description, line = _description(parts)
+    return SkillDraft(
+        source=source,
+        frontmatter=head,
+        outline=body,
+        sections=keyed,
+        model=_model(parts, description, numbered, findings),
+        steps=numbered,
+        prose=prose,
+        description_line=line,
+        findings=findings,
     )
-    return SkillReport(
-        parsed=model,
-        diagnostics=diagnose(findings, spelling),
-        valid=valid,
-        publishable=valid and not any(rule.blocks_publishing(spelling) for rule in rules),
-        portable=model is not None and not any(rule.portability for rule in rules),
+
+
+def _of_free_headings(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings without advice on headings, which the open standard leaves to the author.
+
+    A slip of the pen is told, but for the author to mend.
+    """
+    for finding in findings:
+        if finding.code == "SK020" and finding.variant:
+            yield replace(finding, edits=())
+        elif finding.code not in {"SK020", "SK023"}:
+            yield finding
+
+
+def _model(
+    parts: _Parts, description: str, numbered: Sequence[steps.NumberedStep], findings: list[Finding]
+) -> ParsedSkill:
+    source, body = parts.source, parts.body
+    params = inputs.read_params(parts.of("input_params"), source, body, findings)
+    pairs = metadata.read(parts.frontmatter, parts.of("metadata"), source, body)
+    name = _name(parts, pairs)
+    conditions = parts.texts("trigger_conditions")
+    derived = () if conditions else when.derive_triggers(description)
+    text = "\n".join(source.lines[body.first_line - 1 :])
+    return ParsedSkill(
+        name=name,
+        description=description,
+        format=parts.spelling,
+        slug=_slug(parts.frontmatter, pairs, name),
+        body=text,
+        content_sha256=hashlib.sha256(source.content).hexdigest(),
+        token_estimate=tokens_in(text),
+        trigger_conditions=conditions or derived,
+        trigger_kinds={condition: when.classify(condition) for condition in conditions or derived},
+        triggers_derived=bool(derived),
+        input_params=params,
+        steps=tuple(step.step for step in numbered),
+        outputs=parts.texts("outputs"),
+        examples=examples.read(parts.of("examples"), source),
+        constraints=parts.texts("constraints"),
+        not_for=parts.texts("not_for"),
+        tools=allowed_tools.read(parts.frontmatter, parts.of("tools"), source, body),
+        metadata=pairs,
+        sections=tuple(section.section for section in parts.sections),
+        input_schema=inputs.input_schema(params),
     )
+
+
+def _name(parts: _Parts, pairs: dict[str, str]) -> str:
+    title = parts.divided.title
+    heading = title.section.title if title else ""
+    prefixed_name = name_behind_prefix(heading)
+    own = parts.frontmatter.text("name") if parts.frontmatter else ""
+    display_name = next((pairs[key] for key in _DISPLAY_NAMES if pairs.get(key)), "")
+    return (prefixed_name if prefixed_name is not None else heading) or display_name or own
+
+
+_DISPLAY_NAMES = ("title", "display-name", "display_name", "displayName")
+
+
+def _slug(head: Frontmatter | None, pairs: dict[str, str], name: str) -> str:
+    own = head.text("name") if head else ""
+    return slugify(pairs.get("slug", "")) or slugify(own) or slugify(name)
+
+
+def _description(parts: _Parts) -> tuple[str, int]:
+    """The description and its line: in a free document the frontmatter's comes first, else the
+    section's, which an export has only joined with the triggers."""
+    description_sections = parts.of("description")
+    text = "\n\n".join(
+        filter(None, (section_text(section, parts.source) for section in description_sections))
+    )
+    section = (text, description_sections[0].section.start_line if description_sections else 0)
+    entry = parts.frontmatter.entry("description") if parts.frontmatter else None
+    written = parts.frontmatter.text("description") if parts.frontmatter else ""
+    field = (written, entry.line if entry else 0)
+    free = parts.spelling is SkillFormat.AGENT_SKILLS
+    order = (field, section) if free else (section, field)
+    return next((text_and_line for text_and_line in order if text_and_line[0]), ("", 0))

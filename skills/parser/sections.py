@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from skills.diagnostics import Finding
 from skills.parser import headings
-from skills.parser.headings import Known, usual_heading
-from skills.parser.outline import Block, DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.headings import HeadingMatch, usual_heading
+from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.source import SkillSource
 from skills.schema import Section, TextEdit
 
 _PREFIXES = frozenset({"skill", "技能"})
@@ -33,23 +33,25 @@ def name_behind_prefix(heading: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Divided:
+class DividedBody:
     """The sections in order, and the one that bears the title, if any."""
 
     sections: tuple[DraftSection, ...]
     title: DraftSection | None
 
 
-def divide(outline: Outline, source: Source) -> Divided:
+def divide(outline: BodyOutline, source: SkillSource) -> DividedBody:
     """The top-level sections: each H1 or H2 with all blocks up to the next; keys are not set yet."""
     sections = tuple(_sections(outline, source))
-    firsts = [one for one in sections if one.section.level == 1]
-    named = [one for one in firsts if name_behind_prefix(one.section.title) is not None]
-    title = next(iter([*named, *firsts]), None)
-    return Divided(sections, title)
+    firsts = [section for section in sections if section.section.level == 1]
+    prefixed = [
+        section for section in firsts if name_behind_prefix(section.section.title) is not None
+    ]
+    title = next(iter([*prefixed, *firsts]), None)
+    return DividedBody(sections, title)
 
 
-def _sections(outline: Outline, source: Source) -> Iterator[DraftSection]:
+def _sections(outline: BodyOutline, source: SkillSource) -> Iterator[DraftSection]:
     blocks = outline.blocks
     heads = [at for at, block in enumerate(blocks) if block.level in (1, 2)]
     for at, following in pairwise([*heads, len(blocks)]):
@@ -67,91 +69,93 @@ def _sections(outline: Outline, source: Source) -> Iterator[DraftSection]:
         yield DraftSection(section, head, blocks[at + 1 : following])
 
 
-def _last_line(source: Source, line: int) -> int:
+def _last_line(source: SkillSource, line: int) -> int:
     """The last line as people count: what follows the file's last line end is none."""
     return line - 1 if line == len(source.lines) > 1 and not source.line(line) else line
 
 
-def assign(divided: Divided, source: Source, findings: list[Finding]) -> tuple[DraftSection, ...]:
+def assign(
+    divided: DividedBody, source: SkillSource, findings: list[Finding]
+) -> tuple[DraftSection, ...]:
     """The sections with their keys; notes SK020, SK021 and SK023."""
-    known = {
+    matches = {
         at: found
-        for at, one in enumerate(divided.sections)
-        if one.section.level == 2 and (found := headings.resolve(one.section.title))
+        for at, section in enumerate(divided.sections)
+        if section.section.level == 2 and (found := headings.resolve(section.section.title))
     }
-    best = _best_strengths(known.values())
-    weak = Counter(one.key for one in known.values() if one.strength == "weak")
-    notes = _Notes(source, findings, _is_chinese(divided.sections), weak)
+    best = _best_strengths(matches.values())
+    weak = Counter(match.key for match in matches.values() if match.strength == "weak")
+    notes = _NoteContext(source, findings, _is_chinese(divided.sections), weak)
     firsts: dict[str, Section] = {}
     keyed: list[DraftSection] = []
-    for at, one in enumerate(divided.sections):
-        found = known.get(at)
+    for at, section in enumerate(divided.sections):
+        found = matches.get(at)
         key = found.key if found and found.strength == best[found.key] else None
-        if one is divided.title:
+        if section is divided.title:
             key = "title"
-        elif one.section.level == 2:
-            _note(one, found if key else None, firsts, notes)
+        elif section.section.level == 2:
+            _note(section, found if key else None, firsts, notes)
         if key:
-            firsts.setdefault(key, one.section)
-            keyed.append(replace(one, section=replace(one.section, key=key)))
+            firsts.setdefault(key, section.section)
+            keyed.append(replace(section, section=replace(section.section, key=key)))
         else:
-            keyed.append(one)
+            keyed.append(section)
     return tuple(keyed)
 
 
 _ORDER = ("weak", "prefix", "strong")
 
 
-def _best_strengths(found: Iterable[Known]) -> dict[str, str]:
+def _best_strengths(found: Iterable[HeadingMatch]) -> dict[str, str]:
     """Per key the surest way in which a heading names it: lesser ones then name nothing."""
     best: dict[str, str] = {}
-    for one in found:
-        if one.key not in best or _ORDER.index(one.strength) > _ORDER.index(best[one.key]):
-            best[one.key] = one.strength
+    for match in found:
+        if match.key not in best or _ORDER.index(match.strength) > _ORDER.index(best[match.key]):
+            best[match.key] = match.strength
     return best
 
 
 @dataclass(frozen=True, slots=True)
-class _Notes:
+class _NoteContext:
     """Where findings go, and what they depend on: how many headings name each key weakly."""
 
-    source: Source
+    source: SkillSource
     findings: list[Finding]
     chinese: bool
     weak: Counter[str]
 
 
 def _note(
-    one: DraftSection,
-    found: Known | None,
+    section: DraftSection,
+    found: HeadingMatch | None,
     firsts: dict[str, Section],
-    notes: _Notes,
+    notes: _NoteContext,
 ) -> None:
     source, findings = notes.source, notes.findings
-    line, title = one.section.start_line, one.section.title
+    line, title = section.section.start_line, section.section.title
     facts: dict[str, object] = {"title": title}
     if found is None:
-        meant = headings.suggest(title)
+        suggestion = headings.suggest(title)
         edits = ()
-        if meant:
-            facts["meant"] = meant = meant.capitalize()
-            edits = rename(one.heading, source, meant)
+        if suggestion:
+            facts["meant"] = suggestion = suggestion.capitalize()
+            edits = rename(section.heading, source, suggestion)
         findings.append(
-            Finding("SK020", line, facts=facts, variant="meant" if meant else "", edits=edits)
+            Finding("SK020", line, facts=facts, variant="meant" if suggestion else "", edits=edits)
         )
         return
     if found.strength == "weak":
-        facts["meant"] = meant = usual_heading(found.key, chinese=notes.chinese)
+        facts["meant"] = suggestion = usual_heading(found.key, chinese=notes.chinese)
         # With one of several renamed, the others would name nothing any more.
         alone = notes.weak[found.key] == 1
-        edits = rename(one.heading, source, meant) if alone else ()
+        edits = rename(section.heading, source, suggestion) if alone else ()
         findings.append(Finding("SK023", line, facts=facts, edits=edits))
     if (first := firsts.get(found.key)) and found.key != "metadata":
         facts = {"title": title, "first": first.title, "line": first.start_line}
         findings.append(Finding("SK021", line, facts=facts))
 
 
-def rename(heading: Block, source: Source, title: str) -> tuple[TextEdit, ...]:
+def rename(heading: MarkdownBlock, source: SkillSource, title: str) -> tuple[TextEdit, ...]:
     """The mend that gives a heading another text; none where it spans several lines oddly."""
     line = source.line(heading.start)
     at = line.find(heading.text)
@@ -161,5 +165,5 @@ def rename(heading: Block, source: Source, title: str) -> tuple[TextEdit, ...]:
 
 
 def _is_chinese(sections: Sequence[DraftSection]) -> bool:
-    titles = "".join(one.section.title for one in sections)
+    titles = "".join(section.section.title for section in sections)
     return any("\u3400" <= sign <= "\u9fff" for sign in titles)

@@ -14,14 +14,13 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SkillSource:
     """The stored bytes and their normalised text: without mark, each line ended by ``\\n``.
 
     Lines are those of the stored file, so a line number needs no mapping; only offsets do.
 
     Args:
         content: the stored bytes.
-        text: what they say.
         lines: the text's lines without their ends; the last one is empty where the text ends a line.
         starts: the offset in ``content`` at which each line begins.
         newline: how the first line ends.
@@ -69,7 +68,7 @@ class Source:
         return TextEdit(start, self.offset(last + 1), text.replace("\n", self.newline))
 
 
-def read(content: bytes) -> Source | Finding:
+def read(content: bytes) -> SkillSource | Finding:
     """Decode a skill's bytes.
 
     Returns:
@@ -93,7 +92,7 @@ def read(content: bytes) -> Source | Finding:
         newline = first[0].decode()
     if content.startswith(_BOM):
         starts[0] = len(_BOM)
-    return Source(content, text, text.split("\n"), starts, newline)
+    return SkillSource(content, text, text.split("\n"), starts, newline)
 
 
 def _unreadable(content: bytes, place: int, *, variant: str = "") -> Finding:
@@ -104,7 +103,7 @@ def _unreadable(content: bytes, place: int, *, variant: str = "") -> Finding:
     return Finding("SK015", len(ends) + 1, column, facts={"byte": place + 1}, variant=variant)
 
 
-def apply(content: bytes, edits: tuple[TextEdit, ...]) -> bytes:
+def apply_edits(content: bytes, edits: tuple[TextEdit, ...]) -> bytes:
     """The bytes with some spans replaced.
 
     Raises:

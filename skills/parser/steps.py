@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from skills.parser import outline
-from skills.parser.outline import Block, DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import list_items
 from skills.schema import Step
 
@@ -48,7 +48,7 @@ _HAN_DIGITS = {sign: at for at, sign in enumerate("一二三四五六七八九",
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedStep:
     """A step, and the number that it bears in the file: its value, line, column, length."""
 
     step: Step
@@ -59,20 +59,20 @@ class Numbered:
 
 
 def read(
-    sections: Sequence[DraftSection], source: Source, body: Outline
-) -> tuple[tuple[Numbered, ...], bool]:
+    sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
+) -> tuple[tuple[NumberedStep, ...], bool]:
     """The steps of all sections in order, and whether they are running text."""
-    parts: list[_Part] = []
+    parts: list[_StepText] = []
     prose = False
     for section in sections:
-        found, is_prose = _section_parts(section, source, body)
-        parts += found
+        section_parts, is_prose = _section_parts(section, source, body)
+        parts += section_parts
         prose = prose or is_prose
     return tuple(_step(part, index) for index, part in enumerate(parts, start=1)), prose
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StepText:
     """What one step says: title, instruction, lines, and its number with its place."""
 
     title: str | None
@@ -82,8 +82,8 @@ class _Part:
     number: tuple[int, int, int] = (0, 0, 0)
 
 
-def _step(part: _Part, index: int) -> Numbered:
-    tools, condition = named_in(part.instruction)
+def _step(part: _StepText, index: int) -> NumberedStep:
+    tools, condition = tools_and_condition(part.instruction)
     step = Step(
         index=index,
         title=part.title,
@@ -94,10 +94,10 @@ def _step(part: _Part, index: int) -> Numbered:
         condition=condition,
     )
     number, column, length = part.number
-    return Numbered(step, number, part.start, column, length)
+    return NumberedStep(step, number, part.start, column, length)
 
 
-def named_in(instruction: str) -> tuple[tuple[str, ...], str | None]:
+def tools_and_condition(instruction: str) -> tuple[tuple[str, ...], str | None]:
     """The tools that an instruction names, and the condition under which it applies."""
     plain = list(_outside_fences(instruction))
     tools = dict.fromkeys(tool for line in plain for tool, _ in tools_in(line))
@@ -106,34 +106,34 @@ def named_in(instruction: str) -> tuple[tuple[str, ...], str | None]:
 
 
 def _section_parts(
-    section: DraftSection, source: Source, body: Outline
-) -> tuple[list[_Part], bool]:
+    section: DraftSection, source: SkillSource, body: BodyOutline
+) -> tuple[list[_StepText], bool]:
     blocks = section.blocks
     if any(block.level == 3 for block in blocks):
         return list(_from_headings(blocks, source)), False
     for kind in ("ordered_list", "bullet_list"):
         if any(block.kind == kind for block in blocks):
             return _from_lists(blocks, kind, source, body), False
-    told = [block for block in blocks if block.kind != "hr"]
-    if not told:
+    text_blocks = [block for block in blocks if block.kind != "hr"]
+    if not text_blocks:
         return [], False
-    start, end = told[0].start, told[-1].end
-    return [_Part(None, outline.raw(source, start, end), start, end)], True
+    start, end = text_blocks[0].start, text_blocks[-1].end
+    return [_StepText(None, outline.raw_lines(source, start, end), start, end)], True
 
 
-def _from_headings(blocks: Sequence[Block], source: Source) -> Iterator[_Part]:
+def _from_headings(blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iterator[_StepText]:
     heads = [at for at, block in enumerate(blocks) if block.level == 3]
     for at, following in pairwise([*heads, len(blocks)]):
         head, below = blocks[at], blocks[at + 1 : following]
         while below and below[-1].kind == "hr":
             below = below[:-1]
-        text = outline.raw(source, below[0].start, below[-1].end) if below else ""
+        text = outline.raw_lines(source, below[0].start, below[-1].end) if below else ""
         end = below[-1].end if below else head.end
         title, number = _heading(head, source)
-        yield _Part(title, text, head.start, end, number)
+        yield _StepText(title, text, head.start, end, number)
 
 
-def _heading(head: Block, source: Source) -> tuple[str | None, tuple[int, int, int]]:
+def _heading(head: MarkdownBlock, source: SkillSource) -> tuple[str | None, tuple[int, int, int]]:
     """A heading's title without its number, and the number with its column and length."""
     match = _HEADING.match(head.text)
     if match is None:
@@ -154,16 +154,20 @@ def to_number(text: str) -> int:
     return 10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0)
 
 
-def _from_lists(blocks: Sequence[Block], kind: str, source: Source, body: Outline) -> list[_Part]:
+def _from_lists(
+    blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource, body: BodyOutline
+) -> list[_StepText]:
     """One part per item of all lists of a kind; what stands between them belongs to the item before."""
-    parts: list[_Part] = []
+    parts: list[_StepText] = []
     for block in blocks:
         if block.kind == kind:
             parts += (_from_item(item, source) for item in list_items(block, source, body))
         elif parts and block.kind not in {"hr", "heading"}:
             last = parts[-1]
-            text = f"{last.instruction}\n\n{outline.raw(source, block.start, block.end)}".strip()
-            parts[-1] = _Part(last.title, text, last.start, block.end, last.number)
+            text = (
+                f"{last.instruction}\n\n{outline.raw_lines(source, block.start, block.end)}".strip()
+            )
+            parts[-1] = _StepText(last.title, text, last.start, block.end, last.number)
     return parts
 
 
@@ -175,13 +179,13 @@ def split_title(text: str) -> tuple[str | None, str]:
     return match["title"].strip(), text[match.end() :].strip()
 
 
-def _from_item(item: outline.Item, source: Source) -> _Part:
+def _from_item(item: outline.ListItem, source: SkillSource) -> _StepText:
     title, instruction = split_title(outline.item_text(item, source))
     line = source.line(item.start)
     indent = len(line) - len(line.lstrip())
     digits = len(line[indent:]) - len(line[indent:].lstrip("0123456789"))
     number = (item.number, indent + 1, digits) if digits else (0, 0, 0)
-    return _Part(title, instruction, item.start, item.end, number)
+    return _StepText(title, instruction, item.start, item.end, number)
 
 
 _LEAD_INS = frozenset(

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from skills.parser import outline
 from skills.parser.headings import HAN
-from skills.parser.outline import Block, DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.outline import BodyOutline, DraftSection, MarkdownBlock
+from skills.parser.source import SkillSource
 
 NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff.-]{0,63}")
 """A parameter's name."""
@@ -25,17 +25,21 @@ def says_nothing(text: str) -> bool:
     return len(text) < 16 and bool(_NOTHING.fullmatch(text.strip()))
 
 
-def list_items(block: Block, source: Source, body: Outline) -> Iterator[outline.Item]:
+def list_items(
+    block: MarkdownBlock, source: SkillSource, body: BodyOutline
+) -> Iterator[outline.ListItem]:
     """The items of a list block."""
-    return outline.items(block, source, body.first_line)
+    return outline.list_items_of(block, source, body.first_line)
 
 
-def is_list(block: Block) -> bool:
+def is_list(block: MarkdownBlock) -> bool:
     """Whether a block is a list."""
     return block.kind in _LISTS
 
 
-def read_texts(sections: Sequence[DraftSection], source: Source, body: Outline) -> tuple[str, ...]:
+def read_texts(
+    sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
+) -> tuple[str, ...]:
     """The texts of sections: one per list item, else one per block; headings and rules left out."""
     texts: list[str] = []
     for section in sections:
@@ -45,19 +49,19 @@ def read_texts(sections: Sequence[DraftSection], source: Source, body: Outline) 
                     outline.item_text(item, source) for item in list_items(block, source, body)
                 )
             elif block.kind not in {"heading", "hr"} and not _is_comment(block):
-                texts.append(outline.raw(source, block.start, block.end).strip())
+                texts.append(outline.raw_lines(source, block.start, block.end).strip())
     return tuple(text for text in texts if text and not says_nothing(text))
 
 
-def _is_comment(block: Block) -> bool:
+def _is_comment(block: MarkdownBlock) -> bool:
     return block.kind == "html_block" and block.text.lstrip().startswith("<!--")
 
 
-def section_text(section: DraftSection, source: Source) -> str:
+def section_text(section: DraftSection, source: SkillSource) -> str:
     """All that stands below a section's heading, as written, without blank lines around."""
     if not section.blocks:
         return ""
-    return outline.raw(source, section.blocks[0].start, section.blocks[-1].end).strip()
+    return outline.raw_lines(source, section.blocks[0].start, section.blocks[-1].end).strip()
 
 
 def tokens_in(text: str) -> int:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from skills.parser.frontmatter import Frontmatter
-from skills.parser.outline import DraftSection, Outline
-from skills.parser.source import Source
+from skills.parser.outline import BodyOutline, DraftSection
+from skills.parser.source import SkillSource
 from skills.parser.text_blocks import read_texts, says_nothing, section_text
 
 _CODE = re.compile(r"`([^`\n]{1,200})`")
@@ -16,20 +16,20 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff*][^\s,，、;；:：(（`]{0,127}(?:\
 def read(
     frontmatter: Frontmatter | None,
     sections: Sequence[DraftSection],
-    source: Source,
-    body: Outline,
+    source: SkillSource,
+    body: BodyOutline,
 ) -> tuple[str, ...] | None:
     """The allowed tools as named; ``None`` where none are declared, empty where none are allowed."""
     entry = frontmatter.entry("allowed-tools") if frontmatter else None
     if entry is not None:
         value = entry.value
-        written = [one.text for one in value.items] if value.kind == "list" else [value.text]
+        written = [item.text for item in value.items] if value.kind == "list" else [value.text]
         return tuple(dict.fromkeys(name for text in written for name in split(text)))
-    told = [section for section in sections if section_text(section, source)]
-    if not told:
+    written_sections = [section for section in sections if section_text(section, source)]
+    if not written_sections:
         return None
-    texts = read_texts(told, source, body)
-    return tuple(dict.fromkeys(name for text in texts for name, _ in named_in(text)))
+    texts = read_texts(written_sections, source, body)
+    return tuple(dict.fromkeys(name for text in texts for name, _ in tools_named_in(text)))
 
 
 def split(text: str) -> Iterator[str]:
@@ -69,7 +69,7 @@ class AllowedTools:
         return name in self._names or name.startswith(self._prefixes)
 
 
-def named_in(text: str) -> Iterator[tuple[str, int]]:
+def tools_named_in(text: str) -> Iterator[tuple[str, int]]:
     """The tools that a list item or paragraph names, with their offsets: those in code marks, else its
     first word."""
     first, _, _ = text.partition("\n")

@@ -21,7 +21,7 @@ _SLASH = re.compile(r"`?/[a-z][\w-]*`?", re.IGNORECASE)
 _REGEX = re.compile(r"`[^`]+`")
 
 
-def kind_of(condition: str) -> TriggerKind:
+def classify(condition: str) -> TriggerKind:
     """A condition's kind: a list of keywords, ``/command``, a pattern in code marks, else meaning."""
     text = condition.strip()
     if _KEYWORDS.match(text):
@@ -31,12 +31,12 @@ def kind_of(condition: str) -> TriggerKind:
     return TriggerKind.REGEX if _REGEX.fullmatch(text) else TriggerKind.SEMANTIC
 
 
-def derive(description: str) -> tuple[str, ...]:
+def derive_triggers(description: str) -> tuple[str, ...]:
     """The conditions that a description names after "Use when", "当…时", "适用：" or "Triggers:"."""
-    found: dict[str, None] = {}
+    conditions: dict[str, None] = {}
     for match in _DERIVED.finditer(description):
         if listed := match["listed"]:
-            found |= dict.fromkeys(_LISTED.split(listed.strip()))
+            conditions |= dict.fromkeys(_LISTED.split(listed.strip()))
         else:
-            found[(match["english"] or match["when"]).strip()] = None
-    return tuple(text for text in found if text)
+            conditions[(match["english"] or match["when"]).strip()] = None
+    return tuple(text for text in conditions if text)

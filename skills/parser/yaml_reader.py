@@ -16,10 +16,10 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ONLY_YAML_BREAKS = "\x85\u2028\u2029"
 # More signs than a frontmatter of the greatest size can hold.
 _PRIVATE_USE = range(0xE000, 0xF900)
-_WHAT = {"anchor": "锚点", "alias": "别名", "tag": "标签"}
+_REFUSED_ZH = {"anchor": "锚点", "alias": "别名", "tag": "标签"}
 
 
-class Refused(Exception):
+class YamlRefused(Exception):
     """A document that uses what is not accepted; ``finding`` says what and where."""
 
     def __init__(self, finding: Finding) -> None:
@@ -28,18 +28,15 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class YamlValue:
     """One value.
 
     Args:
-        kind: what it is.
         line: where it begins, from 1.
         column: the character of that line, from 1.
-        end_line: its last line.
         end_column: the character behind its last one.
         text: a scalar as written, quotes and folding undone.
         scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        items: a list's members.
         entries: a mapping's fields in order.
         flow: whether it is written as ``[…]`` or ``{…}``.
     """
@@ -51,8 +48,8 @@ class Value:
     end_column: int
     text: str = ""
     scalar: object = None
-    items: tuple["Value", ...] = ()
-    entries: tuple["Entry", ...] = ()
+    items: tuple["YamlValue", ...] = ()
+    entries: tuple["YamlField", ...] = ()
     flow: bool = False
 
     @property
@@ -62,13 +59,13 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlField:
     """A field of a mapping: its key with its place, and its value; ``end_line`` is its last line."""
 
     key: str
     line: int
     column: int
-    value: Value
+    value: YamlValue
 
     @property
     def end_line(self) -> int:
@@ -76,7 +73,7 @@ class Entry:
         return max(self.line, self.value.end_line)
 
 
-def read(text: str, *, first_line: int, findings: list[Finding]) -> Value | None:
+def read(text: str, *, first_line: int, findings: list[Finding]) -> YamlValue | None:
     """The first document of a text; ``None`` where it is empty.
 
     Args:
@@ -89,7 +86,7 @@ def read(text: str, *, first_line: int, findings: list[Finding]) -> Value | None
         yaml.YAMLError: not YAML.
     """
     stand_ins = _stand_ins(text)
-    reader = _Reader(first_line, findings, {ord(to): sign for sign, to in stand_ins.items()})
+    reader = _EventReader(first_line, findings, {ord(to): sign for sign, to in stand_ins.items()})
     for event in _events(text.translate(str.maketrans(stand_ins))):
         reader.take(event)
     return reader.document
@@ -111,24 +108,24 @@ def _events(text: str) -> Iterator[Any]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A list or mapping whose end has not come yet."""
 
     start: yaml.CollectionStartEvent
-    items: list[Value]
+    items: list[YamlValue]
 
 
-class _Reader:
+class _EventReader:
     """Builds values from events without recursion."""
 
     def __init__(
         self, first_line: int, findings: list[Finding], written: Mapping[int, str]
     ) -> None:
-        self.document: Value | None = None
+        self.document: YamlValue | None = None
         self._first_line = first_line
         self._findings = findings
         self._written = written
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
 
     def take(self, event: yaml.Event) -> None:
         """Read one event."""
@@ -136,25 +133,25 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             self._add(self._scalar(event))
         elif isinstance(event, yaml.CollectionStartEvent):
-            self._open.append(_Open(event, []))
+            self._open.append(_OpenCollection(event, []))
             if len(self._open) > DEEPEST:
                 facts = {"limit": DEEPEST}
-                raise Refused(self._finding("SK017", event, facts, variant="depth"))
+                raise YamlRefused(self._finding("SK017", event, facts, variant="depth"))
         elif isinstance(event, yaml.CollectionEndEvent):
             done = self._open.pop()
             self._add(self._collection(done, event))
 
     def _refuse(self, event: yaml.Event) -> None:
-        found = text = ""
+        construct = text = ""
         if isinstance(event, yaml.AliasEvent):
-            found, text = "alias", f"*{event.anchor}"
+            construct, text = "alias", f"*{event.anchor}"
         elif anchor := getattr(event, "anchor", None):
-            found, text = "anchor", f"&{anchor}"
+            construct, text = "anchor", f"&{anchor}"
         elif tag := getattr(event, "tag", None):
-            found, text = "tag", str(tag)
-        if found:
-            facts = {"what": found, "what_zh": _WHAT[found], "text": text}
-            raise Refused(self._finding("SK017", event, facts))
+            construct, text = "tag", str(tag)
+        if construct:
+            facts = {"what": construct, "what_zh": _REFUSED_ZH[construct], "text": text}
+            raise YamlRefused(self._finding("SK017", event, facts))
 
     def _finding(
         self, code: str, event: yaml.Event, facts: Mapping[str, object], *, variant: str = ""
@@ -177,12 +174,12 @@ class _Reader:
             end_column + 1,
         )
 
-    def _scalar(self, event: yaml.ScalarEvent) -> Value:
+    def _scalar(self, event: yaml.ScalarEvent) -> YamlValue:
         text: str = event.value.translate(self._written)
         scalar = _typed(text, plain=bool(event.implicit[0]))
-        return Value("scalar", *self._place(event, event), text=text, scalar=scalar)
+        return YamlValue("scalar", *self._place(event, event), text=text, scalar=scalar)
 
-    def _collection(self, done: _Open, end: yaml.CollectionEndEvent) -> Value:
+    def _collection(self, done: _OpenCollection, end: yaml.CollectionEndEvent) -> YamlValue:
         flow = bool(done.start.flow_style)
         items = done.items
         place = self._place(done.start, end if flow or not items else done.start)
@@ -190,21 +187,21 @@ class _Reader:
             # The end of a block is noticed only at what follows it: its last member ends it.
             place = (place[0], place[1], items[-1].end_line, items[-1].end_column)
         if isinstance(done.start, yaml.SequenceStartEvent):
-            return Value("list", *place, items=tuple(items), flow=flow)
-        return Value("map", *place, entries=self._entries(items), flow=flow)
+            return YamlValue("list", *place, items=tuple(items), flow=flow)
+        return YamlValue("map", *place, entries=self._entries(items), flow=flow)
 
-    def _entries(self, items: list[Value]) -> tuple[Entry, ...]:
-        entries: dict[str, Entry] = {}
+    def _entries(self, items: list[YamlValue]) -> tuple[YamlField, ...]:
+        entries: dict[str, YamlField] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             name = key.text.strip()
             if name in entries:
                 facts = {"key": name, "first": entries[name].line}
                 self._findings.append(Finding("SK016", key.line, key.column, facts=facts))
             else:
-                entries[name] = Entry(name, key.line, key.column, value)
+                entries[name] = YamlField(name, key.line, key.column, value)
         return tuple(entries.values())
 
-    def _add(self, value: Value) -> None:
+    def _add(self, value: YamlValue) -> None:
         if self._open:
             self._open[-1].items.append(value)
         elif self.document is None:

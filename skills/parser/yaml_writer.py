@@ -21,7 +21,6 @@ def field(key: str, value: str | Mapping[str, str]) -> str:
     """A field in block style, its last line ended.
 
     Args:
-        key: its name.
         value: a text, or a mapping of texts.
     """
     if isinstance(value, str):

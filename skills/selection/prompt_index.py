@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
-from core.text.graphemes import shortened
-from skills.store.summary import SkillCard, plain
+from core.text.graphemes import shorten
+from skills.store.summary import SkillCard, plain_line
 
 MOST_CHARACTERS = 8_000
 """Of an index, however large the model's context is."""
@@ -65,11 +65,11 @@ def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = N
     if not cards:
         return IndexBlock("", (), 0)
     texts = {card: _text_of(card) for card in cards}
-    shown = _count_that_fits(cards, texts, budget, len(cards) if most is None else most)
-    if shown == 0:
+    count = _count_that_fits(cards, texts, budget, len(cards) if most is None else most)
+    if count == 0:
         return IndexBlock("", (), len(cards))
-    chosen = sorted(cards[:shown], key=lambda card: card.slug)
-    omitted = len(cards) - shown
+    chosen = sorted(cards[:count], key=lambda card: card.slug)
+    omitted = len(cards) - count
     room = budget - _frame_length(omitted) - sum(map(_bare_length, chosen))
     width = _common_width([len(_escaped(texts[card])) for card in chosen], room)
     entries = "".join(_entry(card, _cut(texts[card], width)) for card in chosen)
@@ -79,10 +79,10 @@ def write_index(cards: Sequence[SkillCard], budget: int, *, most: int | None = N
 
 
 def _text_of(card: SkillCard) -> str:
-    description, triggers = plain(card.description), plain("; ".join(card.triggers))
+    description, triggers = plain_line(card.description), plain_line("; ".join(card.triggers))
     text = f"{description} Use when: {triggers}" if triggers else description
     # Nothing that is cut away later has to be escaped and measured now.
-    return text[: 2 * LONGEST_ENTRY] or plain(card.name)[: 2 * LONGEST_ENTRY]
+    return text[: 2 * LONGEST_ENTRY] or plain_line(card.name)[: 2 * LONGEST_ENTRY]
 
 
 def _count_that_fits(
@@ -124,11 +124,11 @@ def _cut(text: str, width: int) -> str:
         return text
     ends = list(accumulate(len(_escaped(sign)) for sign in text))
     # One character for the ellipsis.
-    return shortened(text, max(1, bisect_right(ends, width - 1) + 1))
+    return shorten(text, max(1, bisect_right(ends, width - 1) + 1))
 
 
 def _entry(card: SkillCard, text: str) -> str:
-    return f'<skill name="{_escaped(plain(card.slug))}">{_escaped(text)}</skill>\n'
+    return f'<skill name="{_escaped(plain_line(card.slug))}">{_escaped(text)}</skill>\n'
 
 
 def _escaped(text: str) -> str:

@@ -53,11 +53,10 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Choice:
+class RankedSkill:
     """How well a skill fits a request.
 
     Args:
-        card: the skill.
         score: from 0 to 1.
         is_chosen: whether the skill would be used: ``CHOSEN_FROM`` and ``CLOSE_TO_BEST`` are reached.
         lexical: what shared words say, from 0 to 1.
@@ -80,7 +79,7 @@ class _Phrase:
 
 
 @dataclass(frozen=True)
-class _Words:
+class _CardPhrases:
     """A card's words: all of them, and those of each phrase."""
 
     everything: frozenset[str]
@@ -90,7 +89,7 @@ class _Words:
 
 
 @dataclass(frozen=True)
-class _Split:
+class _CardWords:
     """A card's words before it is known what they weigh."""
 
     everything: frozenset[str]
@@ -100,10 +99,10 @@ class _Split:
 
 
 @dataclass(frozen=True)
-class _Near:
+class _Closeness:
     """How close a request is, from 0 to 1, to what a skill is for and to what it is not for."""
 
-    meant: float
+    for_use: float
     excluded: float
 
 
@@ -128,19 +127,18 @@ class SkillSelector:
     """Some skills, ready to be ranked for requests; made by ``prepare_selector``.
 
     Args:
-        cards: the skills.
         encoded: their vectors; ``None``: words alone decide.
     """
 
     def __init__(self, cards: Sequence[SkillCard], encoded: EncodedCards | None = None) -> None:
         self._cards = tuple(cards)
         split = [_split(card) for card in self._cards]
-        self._counts = Counter(word for one in split for word in one.everything)
+        self._counts = Counter(word for words in split for word in words.everything)
         self._weights = {word: self._weight_of(word) for word in self._counts}
-        self._words = [self._weighed(one) for one in split]
+        self._words = [self._weighed(words) for words in split]
         self._encoded = encoded
 
-    async def rank(self, query: str) -> tuple[Choice, ...]:
+    async def rank(self, query: str) -> tuple[RankedSkill, ...]:
         """All skills, the best first; equal ones by slug, so that the answer is always the same.
 
         Args:
@@ -153,10 +151,10 @@ class SkillSelector:
         if self._encoded is not None and query.strip():
             weight = dense_weight(query, self._encoded.encoder.languages)
         if self._encoded is not None and weight:
-            nearness = await _nearness(query, self._encoded)
+            nearness = await _closeness_of_cards(query, self._encoded)
         return await self._ranked_beside(query, nearness, weight)
 
-    async def rank_anyway(self, query: str) -> tuple[Choice, ...]:
+    async def rank_anyway(self, query: str) -> tuple[RankedSkill, ...]:
         """The same, by words alone while the encoder gives no answer."""
         try:
             return await self.rank(query)
@@ -164,51 +162,58 @@ class SkillSelector:
             return await self._ranked_beside(query, [None] * len(self._cards), 0.0)
 
     async def _ranked_beside(
-        self, query: str, nearness: Sequence[_Near | None], weight: float
-    ) -> tuple[Choice, ...]:
+        self, query: str, nearness: Sequence[_Closeness | None], weight: float
+    ) -> tuple[RankedSkill, ...]:
         if len(self._cards) <= _RANKED_AT_ONCE:
             return self._ranked(query, nearness, weight)
         return await asyncio.to_thread(self._ranked, query, nearness, weight)
 
     def _ranked(
-        self, query: str, nearness: Sequence[_Near | None], weight: float
-    ) -> tuple[Choice, ...]:
-        asked = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
-        choices = [self._choice(place, asked, near, weight) for place, near in enumerate(nearness)]
+        self, query: str, nearness: Sequence[_Closeness | None], weight: float
+    ) -> tuple[RankedSkill, ...]:
+        query_phrase = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
+        choices = [
+            self._choice(place, query_phrase, near, weight) for place, near in enumerate(nearness)
+        ]
         choices.sort(key=lambda choice: (-choice.score, choice.card.slug))
         least = max(CHOSEN_FROM, CLOSE_TO_BEST * choices[0].score) if choices else 1.0
         return tuple(replace(choice, is_chosen=choice.score >= least) for choice in choices)
 
-    def _choice(self, place: int, asked: _Phrase, near: _Near | None, weight: float) -> Choice:
+    def _choice(
+        self, place: int, query_phrase: _Phrase, near: _Closeness | None, weight: float
+    ) -> RankedSkill:
         words = self._words[place]
-        lexical = self._lexical(words, asked)
-        against = max((self._phrase(phrase, asked) for phrase in words.not_for), default=0.0)
+        lexical = self._lexical(words, query_phrase)
+        against = max((self._phrase(phrase, query_phrase) for phrase in words.not_for), default=0.0)
         # Closer to what the skill is not for than to what it is for: the closeness speaks against it.
-        if near is not None and near.excluded > near.meant:
+        if near is not None and near.excluded > near.for_use:
             against = max(against, near.excluded)
         # Either kind of evidence suffices, and both together say more than one.
-        missing = (1 - lexical) * (1 - min(1.0, weight) * (near.meant if near else 0.0))
+        missing = (1 - lexical) * (1 - min(1.0, weight) * (near.for_use if near else 0.0))
         score = (1 - missing) * (1 - _NOT_FOR_WEIGHT * against**2)
-        closeness = near.meant if near else None
-        return Choice(self._cards[place], round(score, 6), round(lexical, 6), closeness)
+        closeness = near.for_use if near else None
+        return RankedSkill(self._cards[place], round(score, 6), round(lexical, 6), closeness)
 
-    def _lexical(self, words: _Words, asked: _Phrase) -> float:
+    def _lexical(self, words: _CardPhrases, query_phrase: _Phrase) -> float:
         return max(
-            self._share(asked, words.everything),
-            _NAME_WEIGHT * self._phrase(words.name, asked),
-            max((self._phrase(phrase, asked) for phrase in words.triggers), default=0.0),
+            self._share(query_phrase, words.everything),
+            _NAME_WEIGHT * self._phrase(words.name, query_phrase),
+            max((self._phrase(phrase, query_phrase) for phrase in words.triggers), default=0.0),
         )
 
-    def _phrase(self, phrase: _Phrase, asked: _Phrase) -> float:
-        of_phrase, of_query = self._share(phrase, asked.words), self._share(asked, phrase.words)
+    def _phrase(self, phrase: _Phrase, query_phrase: _Phrase) -> float:
+        of_phrase, of_query = (
+            self._share(phrase, query_phrase.words),
+            self._share(query_phrase, phrase.words),
+        )
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
         """How much of what some words say is also said by others."""
         return self._weight(phrase.words & found_in) / phrase.weight if phrase.weight else 0.0
 
-    def _weighed(self, split: _Split) -> _Words:
-        return _Words(
+    def _weighed(self, split: _CardWords) -> _CardPhrases:
+        return _CardPhrases(
             everything=split.everything,
             name=self._phrase_of(split.name),
             triggers=tuple(map(self._phrase_of, split.triggers)),
@@ -252,13 +257,13 @@ async def prepare_selector(
     return SkillSelector(cards, encoded)
 
 
-async def _nearness(query: str, encoded: EncodedCards) -> list[_Near | None]:
+async def _closeness_of_cards(query: str, encoded: EncodedCards) -> list[_Closeness | None]:
     vector: Vector = (await encoded.encoder.embed_queries([query]))[0]
     usual = float(np.mean(encoded.everyday @ vector))
     return [
-        _Near(
-            _close(float(np.max(texts[: len(texts) - excluded] @ vector)), usual),
-            _close(float(np.max(texts[-excluded:] @ vector)), usual) if excluded else 0.0,
+        _Closeness(
+            _scale_cosine(float(np.max(texts[: len(texts) - excluded] @ vector)), usual),
+            _scale_cosine(float(np.max(texts[-excluded:] @ vector)), usual) if excluded else 0.0,
         )
         for texts, excluded in zip(encoded.vectors, encoded.excluded, strict=True)
     ]
@@ -268,10 +273,10 @@ def _texts_of(card: SkillCard) -> list[str]:
     return [f"{card.name}. {card.description}", *card.triggers, *card.not_for]
 
 
-def _split(card: SkillCard) -> _Split:
+def _split(card: SkillCard) -> _CardWords:
     name = tokenize(f"{card.name} {card.slug.replace('-', ' ')}")
     triggers = [tokenize(text) for text in card.triggers]
-    return _Split(
+    return _CardWords(
         everything=frozenset([*name, *tokenize(card.description), *chain.from_iterable(triggers)]),
         name=frozenset(name),
         triggers=tuple(map(frozenset, triggers)),
@@ -279,6 +284,6 @@ def _split(card: SkillCard) -> _Split:
     )
 
 
-def _close(cosine: float, usual: float) -> float:
+def _scale_cosine(cosine: float, usual: float) -> float:
     above = (cosine - usual) / max(1e-6, 1 - usual)
     return round(min(1.0, max(0.0, above / _CLOSE)), 6)

@@ -11,16 +11,16 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.db.pagination import Page, paged
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills.models import Skill, SkillTriggerTest, SkillVersion
 from skills.selection.selector import prepare_selector
 from skills.store import catalog
-from skills.store.access import Seen
-from skills.store.catalog import CatalogueCard
+from skills.store.access import SkillView
+from skills.store.catalog import CatalogCard
 from skills.store.summary import SkillCard
 
 # Encoding takes long: only what shares words with the requests can be mistaken for the skill.
@@ -30,7 +30,7 @@ _VALIDATION_SHARE = 0.4
 
 
 @dataclass(frozen=True)
-class Query:
+class TriggerQuery:
     """A request, and whether it should choose the skill."""
 
     query: str
@@ -103,55 +103,56 @@ class TriggerReport:
 
 
 @dataclass(frozen=True)
-class Field:
+class TriggerCandidates:
     """The skill under test and what stands beside it.
 
     Args:
         tested: the skill in the version under test, as a reader's agents would be shown it.
-        beside: the others that these agents choose among.
-        reader_id: whose agents.
+        siblings: the others that these agents choose among.
     """
 
-    tested: CatalogueCard
-    beside: tuple[CatalogueCard, ...]
+    tested: CatalogCard
+    siblings: tuple[CatalogCard, ...]
     reader_id: str
 
-    def name_of(self, card: CatalogueCard) -> str:
+    def name_of(self, card: CatalogCard) -> str:
         """What people call a skill: its slug, ``owner/slug`` for others'."""
         is_own = card.owner_id == self.reader_id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
 
 
-async def read_field(
-    session: AsyncSession, reader: Reader, seen: Seen, version: SkillVersion
-) -> Field:
+async def read_candidates(
+    session: AsyncSession, reader: Viewer, view: SkillView, version: SkillVersion
+) -> TriggerCandidates:
     """The skills that a reader's agents choose among, the tested one in the given version."""
-    found = await session.get(User, seen.skill.owner_id)
-    tested = CatalogueCard.of(seen.skill, version, "" if found is None else found.username)
-    readable = await catalog.readable(session, reader)
-    beside = tuple(card for card in readable if card.id != tested.id)
-    return Field(tested, beside, reader.user_id)
+    found = await session.get(User, view.skill.owner_id)
+    tested = CatalogCard.of(view.skill, version, "" if found is None else found.username)
+    readable = await catalog.list_readable(session, reader)
+    siblings = tuple(card for card in readable if card.id != tested.id)
+    return TriggerCandidates(tested, siblings, reader.user_id)
 
 
-async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -> TriggerReport:
+async def run_offline(
+    candidates: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
+) -> TriggerReport:
     """Ask the selector that agents' requests go through.
 
     Without a model it always chooses the same, so that each request is asked once.
 
     Args:
-        field: the skills.
-        queries: requests.
         encoder: the platform's; None lets words alone decide.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
     """
-    tested = field.tested
+    tested = candidates.tested
     # By place in memory: choices give the very cards back.
-    names = {id(card): field.name_of(card) for card in (tested, *field.beside)}
-    selector = await prepare_selector([tested, *await _narrowed(field.beside, queries)], encoder)
+    names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
+    selector = await prepare_selector(
+        [tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder
+    )
     answers: list[Answer] = []
-    for query, split in zip(queries, splits(queries), strict=True):
+    for query, split in zip(queries, split_queries(queries), strict=True):
         ranked = await selector.rank(query.query)
         best = ranked[0]
         answers.append(
@@ -164,50 +165,56 @@ async def run(field: Field, queries: Sequence[Query], encoder: Encoder | None) -
                 split=split,
             )
         )
-    return report(field, answers)
+    return make_report(candidates, answers)
 
 
-def report(
-    field: Field, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
+def make_report(
+    candidates: TriggerCandidates,
+    answers: Sequence[Answer],
+    *,
+    model: str | None = None,
+    runs: int = 1,
 ) -> TriggerReport:
     """Put answers together.
 
     Args:
-        field: the skills that were chosen among.
+        candidates: the skills that were chosen among.
         answers: one for each request.
         model: that chose, by its name; None for the offline selector.
         runs: how often each request was asked.
     """
-    missed = (one for one in answers if one.should_trigger and not one.triggered)
-    confusion = Counter(one.chosen for one in missed if one.chosen is not None)
+    missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
+    confusion = Counter(answer.chosen for answer in missed if answer.chosen is not None)
     return TriggerReport(
-        version=field.tested.version,
+        version=candidates.tested.version,
         model=model,
         runs=runs,
-        neighbours=len(field.beside),
-        all=rates(answers),
-        train=rates([one for one in answers if one.split == "train"]),
-        validation=rates([one for one in answers if one.split == "validation"]),
+        neighbours=len(candidates.siblings),
+        all=compute_rates(answers),
+        train=compute_rates([answer for answer in answers if answer.split == "train"]),
+        validation=compute_rates([answer for answer in answers if answer.split == "validation"]),
         confusion=dict(confusion.most_common()),
         answers=tuple(answers),
     )
 
 
-async def _narrowed(beside: Sequence[SkillCard], queries: Sequence[Query]) -> Sequence[SkillCard]:
+async def _likeliest_siblings(
+    siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]
+) -> Sequence[SkillCard]:
     """The neighbours that share most words with a request."""
-    if len(beside) <= _MOST_NEIGHBOURS:
-        return beside
-    selector = await prepare_selector(beside)
+    if len(siblings) <= _MOST_NEIGHBOURS:
+        return siblings
+    selector = await prepare_selector(siblings)
     found: Counter[int] = Counter()
     for query in queries:
         for choice in (await selector.rank(query.query))[:_LIKELIEST]:
             key = id(choice.card)
             found[key] = max(found[key], round(choice.score * 1000) + 1)
     likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
-    return [card for card in beside if id(card) in likely]
+    return [card for card in siblings if id(card) in likely]
 
 
-def splits(queries: Sequence[Query]) -> list[str]:
+def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
     """Train or validation, both kinds of requests in both, the same ones each time."""
     splits = ["train"] * len(queries)
     for kind in (True, False):
@@ -218,14 +225,14 @@ def splits(queries: Sequence[Query]) -> list[str]:
     return splits
 
 
-def rates(answers: Sequence[Answer]) -> Rates:
+def compute_rates(answers: Sequence[Answer]) -> Rates:
     """How often the choice was right."""
-    right = sum(one.triggered and one.should_trigger for one in answers)
-    wanted = sum(one.should_trigger for one in answers)
-    chosen = sum(one.triggered for one in answers)
+    right = sum(answer.triggered and answer.should_trigger for answer in answers)
+    should = sum(answer.should_trigger for answer in answers)
+    chosen = sum(answer.triggered for answer in answers)
     return Rates(
         len(answers),
-        right / wanted if wanted else None,
+        right / should if should else None,
         right / chosen if chosen else None,
     )
 
@@ -238,23 +245,20 @@ _REPORT = TypeAdapter(TriggerReport)
 
 
 @dataclass(frozen=True)
-class TestListing:
+class TriggerTestListing:
     """One page of tests, and how many there are in all."""
 
     items: Sequence[SkillTriggerTest]
     total: int
 
 
-async def keep(
+async def save_report(
     work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport
 ) -> SkillTriggerTest | None:
     """Keep what a test gave.
 
     Args:
-        work: the transaction.
-        skill_id: of the skill.
         user_id: of who made the test.
-        report: what it gave.
 
     Returns:
         The test; None where the skill was deleted meanwhile.
@@ -274,47 +278,48 @@ async def keep(
     )
     work.session.add(row)
     await work.session.flush()
-    mine = _of(skill_id, user_id)
+    mine = _tests_of(skill_id, user_id)
     newest = select(SkillTriggerTest.id).where(mine)
     newest = newest.order_by(col(SkillTriggerTest.created_at).desc(), col(SkillTriggerTest.id))
-    kept = (await work.session.exec(newest.limit(MOST_KEPT))).all()
+    newest_ids = (await work.session.exec(newest.limit(MOST_KEPT))).all()
     await work.session.exec(
-        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(kept))
+        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(newest_ids))
     )
     return row
 
 
-def report_of(row: SkillTriggerTest) -> TriggerReport:
+def load_report(row: SkillTriggerTest) -> TriggerReport:
     """The whole report of a kept test."""
     return _REPORT.validate_python(row.report)
 
 
 async def list_tests(
-    session: AsyncSession, skill_id: str, user_id: str, page: Page, version: int | None = None
-) -> TestListing:
+    session: AsyncSession,
+    skill_id: str,
+    user_id: str,
+    page: PageRequest,
+    version: int | None = None,
+) -> TriggerTestListing:
     """One page of somebody's tests of a skill.
 
     Args:
-        session: to read from.
-        skill_id: of the skill.
-        user_id: who made them.
         page: which part; it may be sorted by ``SORT_FIELDS``.
         version: only those of this version.
     """
-    condition = _of(skill_id, user_id)
+    condition = _tests_of(skill_id, user_id)
     if version is not None:
         condition = and_(condition, col(SkillTriggerTest.version) == version)
     count = select(func.count()).select_from(SkillTriggerTest).where(condition)
-    query = paged(
+    query = paginate(
         select(SkillTriggerTest).where(condition),
         page,
         columns={name: col(getattr(SkillTriggerTest, name)) for name in SORT_FIELDS},
         tie=col(SkillTriggerTest.id),
     )
-    return TestListing((await session.exec(query)).all(), (await session.exec(count)).one())
+    return TriggerTestListing((await session.exec(query)).all(), (await session.exec(count)).one())
 
 
-def _of(skill_id: str, user_id: str) -> ColumnElement[bool]:
+def _tests_of(skill_id: str, user_id: str) -> ColumnElement[bool]:
     return and_(
         col(SkillTriggerTest.skill_id) == skill_id, col(SkillTriggerTest.user_id) == user_id
     )

@@ -1,4 +1,4 @@
-"""Skills as their readers see them: the gate, the version that is served, versions and bytes."""
+"""Access to skills: authorization, the version that a caller is served, and its bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,31 +10,26 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
+from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import accesses, admit
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, authorize
+from core.db.pagination import PageRequest, paginate
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
 from kb_service.documents.quota import take_turn
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.schema import SkillFile
 from skills.store import visibility as skill_visibility
-from skills.store.catalog import FileEntry, bytes_of, files_of
+from skills.store.catalog import FileEntry, list_files, read_blob
 
 VERSION_SORT_FIELDS = ("version", "created_at")
-"""What a list of versions may be sorted by, the default first."""
+"""Columns to sort versions by, the default first."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A skill in the eyes of a caller.
-
-    Args:
-        skill: the row.
-        access: how far it is open to them.
-        is_reviewer: whether they decide about the version that waits to be served to everybody.
-    """
+class SkillView:
+    """A skill as a caller sees it; reviewers decide which version everybody is served."""
 
     skill: Skill
     access: Access
@@ -42,12 +37,12 @@ class Seen:
 
     @property
     def sees_all(self) -> bool:
-        """Whether they see versions that others are not served."""
+        """Whether the caller sees versions that readers are not served."""
         return self.access.allows(Action.WRITE)
 
     @property
     def version(self) -> int:
-        """The version that is theirs."""
+        """The version that the caller gets."""
         if self.sees_all or self.skill.served_version is None:
             return self.skill.version
         return self.skill.served_version
@@ -55,23 +50,25 @@ class Seen:
 
 async def get(
     session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
-) -> Seen:
-    """Load a skill through the gate.
+) -> SkillView:
+    """Load a skill that the caller may act on.
 
     Raises:
-        SkillNotFound: there is none, or not for this caller.
+        SkillNotFound: it does not exist for this caller.
         ReadOnly: the caller may see it but not change it.
         OwnerOnly: the caller may change it, but not share or delete it.
     """
     found = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
-    return await _seen(session, principal, found, action)
+    return await _view(session, principal, found, action)
 
 
-async def hold(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
-    """The same, and keep it as it is until the transaction ends.
+async def get_for_update(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action
+) -> SkillView:
+    """As :func:`get`, and lock the row until the transaction ends.
 
-    Who waits for the lock is judged by what the row is then: another owner's, or gone. What only
-    refers to the skill, such as a counter of its use, does not wait.
+    Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage
+    counters, do not wait.
     """
     query = (
         select(Skill)
@@ -79,68 +76,65 @@ async def hold(session: AsyncSession, principal: Principal, skill_id: str, actio
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
-    return await _seen(session, principal, (await session.exec(query)).first(), action)
+    return await _view(session, principal, (await session.exec(query)).first(), action)
 
 
-async def take(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> Seen:
-    """The same, after its owner's turn.
+async def get_for_update_with_owner(
+    session: AsyncSession, principal: Principal, skill_id: str, action: Action
+) -> SkillView:
+    """As :func:`get_for_update`, after locking the owner.
 
-    What refers to accounts while it holds a skill waits for who deletes its owner, and they wait for
-    the skill: the account comes first wherever both are taken.
+    Accounts are locked before skills everywhere: deleting an account locks it and then its skills.
 
     Raises:
-        SkillChanged: it has got another owner meanwhile.
-        AgentexError: as :func:`hold`.
+        SkillChanged: it got another owner meanwhile.
+        AgentexError: as :func:`get_for_update`.
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
     await take_turn(session, owner_id)
-    seen = await hold(session, principal, skill_id, action)
-    if seen.skill.owner_id != owner_id:
-        raise SkillChanged(version=seen.version)
-    return seen
+    view = await get_for_update(session, principal, skill_id, action)
+    if view.skill.owner_id != owner_id:
+        raise SkillChanged(version=view.version)
+    return view
 
 
-async def _seen(
+async def _view(
     session: AsyncSession, principal: Principal, found: Skill | None, action: Action
-) -> Seen:
-    skill = await admit(session, principal, action, found, SkillNotFound)
-    access = (await accesses(session, principal, [skill]))[skill.id] or Access.READ
-    return Seen(skill, access, is_reviewer(principal, skill))
+) -> SkillView:
+    skill = await authorize(session, principal, action, found, SkillNotFound)
+    access = (await access_by_id(session, principal, [skill]))[skill.id] or Access.READ
+    return SkillView(skill, access, is_reviewer(principal, skill))
 
 
 def is_reviewer(principal: Principal, skill: Skill) -> bool:
-    """Whether the caller decides what others are served of a public skill."""
+    """Whether the caller reviews versions of a public skill."""
     return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
 
 
-async def version_of(session: AsyncSession, seen: Seen, number: int | None = None) -> SkillVersion:
-    """A version of a skill that its caller may read.
-
-    Args:
-        session: to read from.
-        seen: the skill.
-        number: which one; None for theirs.
+async def get_version(
+    session: AsyncSession, view: SkillView, number: int | None = None
+) -> SkillVersion:
+    """A version that the caller may read; None for the one that they get.
 
     Raises:
-        SkillVersionNotFound: there is none of this number for the caller.
+        SkillVersionNotFound: the caller may read no version of this number.
     """
-    wanted = seen.version if number is None else number
-    query = _readable(seen).where(SkillVersion.version == wanted)
+    wanted = view.version if number is None else number
+    query = _readable(view).where(SkillVersion.version == wanted)
     found = (await session.exec(query)).first()
     if found is None:
         raise SkillVersionNotFound(field="version")
     return found
 
 
-def _readable(seen: Seen) -> SelectOfScalar[SkillVersion]:
-    """The versions of a skill that its caller may read."""
-    query = skill_visibility.versions().where(SkillVersion.skill_id == seen.skill.id)
-    if seen.sees_all:
+def _readable(view: SkillView) -> SelectOfScalar[SkillVersion]:
+    query = skill_visibility.select_versions().where(SkillVersion.skill_id == view.skill.id)
+    if view.sees_all:
         return query
-    if seen.is_reviewer:
+    if view.is_reviewer:
         waits = col(SkillVersion.review) == ReviewState.PENDING.value
-        return query.where(or_(skill_visibility.is_for_readers(), waits))
-    return query.where(skill_visibility.is_for_readers())
+        return query.where(or_(skill_visibility.served_to_readers(), waits))
+    return query.where(skill_visibility.served_to_readers())
 
 
 @dataclass(frozen=True)
@@ -151,17 +145,13 @@ class VersionListing:
     total: int
 
 
-async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> VersionListing:
-    """One page of the versions that the caller may read, without what they say.
-
-    Args:
-        session: to read from.
-        seen: the skill.
-        page: which part; it may be sorted by ``VERSION_SORT_FIELDS``.
-    """
-    readable = _readable(seen)
+async def list_versions(
+    session: AsyncSession, view: SkillView, page: PageRequest
+) -> VersionListing:
+    """One page of the versions that the caller may read, without their parsed models."""
+    readable = _readable(view)
     count = select(func.count()).select_from(readable.subquery())
-    query = paged(
+    query = paginate(
         readable.options(defer(SkillVersion.parsed)),  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
         page,
         columns={name: col(getattr(SkillVersion, name)) for name in VERSION_SORT_FIELDS},
@@ -170,31 +160,31 @@ async def list_versions(session: AsyncSession, seen: Seen, page: Page) -> Versio
     return VersionListing((await session.exec(query)).all(), (await session.exec(count)).one())
 
 
-async def version_numbers(session: AsyncSession, seen: Seen) -> list[int]:
-    """The numbers of all versions that the caller may read, ascending."""
-    # A statement keeps its class when its columns change, which its type does not say.
+async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[int]:
+    """The numbers of the versions that the caller may read, ascending."""
+    # The type does not say that a statement keeps its class when its columns change.
     numbers = cast(
-        SelectOfScalar[int], _readable(seen).with_only_columns(col(SkillVersion.version))
+        SelectOfScalar[int], _readable(view).with_only_columns(col(SkillVersion.version))
     )
     return sorted((await session.exec(numbers)).all())
 
 
-async def content_of(session: AsyncSession, version: SkillVersion) -> bytes:
+async def read_content(session: AsyncSession, version: SkillVersion) -> bytes:
     """The bytes of a version's SKILL.md.
 
     Raises:
         SkillNotFound: the skill was deleted since the version was read.
     """
-    return await bytes_of(session, version.skill_id, version.content_sha256)
+    return await read_blob(session, version.skill_id, version.content_sha256)
 
 
 async def read_files(session: AsyncSession, version: SkillVersion) -> list[SkillFile]:
-    """All that lies beside a version's content, in the order of paths.
+    """The files beside a version's content, in the order of paths.
 
     Raises:
         SkillNotFound: the skill was deleted since the version was read.
     """
-    entries = files_of(version)
+    entries = list_files(version)
     query = select(SkillBlob.sha256, SkillBlob.content).where(
         SkillBlob.skill_id == version.skill_id,
         col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
@@ -205,18 +195,26 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
     return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
 
 
-async def held(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
-    """All bytes of a version: its SKILL.md, and what lies beside it."""
-    return await content_of(session, version), await read_files(session, version)
+async def read_content_and_files(
+    session: AsyncSession, version: SkillVersion
+) -> tuple[bytes, list[SkillFile]]:
+    """All bytes of a version: its SKILL.md, and the files beside it."""
+    return await read_content(session, version), await read_files(session, version)
 
 
-def file_entry(version: SkillVersion, path: str) -> FileEntry:
-    """A file beside a version's content; paths are compared as they are.
+def get_file_entry(version: SkillVersion, path: str) -> FileEntry:
+    """A file beside a version's content, by its exact path.
 
     Raises:
         SkillFileNotFound: the version lists no such file.
     """
-    for entry in files_of(version):
+    for entry in list_files(version):
         if entry.path == path:
             return entry
     raise SkillFileNotFound(field="path")
+
+
+async def find_usernames(session: AsyncSession, ids: Sequence[str]) -> dict[str, str]:
+    """User names by account id; accounts that are gone are absent."""
+    query = select(User.id, User.username).where(col(User.id).in_(set(ids)))
+    return dict((await session.exec(query)).all())

@@ -1,4 +1,4 @@
-"""The skills that somebody's agents may use: cards for an index, and one skill opened."""
+"""The catalogue of skills that a reader's agents may use: their cards, and skills opened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.models import User
-from core.auth.sharing import shared_with
+from core.auth.sharing import shared_resource_ids
 from core.db.types import is_id
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.visibility import Reader
+from kb_service.visibility import Viewer
 from skills import schema
 from skills.models import Skill, SkillBlob, SkillVersion
 from skills.schema import ParsedSkill
@@ -25,14 +25,12 @@ _LARGE = (defer(SkillVersion.parsed),)  # pyright: ignore[reportArgumentType] # 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogueCard(SkillCard):
-    """A card, and of which version of whose skill it is; the slug is unique among the owner's.
+class CatalogCard(SkillCard):
+    """A card of one version of a skill; the slug is unique among its owner's.
 
     Args:
-        id: of the skill.
         owner: user name of the owner.
-        owner_id: of the owner.
-        version: the one that this reader is served.
+        version: the one that the reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
     """
 
@@ -47,8 +45,6 @@ class CatalogueCard(SkillCard):
         """The card of a version.
 
         Args:
-            skill: in the catalogue.
-            version: of it.
             owner: user name of its owner.
         """
         return cls(
@@ -76,61 +72,45 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class OpenedSkill:
-    """A skill as it is loaded.
+    """A version of a skill with its model, its markdown without frontmatter, and its files."""
 
-    Args:
-        card: of the version that was opened.
-        parsed: its model.
-        body: the markdown without frontmatter.
-        files: what lies beside it, in the order of paths.
-    """
-
-    card: CatalogueCard
+    card: CatalogCard
     parsed: ParsedSkill
     body: str
     files: tuple[FileEntry, ...]
 
 
-async def readable(session: AsyncSession, reader: Reader) -> list[CatalogueCard]:
-    """All skills that a reader's agents may use, without loading what they say.
+async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCard]:
+    """The cards of all skills that a reader's agents may use, by slug, then by owner.
 
     They are the reader's own, those shared with them and the public ones, each in the version that
-    is served to this reader, and only those that are enabled, read and without errors.
-
-    Args:
-        session: to read from.
-        reader: for whom.
-
-    Returns:
-        The cards, always in the same order: by slug, then by owner.
+    this reader is served, and only those that are enabled, reviewed and without errors.
     """
-    rows = await _usable(session, reader, true(), without=_LARGE)
+    rows = await _load_usable(session, reader, true(), without=_LARGE)
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
 
 
-async def open(
-    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None = None
+async def open_skill(
+    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None
 ) -> OpenedSkill:
     """Load a skill for an agent.
 
     Args:
-        session: to read from.
-        reader: for whom.
         id_or_slug: the id, ``slug`` (the reader's own first) or ``owner/slug``.
         version: a pinned version; None for the one that the reader is served.
 
     Raises:
-        SkillNotFound: there is none that this reader's agents may use.
+        SkillNotFound: the reader's agents may use no such skill.
         SkillVersionNotFound: it has no such version for this reader.
     """
-    row = await _found(session, reader, id_or_slug, version)
+    row = await _load_one_usable(session, reader, id_or_slug, version)
     parsed = await schema.from_json(row.version.parsed)
-    return OpenedSkill(_card(row), parsed, parsed.body, tuple(files_of(row.version)))
+    return OpenedSkill(_card(row), parsed, parsed.body, tuple(list_files(row.version)))
 
 
 async def read_file(
     session: AsyncSession,
-    reader: Reader,
+    reader: Viewer,
     id_or_slug: str,
     path: str,
     version: int | None = None,
@@ -138,73 +118,67 @@ async def read_file(
     """The bytes of a file beside a skill's content.
 
     Args:
-        session: to read from.
-        reader: for whom.
-        id_or_slug: as for :func:`open`.
+        id_or_slug: as for :func:`open_skill`.
         path: as the version lists it; nothing else is looked up.
-        version: as for :func:`open`.
+        version: as for :func:`open_skill`.
 
     Raises:
-        SkillNotFound: there is none that this reader's agents may use.
+        SkillNotFound: the reader's agents may use no such skill.
         SkillVersionNotFound: it has no such version for this reader.
         SkillFileNotFound: the version lists no such file.
     """
-    row = await _found(session, reader, id_or_slug, version)
-    for file in files_of(row.version):
+    row = await _load_one_usable(session, reader, id_or_slug, version)
+    for file in list_files(row.version):
         if file.path == path:
-            return await bytes_of(session, row.skill.id, file.sha256)
+            return await read_blob(session, row.skill.id, file.sha256)
     raise SkillFileNotFound(field="path")
 
 
-def files_of(version: SkillVersion) -> list[FileEntry]:
-    """What lies beside a version's content, in the order of paths."""
+def list_files(version: SkillVersion) -> list[FileEntry]:
+    """The files beside a version's content, in the order of paths."""
     return [FileEntry(**file) for file in version.files]
 
 
 @dataclass(frozen=True)
-class _Row:
+class _UsableSkill:
     skill: Skill
     version: SkillVersion
     owner: str
 
 
-def _card(row: _Row) -> CatalogueCard:
-    return CatalogueCard.of(row.skill, row.version, row.owner)
+def _card(row: _UsableSkill) -> CatalogCard:
+    return CatalogCard.of(row.skill, row.version, row.owner)
 
 
-def _sees_newest(reader: Reader) -> ColumnElement[bool]:
-    """Who sees a version before others are served it: the owner, and who may change it."""
-    mine = shared_with(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
+def _sees_newest(reader: Viewer) -> ColumnElement[bool]:
+    """The reader sees versions before others are served them: as owner, or with write access."""
+    mine = shared_resource_ids(reader.user_id, Skill.SHARE_KIND, only_to_change=True)
     return or_(col(Skill.owner_id) == reader.user_id, col(Skill.id).in_(mine))
 
 
-def _seen(reader: Reader) -> ColumnElement[bool]:
-    shared = shared_with(reader.user_id, Skill.SHARE_KIND)
+def _visible_to(reader: Viewer) -> ColumnElement[bool]:
+    shared = shared_resource_ids(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
-        and_(col(Skill.owner_id) == reader.user_id, skill_visibility.newest_read().is_not(None)),
+        and_(
+            col(Skill.owner_id) == reader.user_id, skill_visibility.newest_reviewed().is_not(None)
+        ),
         and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
     )
 
 
-async def _usable(
+async def _load_usable(
     session: AsyncSession,
-    reader: Reader,
+    reader: Viewer,
     condition: ColumnElement[bool],
     version: int | None = None,
     without: Sequence[ExecutableOption] = (),
-) -> Sequence[_Row]:
-    """The skills that a reader's agents may use, each in one version of it.
-
-    Args:
-        session: to read from.
-        reader: for whom.
-        condition: on the skill.
-        version: which one; None for the one that is served.
-        without: columns that are not loaded.
-    """
+) -> Sequence[_UsableSkill]:
+    """The skills that a reader's agents may use, in a given version or the one that is served."""
     sees_newest = _sees_newest(reader)
-    chosen = case((sees_newest, skill_visibility.newest_read()), else_=col(Skill.served_version))
+    chosen = case(
+        (sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version)
+    )
     if version is not None:
         chosen = literal(version)
     is_read = col(SkillVersion.unread).is_(False)
@@ -215,33 +189,37 @@ async def _usable(
         .where(
             condition,
             col(SkillVersion.version) == chosen.cast(Integer),
-            or_(and_(sees_newest, is_read), skill_visibility.is_for_readers()),
-            _seen(reader),
+            or_(and_(sees_newest, is_read), skill_visibility.served_to_readers()),
+            _visible_to(reader),
             col(Skill.enabled).is_(True),
             col(SkillVersion.valid).is_(True),
         )
         .options(*without)
     )
     rows = (await session.exec(query)).all()
-    return [_Row(skill, found, owner) for skill, found, owner in rows]
+    return [_UsableSkill(skill, found, owner) for skill, found, owner in rows]
 
 
-async def _found(
-    session: AsyncSession, reader: Reader, id_or_slug: str, version: int | None
-) -> _Row:
-    query = select(Skill).where(_named(id_or_slug), _seen(reader), col(Skill.enabled).is_(True))
-    seen = (await session.exec(query)).all()
-    if not seen:
+async def _load_one_usable(
+    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None
+) -> _UsableSkill:
+    query = select(Skill).where(
+        _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)
+    )
+    candidates = (await session.exec(query)).all()
+    if not candidates:
         raise SkillNotFound
-    # Of several of one slug: one's own, then the one that was there first.
-    chosen = min(seen, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
-    rows = await _usable(session, reader, col(Skill.id) == chosen.id, version)
+    # Of several skills of one slug: the reader's own, then the oldest.
+    chosen = min(
+        candidates, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id)
+    )
+    rows = await _load_usable(session, reader, col(Skill.id) == chosen.id, version)
     if not rows:
         raise SkillNotFound if version is None else SkillVersionNotFound(field="version")
     return rows[0]
 
 
-def _named(id_or_slug: str) -> ColumnElement[bool]:
+def _matches(id_or_slug: str) -> ColumnElement[bool]:
     if is_id(id_or_slug):
         return col(Skill.id) == id_or_slug
     owner, _, slug = id_or_slug.rpartition("/")
@@ -251,8 +229,8 @@ def _named(id_or_slug: str) -> ColumnElement[bool]:
     return and_(by_slug, col(Skill.owner_id).in_(select(User.id).where(User.username == owner)))
 
 
-async def bytes_of(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
-    """What a skill holds under a hash that one of its versions names.
+async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
+    """The bytes of a skill under a hash that one of its versions names.
 
     Raises:
         SkillNotFound: it was deleted since the version was read.

@@ -1,4 +1,4 @@
-"""Lists of skills: what somebody sees, narrowed by category, tag and words."""
+"""Lists of visible skills, filtered by category, tag and words, and the index of these words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Principal
-from core.auth.sharing import accesses, shared_with
-from core.db.pagination import Page, paged
+from core.auth.sharing import access_by_id, shared_resource_ids
+from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from core.text.confusables import folded
+from core.text.confusables import fold
 from kb_service.text.tokenizer import runs, tokenize
 from skills.models import (
     LABEL_KEY_LENGTH,
@@ -26,26 +26,26 @@ from skills.models import (
     SkillVersion,
 )
 from skills.store import visibility as skill_visibility
-from skills.store.access import Seen, is_reviewer
+from skills.store.access import SkillView, is_reviewer
 
 SORT_FIELDS = ("updated_at", "created_at", "name")
 _MOST_TERMS = 400
-_MOST_ASKED = 16
-# Beginnings of a name's words, so that a search finds while somebody types.
-_BEGINNINGS = range(2, 17)
+_MOST_QUERY_WORDS = 16
+# Prefixes of a name's words are indexed, so that a search matches while somebody types.
+_PREFIX_LENGTHS = range(2, 17)
 
 
 @dataclass(frozen=True)
 class SkillFilter:
-    """Which skills are wanted; what is left out does not narrow.
+    """A filter of skills; None does not filter.
 
     Args:
         include_public: also those that everybody sees.
-        category: the whole of it, case and width of letters apart.
-        tag: the same of one tag.
-        text: words that all must be found in the catalogue's fields or the triggers.
-        pending: only those of which a version waits for a review: one's own and, for who reviews
-            them, public ones.
+        category: the whole category; case and width of letters do not count.
+        tag: a whole tag, compared in the same way.
+        text: words that must all occur in the catalogue's fields or the triggers.
+        pending: only skills with a version that waits for a review: the caller's own and, for
+            reviewers, public ones.
     """
 
     include_public: bool = False
@@ -56,10 +56,10 @@ class SkillFilter:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A skill of a list, its owner's name, and what the caller may do with it."""
+class ListedSkill:
+    """A skill of a list, and its owner's user name."""
 
-    seen: Seen
+    view: SkillView
     owner: str
 
 
@@ -67,16 +67,16 @@ class Listed:
 class SkillListing:
     """One page of skills, and how many there are in all."""
 
-    items: Sequence[Listed]
+    items: Sequence[ListedSkill]
     total: int
 
 
 async def list_visible(
-    session: AsyncSession, principal: Principal, page: Page, wanted: SkillFilter
+    session: AsyncSession, principal: Principal, page: PageRequest, skill_filter: SkillFilter
 ) -> SkillListing:
-    """One page of what the caller sees; no content is loaded."""
-    conditions = [_visible(principal, wanted), *_narrowed(wanted)]
-    query = paged(
+    """One page of what the caller sees, without contents."""
+    conditions = [_visible(principal, skill_filter), *_filter_conditions(skill_filter)]
+    query = paginate(
         select(Skill, User.username)
         .join(User, col(User.id) == col(Skill.owner_id))
         .where(*conditions),
@@ -91,30 +91,32 @@ async def list_visible(
     rows = (await session.exec(query)).all()
     counted = select(func.count()).select_from(Skill).where(*conditions)
     total = (await session.exec(counted)).one()
-    access = await accesses(session, principal, [skill for skill, _ in rows])
+    access = await access_by_id(session, principal, [skill for skill, _ in rows])
     items = [
-        Listed(Seen(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner)
+        ListedSkill(
+            SkillView(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner
+        )
         for skill, owner in rows
     ]
     return SkillListing(items, total)
 
 
-def _visible(principal: Principal, wanted: SkillFilter) -> ColumnElement[bool]:
+def _visible(principal: Principal, skill_filter: SkillFilter) -> ColumnElement[bool]:
     mine = col(Skill.owner_id) == principal.user_id
-    if wanted.pending:
-        return _awaited(principal, mine)
-    shared = col(Skill.id).in_(shared_with(principal.user_id, Skill.SHARE_KIND))
-    open_to_all = (col(Skill.is_public).is_(True),) if wanted.include_public else ()
+    if skill_filter.pending:
+        return _awaiting_review(principal, mine)
+    shared = col(Skill.id).in_(shared_resource_ids(principal.user_id, Skill.SHARE_KIND))
+    open_to_all = (col(Skill.is_public).is_(True),) if skill_filter.include_public else ()
     return or_(mine, and_(col(Skill.served_version).is_not(None), or_(shared, *open_to_all)))
 
 
-def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
-    """What waits for a decision: all of one's own, and what the caller decides about."""
+def _awaiting_review(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Skills with a version that waits for a review: the caller's own, and those they review."""
     version = select(SkillVersion.skill_id)
     own = version.where(
         SkillVersion.skill_id == Skill.id,
         SkillVersion.review != ReviewState.REJECTED.value,
-        skill_visibility.is_decidable(),
+        skill_visibility.reviewable(),
     )
     conditions = [and_(mine, own.correlate(Skill).exists())]
     if Permission.SYSTEM_MANAGE in principal.permissions:
@@ -123,45 +125,39 @@ def _awaited(principal: Principal, mine: ColumnElement[bool]) -> ColumnElement[b
     return or_(*conditions)
 
 
-def _narrowed(wanted: SkillFilter) -> list[ColumnElement[bool]]:
+def _filter_conditions(skill_filter: SkillFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if wanted.category is not None:
-        conditions.append(col(Skill.category_key) == label_key(wanted.category))
-    if wanted.tag is not None:
-        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(wanted.tag))
+    if skill_filter.category is not None:
+        conditions.append(col(Skill.category_key) == label_key(skill_filter.category))
+    if skill_filter.tag is not None:
+        tagged = select(SkillTag.skill_id).where(SkillTag.tag_key == label_key(skill_filter.tag))
         conditions.append(col(Skill.id).in_(tagged))
-    if wanted.text is not None:
-        conditions += _found_by(wanted.text)
+    if skill_filter.text is not None:
+        conditions += _matching_text(skill_filter.text)
     return conditions
 
 
-def _found_by(text: str) -> list[ColumnElement[bool]]:
-    """Every word must be there: as it is or as its stem, a Chinese one in pairs of characters."""
-    asked: list[set[str]] = []
+def _matching_text(text: str) -> list[ColumnElement[bool]]:
+    """Every word must occur, itself or its stem; a Chinese word as pairs of characters."""
+    alternatives: list[set[str]] = []
     for word, is_cjk in runs(text):
         forms = tokenize(word)
-        asked += [{form} for form in forms] if is_cjk else [{word, *forms}]
+        alternatives += [{form} for form in forms] if is_cjk else [{word, *forms}]
     found: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
-        for forms in asked[:_MOST_ASKED]
+        for forms in alternatives[:_MOST_QUERY_WORDS]
     ]
-    # Without a word there is nothing that it could be found by.
+    # A text without words matches nothing.
     return found or [col(Skill.id).is_(None)]
 
 
 def label_key(label: str) -> str:
-    """A category or tag in the form that is compared."""
-    return folded(" ".join(label.split()))[:LABEL_KEY_LENGTH]
+    """The form of a category or tag that is compared."""
+    return fold(" ".join(label.split()))[:LABEL_KEY_LENGTH]
 
 
-async def index(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
-    """Make a skill be found by its catalogue's fields as they are now.
-
-    Args:
-        work: the transaction, in which the skill's row is locked.
-        skill: the row.
-        triggers: of the version that its readers get.
-    """
+async def index_skill(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None:
+    """Index a skill, whose row is locked, by its catalogue's fields and the served triggers."""
     session = work.session
     await session.flush()
     await session.exec(delete(SkillTag).where(col(SkillTag.skill_id) == skill.id))
@@ -169,16 +165,16 @@ async def index(work: UnitOfWork, skill: Skill, triggers: Sequence[str]) -> None
     tags = dict.fromkeys(key for tag in skill.tags if (key := label_key(tag)))
     session.add_all(SkillTag(skill_id=skill.id, tag_key=key) for key in tags)
     terms = dict.fromkeys(_terms(skill, triggers))
-    kept = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
-    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept)
+    kept_terms = [term for term in terms if len(term) <= TERM_LENGTH][:_MOST_TERMS]
+    session.add_all(SkillTerm(skill_id=skill.id, term=term) for term in kept_terms)
     await session.flush()
 
 
 def _terms(skill: Skill, triggers: Sequence[str]) -> Iterator[str]:
     names = (skill.name, skill.slug, skill.category, *skill.tags)
     for word, is_cjk in chain.from_iterable(map(runs, names)):
-        # Of a Chinese word any character may be what somebody looks for.
+        # A search may be for any single character of a Chinese word.
         yield from word if is_cjk else ()
-        yield from () if is_cjk else (word[:length] for length in _BEGINNINGS)
+        yield from () if is_cjk else (word[:length] for length in _PREFIX_LENGTHS)
     for text in (*names, skill.description, *triggers):
         yield from tokenize(text)

@@ -1,4 +1,4 @@
-"""A skill's entry in the catalogue: what a request says of it, and what follows its content."""
+"""Catalogue metadata of a skill: set by requests, or following its content."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Literal
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.requests import InvalidRequest
-from core.text.confusables import folded
+from core.text.confusables import fold
 from skills.models import LABEL_LENGTH, NAME_KEY_LENGTH, NAME_LENGTH, Skill, SkillVersion
 from skills.schema import Diagnostic, ParsedSkill, Severity
 from skills.store import listing
@@ -22,8 +22,8 @@ FIELDS: tuple[FieldName, ...] = ("name", "description", "category", "tags")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What a request sets; None leaves a field as it is, an empty one lets it follow the content."""
+class CatalogMetadata:
+    """Fields that a request sets; None leaves a field, an empty value lets it follow the content."""
 
     name: str | None = None
     description: str | None = None
@@ -34,63 +34,61 @@ class Entry:
     enabled: bool | None = None
 
 
-def category_of(parsed: ParsedSkill) -> str:
-    """The category that a content names; empty without one."""
-    return _clean(parsed.metadata.get("category", ""))[:LABEL_LENGTH]
+def read_category(parsed: ParsedSkill) -> str:
+    """The category that a content names, else empty."""
+    return _collapse_blanks(parsed.metadata.get("category", ""))[:LABEL_LENGTH]
 
 
-def tags_of(parsed: ParsedSkill) -> list[str]:
+def read_tags(parsed: ParsedSkill) -> list[str]:
     """The tags that a content names."""
-    named = _tags(_BETWEEN_TAGS.split(parsed.metadata.get("tags", "").strip(_BRACKETS)))
-    return [tag[:LABEL_LENGTH] for tag in named][:MOST_TAGS]
+    tags = _tags(_BETWEEN_TAGS.split(parsed.metadata.get("tags", "").strip(_BRACKETS)))
+    return [tag[:LABEL_LENGTH] for tag in tags][:MOST_TAGS]
 
 
-def name_of(said: str, slug: str) -> str:
-    """The catalogue's name for what a content says that its name is."""
-    return _shortened(_clean(said)) or slug
+def catalog_name(name: str, slug: str) -> str:
+    """The catalogue's form of a content's name, else the slug."""
+    return _shortened(_collapse_blanks(name)) or slug
 
 
-async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, entry: Entry) -> None:
-    """Put what a request says into the catalogue; the rest follows the content.
+async def set_fields(
+    work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata
+) -> None:
+    """Set the catalogue's fields of a skill, whose row is locked or new.
 
-    Args:
-        work: the transaction, in which the skill's row is locked or new.
-        skill: the row.
-        basis: the version whose words the catalogue shows.
-        entry: what the request says.
+    Fields that no request has set follow ``basis``, the version that the catalogue shows.
 
     Raises:
-        InvalidRequest: a name or label that is too long, or too many tags.
+        InvalidRequest: a name or label is too long, or there are too many tags.
     """
     own = set(skill.own_fields)
     for field in FIELDS:
-        value = getattr(entry, field)
+        value = getattr(metadata, field)
         if value is None:
             continue
         chosen = _checked(field, value)
         setattr(skill, field, chosen)
-        # What says the same as the content goes on doing so.
+        # A value that equals the content's follows the content from now on.
         own = own | {field} if chosen and chosen != getattr(basis, field) else own - {field}
     skill.own_fields = sorted(own)
-    await follow(work, skill, basis)
+    await follow_version(work, skill, basis)
 
 
-async def follow(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
-    """Let the fields that no request has set say what a version says, and index the skill anew."""
+async def follow_version(work: UnitOfWork, skill: Skill, basis: SkillVersion) -> None:
+    """Set the fields that no request has set from a version, and reindex the skill."""
     own = skill.own_fields
     if "name" not in own:
-        skill.name = name_of(basis.name, skill.slug)
+        skill.name = catalog_name(basis.name, skill.slug)
     if "description" not in own:
         skill.description = basis.description
     if "category" not in own:
         skill.category = basis.category
     if "tags" not in own:
         skill.tags = list(basis.tags)
-    skill.name_key, skill.category_key = folded(skill.name), listing.label_key(skill.category)
+    skill.name_key, skill.category_key = fold(skill.name), listing.label_key(skill.category)
     skill.updated_at = utc_now()
     skill.revision += 1
     work.session.add(skill)
-    await listing.index(work, skill, basis.triggers)
+    await listing.index_skill(work, skill, basis.triggers)
 
 
 _DIFFERENT = {
@@ -100,15 +98,15 @@ _DIFFERENT = {
     "tags": ("tags", "标签"),
 }
 DIFFERS = "CAT001"
-DIFFERS_SAID = (
+DIFFERS_MESSAGES = (
     "The catalogue's {field} is not the content's; agents read the content's.",
     "目录中的{field}与内容不同；智能体以内容为准。",
 )
-"""What is said of it, in English and in Chinese."""
+"""English and Chinese."""
 
 
-def differences(skill: Skill) -> list[Diagnostic]:
-    """Where the catalogue says something else than the content; that is no error."""
+def metadata_diagnostics(skill: Skill) -> list[Diagnostic]:
+    """Notes on fields in which the catalogue differs from the content."""
     return [
         Diagnostic(
             code=DIFFERS,
@@ -116,8 +114,8 @@ def differences(skill: Skill) -> list[Diagnostic]:
             line=1,
             column=1,
             end_line=1,
-            message=DIFFERS_SAID[0].format(field=english),
-            message_zh=DIFFERS_SAID[1].format(field=chinese),
+            message=DIFFERS_MESSAGES[0].format(field=english),
+            message_zh=DIFFERS_MESSAGES[1].format(field=chinese),
         )
         for field, (english, chinese) in _DIFFERENT.items()
         if field in skill.own_fields
@@ -134,25 +132,25 @@ def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
         return tags
     if field == "description":
         return value.strip()
-    cleaned = _clean(value)
+    cleaned = _collapse_blanks(value)
     longest = NAME_LENGTH if field == "name" else LABEL_LENGTH
-    # One letter can become eighteen when it is folded.
-    if len(cleaned) > longest or len(folded(cleaned)) > 3 * longest:
+    # Folding can turn one letter into eighteen.
+    if len(cleaned) > longest or len(fold(cleaned)) > 3 * longest:
         raise InvalidRequest(field, f"Use {longest} characters at most")
     return cleaned
 
 
 def _tags(texts: Iterable[str]) -> list[str]:
-    cleaned = (_clean(text.strip(_BRACKETS + " ")) for text in texts)
+    cleaned = (_collapse_blanks(text.strip(_BRACKETS + " ")) for text in texts)
     return list({listing.label_key(tag): tag for tag in cleaned if tag}.values())
 
 
-def _clean(text: str) -> str:
+def _collapse_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
 def _shortened(name: str) -> str:
-    kept = name[:NAME_LENGTH]
-    while len(folded(kept)) > NAME_KEY_LENGTH:
-        kept = kept[:-1]
-    return kept
+    shortened = name[:NAME_LENGTH]
+    while len(fold(shortened)) > NAME_KEY_LENGTH:
+        shortened = shortened[:-1]
+    return shortened

@@ -1,4 +1,4 @@
-"""Which version others are served: publishing, and the review of what became more dangerous."""
+"""Publishing: which version readers are served, and the review of riskier versions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.models import Share
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal, check_access
-from core.auth.sharing import SharingActs
+from core.auth.sharing import ShareAuditActions
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound, SkillVersionNotFound
@@ -33,10 +33,10 @@ from skills.store import (
     metadata as skill_metadata,
 )
 from skills.store import visibility as skill_visibility
-from skills.store.access import Seen
+from skills.store.access import SkillView
 from skills.store.visibility import HELD_BACK
 
-ACTS = SharingActs(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(AuditAction.SKILL_SHARED, AuditAction.SKILL_UNSHARED)
 _SECURITY = "SEC"
 
 
@@ -57,60 +57,53 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
     return (await session.exec(shares)).one() > 0
 
 
-async def basis_of(session: AsyncSession, skill: Skill) -> SkillVersion:
-    """The version whose words the catalogue shows: the one that others are served, if they are."""
-    shown = skill.version
+async def catalog_version(session: AsyncSession, skill: Skill) -> SkillVersion:
+    """The version whose words the catalogue shows: the served one where others see the skill."""
+    number = skill.version
     if skill.served_version is not None and await is_open(session, skill):
-        shown = skill.served_version
-    return await version_at(session, skill, shown)
+        number = skill.served_version
+    return await get_version_by_number(session, skill, number)
 
 
 async def _require_publishable(session: AsyncSession, skill: Skill) -> SkillVersion:
-    """The newest version, if it may be shown to others.
-
-    Raises:
-        SkillReviewNeeded: it was imported, and its owner did not review it.
-        SkillNotPublishable: it has errors, named in the details.
-    """
+    """The newest version, if it may be shown to others."""
     if not skill.trusted:
         raise SkillReviewNeeded
-    newest = await _version(session, skill, skill.version)
+    newest = await _find_version(session, skill, skill.version)
     if newest is None or not newest.publishable:
         codes = [] if newest is None else sorted(set(newest.findings))
         raise SkillNotPublishable(version=skill.version, codes=codes)
     return newest
 
 
-async def open_up(work: UnitOfWork, skill: Skill) -> None:
-    """Let others see a skill, or everybody; the caller has made it shared or public.
-
-    The catalogue follows by the caller's hand, as after :func:`settle`.
+async def publish(work: UnitOfWork, skill: Skill) -> None:
+    """Serve a skill that was just shared or made public; the caller updates the catalogue.
 
     Raises:
         SkillReviewNeeded: its newest version was imported, and its owner did not review it.
-        SkillNotPublishable: the newest version has errors.
+        SkillNotPublishable: the newest version has errors, named in the details.
     """
     newest = await _require_publishable(work.session, skill)
-    await _offer(work, skill, newest)
+    await _serve_or_hold(work, skill, newest)
 
 
-async def settle(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
-    """Decide what others are served now that there is a new version.
+async def publish_new_version(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+    """Serve a new version, if it may be served.
 
-    One that nobody has read yet or that has errors is not served; one that widens tools or adds
-    findings of security to a public skill waits for a review. Others keep what they had.
+    One that is unread or has errors is not served; one that widens the tools of a public skill or
+    adds security findings waits for a review. Until then readers keep the version that they had.
     """
     if newest.publishable and not newest.unread and await is_open(work.session, skill):
-        await _offer(work, skill, newest)
+        await _serve_or_hold(work, skill, newest)
 
 
-async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
-    """Serve a version, or what was served before while something is held against it."""
+async def _serve_or_hold(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
+    """Serve a version, or the one before it while a review holds it back."""
     session = work.session
     await _withdraw_pending(session, skill)
-    known = await _last_public(session, skill) if skill.is_public else None
+    last_public = await _last_public(session, skill) if skill.is_public else None
     is_held = newest.review in HELD_BACK
-    if not is_held and known is not None and is_riskier(known, newest):
+    if not is_held and last_public is not None and is_riskier(last_public, newest):
         newest.review, newest.review_note = ReviewState.PENDING.value, ""
         newest.reviewed_by = newest.reviewed_at = None
         session.add(newest)
@@ -118,12 +111,12 @@ async def _offer(work: UnitOfWork, skill: Skill, newest: SkillVersion) -> None:
     if not is_held:
         _serve(work, skill, newest)
         return
-    if known is None and skill.served_version is not None:
-        known = await _version(session, skill, skill.served_version)
-    if known is None:
+    if last_public is None and skill.served_version is not None:
+        last_public = await _find_version(session, skill, skill.served_version)
+    if last_public is None:
         raise SkillReviewNeeded
-    # Not what only some were served meanwhile: nobody has compared that.
-    _serve(work, skill, known)
+    # Not a version that was shared but never public: nobody has compared it.
+    _serve(work, skill, last_public)
 
 
 def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
@@ -136,7 +129,7 @@ def _serve(work: UnitOfWork, skill: Skill, version: SkillVersion) -> None:
 
 
 async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | None:
-    """The version that everybody was served last; None if none ever was."""
+    """The version that was public last."""
     query = select(SkillVersion).where(
         SkillVersion.skill_id == skill.id,
         col(SkillVersion.public_at).is_not(None),
@@ -146,7 +139,7 @@ async def _last_public(session: AsyncSession, skill: Skill) -> SkillVersion | No
 
 
 async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
-    """A version that waits while a newer one comes is not looked at any more."""
+    """End the reviews of versions that a newer one replaces."""
     waiting = update(SkillVersion).where(
         col(SkillVersion.skill_id) == skill.id,
         col(SkillVersion.review) == ReviewState.PENDING.value,
@@ -156,22 +149,23 @@ async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
 
 
 def is_riskier(served: SkillVersion, new: SkillVersion) -> bool:
-    """Whether a version may use tools, or has findings of security, that the served one has not."""
-    return widens(served.tools, new.tools) or bool(_security(new) - _security(served))
+    """Whether a version allows more tools or has more security findings than the served one."""
+    return widens(served.tools, new.tools) or bool(
+        _count_security_findings(new) - _count_security_findings(served)
+    )
 
 
-def _security(version: SkillVersion) -> Counter[str]:
+def _count_security_findings(version: SkillVersion) -> Counter[str]:
     return Counter(code for code in version.findings if code.startswith(_SECURITY))
 
 
 @dataclass(frozen=True)
-class Ruling:
-    """What somebody decided about a version.
+class ReviewVerdict:
+    """A reviewer's decision.
 
     Args:
-        decision: whether it may be used, or served.
-        version: the version that was read; None for the one that waits, whatever it is.
-        remark: why, for the skill's owner.
+        version: the version that was read; None for whichever waits.
+        remark: for the skill's owner.
     """
 
     decision: Decision
@@ -179,33 +173,34 @@ class Ruling:
     remark: str = ""
 
 
-async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: Ruling) -> Seen:
+async def review(
+    work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict
+) -> SkillView:
     """Decide about the version that waits.
 
-    What was imported is read by the skill's owner. What others are to be served is decided by an
-    administrator while the skill is public, else by its owner.
+    The owner reviews imports. What others are served is decided by an administrator while the skill
+    is public, else by its owner.
 
     Raises:
-        InvalidRequest: an approval that names no version.
-        SkillNotFound: there is none, or not for this caller.
-        ReadOnly: it is the owner's to decide, and the caller only reads the skill.
-        OwnerOnly: the same, and the caller may change the skill.
-        PermissionDenied: the caller is no administrator.
+        InvalidRequest: an approval names no version.
+        SkillNotFound: it does not exist for this caller.
+        ReadOnly: only the owner may decide, and the caller may only read.
+        OwnerOnly: only the owner may decide, and the caller may write.
+        PermissionDenied: only an administrator may decide.
         SkillNotPending: nothing waits.
-        SkillChanged: another version waits than the one that was read; the details name it. Or it has
-            got another owner meanwhile.
+        SkillChanged: another version waits, named in the details, or the skill got another owner.
     """
-    approved = ruling.decision is Decision.APPROVE
-    if approved and ruling.version is None:
+    approved = verdict.decision is Decision.APPROVE
+    if approved and verdict.version is None:
         raise InvalidRequest("version", "Name the version that you have read")
     session = work.session
-    seen = await skill_access.take(session, principal, skill_id, Action.READ)
-    skill = seen.skill
-    version = await _decided(session, principal, seen, ruling.version)
+    view = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.READ)
+    skill = view.skill
+    version = await _get_reviewable(session, principal, view, verdict.version)
     is_for_all = skill.is_public and not version.unread
     version.unread = version.unread and not approved
     version.review = (ReviewState.APPROVED if approved else ReviewState.REJECTED).value
-    version.review_note, version.reviewed_at = ruling.remark, utc_now()
+    version.review_note, version.reviewed_at = verdict.remark, utc_now()
     version.reviewed_by = principal.user_id
     skill.trusted = skill.trusted or (approved and version.version == skill.version)
     session.add_all((skill, version))
@@ -213,69 +208,74 @@ async def review(work: UnitOfWork, principal: Principal, skill_id: str, ruling: 
         if is_for_all:
             _serve(work, skill, version)
         else:
-            await _offer(work, skill, version)
-    await skill_metadata.follow(work, skill, await basis_of(session, skill))
-    details = {"version": version.version, "decision": ruling.decision.value}
-    note(session, AuditAction.SKILL_REVIEWED, Target(Skill.SHARE_KIND, skill.id), details=details)
-    return seen
+            await _serve_or_hold(work, skill, version)
+    await skill_metadata.follow_version(work, skill, await catalog_version(session, skill))
+    details = {"version": version.version, "decision": verdict.decision.value}
+    audit(
+        session,
+        AuditAction.SKILL_REVIEWED,
+        AuditTarget(Skill.SHARE_KIND, skill.id),
+        details=details,
+    )
+    return view
 
 
-async def _decided(
-    session: AsyncSession, principal: Principal, seen: Seen, number: int | None
+async def _get_reviewable(
+    session: AsyncSession, principal: Principal, view: SkillView, number: int | None
 ) -> SkillVersion:
-    """The version that is decided about, if it is the caller's to decide."""
-    if not seen.sees_all:
-        if not seen.skill.is_public:
-            check_access(seen.access, Action.MANAGE, SkillNotFound)
+    """The version that waits, if the caller may decide about it."""
+    if not view.sees_all:
+        if not view.skill.is_public:
+            check_access(view.access, Action.MANAGE, SkillNotFound)
         principal.require(Permission.SYSTEM_MANAGE)
-    waiting = await _waiting(session, seen)
+    waiting = await _list_reviewable(session, view)
     if not waiting:
         raise SkillNotPending
-    found = next((one for one in waiting if number in {None, one.version}), None)
-    if found is None:
+    version = next((version for version in waiting if number in {None, version.version}), None)
+    if version is None:
         raise SkillChanged(version=waiting[0].version)
-    if seen.skill.is_public and not found.unread:
+    if view.skill.is_public and not version.unread:
         principal.require(Permission.SYSTEM_MANAGE)
     else:
-        check_access(seen.access, Action.MANAGE, SkillNotFound)
-    return found
+        check_access(view.access, Action.MANAGE, SkillNotFound)
+    return version
 
 
-async def _waiting(session: AsyncSession, seen: Seen) -> Sequence[SkillVersion]:
-    """The versions that may be decided about and that the caller may know of, the newest first."""
+async def _list_reviewable(session: AsyncSession, view: SkillView) -> Sequence[SkillVersion]:
+    """The reviewable versions that the caller may see, the newest first."""
     query = (
-        skill_visibility.versions()
-        .where(SkillVersion.skill_id == seen.skill.id, skill_visibility.is_decidable())
+        skill_visibility.select_versions()
+        .where(SkillVersion.skill_id == view.skill.id, skill_visibility.reviewable())
         .order_by(col(SkillVersion.version).desc())
     )
-    if not seen.sees_all:
-        if not seen.is_reviewer:
+    if not view.sees_all:
+        if not view.is_reviewer:
             return ()
         query = query.where(SkillVersion.review == ReviewState.PENDING.value)
     return (await session.exec(query)).all()
 
 
-async def pending_version(session: AsyncSession, seen: Seen) -> int | None:
-    """The newest version that waits for a review, where the caller may know of it."""
-    waiting = await _waiting(session, seen)
+async def find_pending_version(session: AsyncSession, view: SkillView) -> int | None:
+    """The newest version that waits for a review, where the caller may see it."""
+    waiting = await _list_reviewable(session, view)
     rejected = ReviewState.REJECTED.value
-    return next((one.version for one in waiting if one.review != rejected), None)
+    return next((version.version for version in waiting if version.review != rejected), None)
 
 
-async def _version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
+async def _find_version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
     query = select(SkillVersion).where(
         SkillVersion.skill_id == skill.id, SkillVersion.version == number
     )
     return (await session.exec(query)).first()
 
 
-async def version_at(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
-    """A version by its number, whoever asks.
+async def get_version_by_number(session: AsyncSession, skill: Skill, number: int) -> SkillVersion:
+    """A version by its number, without an access check.
 
     Raises:
-        SkillVersionNotFound: there is none.
+        SkillVersionNotFound: it does not exist.
     """
-    found = await _version(session, skill, number)
-    if found is None:
+    version = await _find_version(session, skill, number)
+    if version is None:
         raise SkillVersionNotFound(field="version")
-    return found
+    return version

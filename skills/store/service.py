@@ -1,4 +1,4 @@
-"""The library of skills: made, changed, restored, forked and deleted."""
+"""Skills created, changed, forked, handed over and deleted."""
 
 from dataclasses import dataclass, replace
 
@@ -7,388 +7,356 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.audit.log import AuditAction, Target, note
+from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal, check_access
-from core.auth.sharing import forget_shares, forget_subject, note_public
+from core.auth.sharing import audit_public, delete_shares, delete_user_shares
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidRequest
 from kb_service.documents.quota import take_turn
-from skills.lint.validate import Judged, judge
 from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
-from skills.slugs import beginning_of, free_slug, is_slug, placeholder_slug, slug_of
-from skills.store import (
-    access as skill_access,
-)
-from skills.store import (
-    metadata as skill_metadata,
-)
-from skills.store import (
-    publishing,
-)
-from skills.store import (
-    versions as skill_versions,
-)
-from skills.store.access import Seen
-from skills.store.metadata import Entry
-from skills.store.versions import Change, Limits, Revision
+from skills.slugs import free_slug, is_slug, placeholder_slug, slug_prefix, slugify
+from skills.store import access as skill_access
+from skills.store import metadata as skill_metadata
+from skills.store import publishing
+from skills.store import versions as skill_versions
+from skills.store.access import SkillView
+from skills.store.metadata import CatalogMetadata
+from skills.store.versions import SkillLimits, VersionBuilder, VersionChange
+from skills.validation import ValidatedSkill, validate
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where a caller works on skills.
-
-    Args:
-        work: the transaction.
-        principal: who asks.
-        limits: how much the owner of a skill may keep.
-    """
+class SkillContext:
+    """The transaction, the caller, and how much the owner of a skill may keep."""
 
     work: UnitOfWork
     principal: Principal
-    limits: Limits
+    limits: SkillLimits
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Origin:
     """Where a new skill comes from.
 
     Args:
-        origin: how it came here.
-        trusted: whether it has been read, so that its owner's agents may use it at once.
+        trusted: whether its owner has read it, so that agents may use it at once.
         forked_from: the id of the skill that it is a copy of.
-        forked_version: the version of that one.
-        likes_slug: the slug that it gets if it is free, else with a number behind it.
+        forked_version: the version that was copied.
+        preferred_slug: its slug, with a number behind it where that is taken.
     """
 
-    origin: SkillOrigin = SkillOrigin.WRITTEN
+    kind: SkillOrigin = SkillOrigin.WRITTEN
     trusted: bool = True
     forked_from: str | None = None
     forked_version: int | None = None
-    likes_slug: str = ""
+    preferred_slug: str = ""
 
 
-_NO_ENTRY, _NO_WORDS, _WRITTEN = Entry(), Change(), Provenance()
+_NO_METADATA, _NO_CHANGE, _WRITTEN_HERE = CatalogMetadata(), VersionChange(), Origin()
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A skill to be made.
+class NewSkill:
+    """A skill to be created; ``change`` has the note of its first version."""
 
-    Args:
-        judged: its content and files.
-        entry: what the request says for the catalogue.
-        change: the note of its first version.
-        provenance: where it comes from.
-    """
-
-    judged: Judged
-    entry: Entry = _NO_ENTRY
-    change: Change = _NO_WORDS
-    provenance: Provenance = _WRITTEN
+    validated: ValidatedSkill
+    metadata: CatalogMetadata = _NO_METADATA
+    change: VersionChange = _NO_CHANGE
+    origin: Origin = _WRITTEN_HERE
 
 
-async def create(desk: Desk, wanted: Wanted) -> Seen:
-    """Add a skill of the caller's.
+async def create(context: SkillContext, new: NewSkill) -> SkillView:
+    """Create a skill that belongs to the caller.
 
     Raises:
-        InvalidRequest: a field that can't be used.
+        InvalidRequest: a field can't be used.
         QuotaExceeded: the caller's skills would take more bytes than are allowed.
-        SkillNotPublishable: it is to be public and has errors.
-        SkillReviewNeeded: it is to be public and was imported.
-        SkillSlugTaken: the caller has one of the slug that was asked for.
-        SkillsFull: the caller has as many as are allowed.
+        SkillNotPublishable: it would be public and has errors.
+        SkillReviewNeeded: it would be public and was imported.
+        SkillSlugTaken: the caller has a skill of the requested slug.
+        SkillsFull: the caller has as many skills as are allowed.
     """
-    work, principal, limits = desk.work, desk.principal, desk.limits
+    work, principal, limits = context.work, context.principal, context.limits
     session, owner_id = work.session, principal.user_id
-    # Two at once must neither find the last room, nor the same slug free.
+    # Two requests at once must not both take the last place, or the same slug.
     await take_turn(session, owner_id)
     counted = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
     if (await session.exec(counted)).one() >= limits.skills:
         raise SkillsFull(limit=limits.skills)
-    origin = wanted.provenance
     skill = Skill(
         owner_id=owner_id,
         slug="",
         name="",
         name_key="",
-        enabled=wanted.entry.enabled is not False,
-        origin=origin.origin.value,
-        trusted=origin.trusted,
-        forked_from=origin.forked_from,
-        forked_version=origin.forked_version,
+        enabled=new.metadata.enabled is not False,
+        origin=new.origin.kind.value,
+        trusted=new.origin.trusted,
+        forked_from=new.origin.forked_from,
+        forked_version=new.origin.forked_version,
     )
-    skill.slug = await _slug_for(session, skill, wanted)
+    skill.slug = await _choose_slug(session, skill, new)
     session.add(skill)
     await session.flush()
-    version = await skill_versions.append(work, principal, skill, wanted.judged, wanted.change)
-    if wanted.entry.is_public:
+    version = await skill_versions.append_version(work, principal, skill, new.validated, new.change)
+    if new.metadata.is_public:
         await _set_public(work, skill, is_public=True)
-    await skill_metadata.set_fields(work, skill, version, wanted.entry)
-    await skill_versions.check_room(session, principal, skill, limits)
-    return Seen(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
+    await skill_metadata.set_fields(work, skill, version, new.metadata)
+    await skill_versions.check_quota(session, principal, skill, limits)
+    return SkillView(skill, Access.OWNER, skill_access.is_reviewer(principal, skill))
 
 
-async def _slug_for(session: AsyncSession, skill: Skill, wanted: Wanted) -> str:
-    """The slug that was asked for, by the request or the content, else a free one like the name."""
-    parsed = wanted.judged.parsed
-    if wanted.entry.slug is not None:
-        return await _free_slug(session, skill, wanted.entry.slug)
+async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> str:
+    """The slug that the request or the content names, else a free one made from the name."""
+    parsed = new.validated.parsed
+    if new.metadata.slug is not None:
+        return await _require_free_slug(session, skill, new.metadata.slug)
     says_so = parsed.format is not SkillFormat.NATIVE or "slug" in parsed.metadata
-    origin = wanted.provenance
-    if parsed.slug and says_so and origin.origin is SkillOrigin.WRITTEN:
-        return await _free_slug(session, skill, parsed.slug)
+    origin = new.origin
+    if parsed.slug and says_so and origin.kind is SkillOrigin.WRITTEN:
+        return await _require_free_slug(session, skill, parsed.slug)
     first = (
-        origin.likes_slug
+        origin.preferred_slug
         or parsed.slug
-        or slug_of(wanted.entry.name or "")
+        or slugify(new.metadata.name or "")
         or placeholder_slug(skill.id)
     )
-    # In one look: of very many of one name each would look for all those before it.
-    taken = select(Skill.slug).where(
-        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(beginning_of(first))
+    # In one query: of very many skills of one name each would ask for all before it.
+    taken_slugs = select(Skill.slug).where(
+        Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(slug_prefix(first))
     )
-    return free_slug(first, set((await session.exec(taken)).all()))
+    return free_slug(first, set((await session.exec(taken_slugs)).all()))
 
 
-async def _free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
+async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
     if not is_slug(slug):
         raise InvalidRequest(
             "slug", "Use lower-case letters, digits and single hyphens between them, 64 at most"
         )
-    taken_by = await of_slug(session, skill.owner_id, slug)
+    taken_by = await find_by_slug(session, skill.owner_id, slug)
     if taken_by is not None and taken_by != skill.id:
         raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)
     return slug
 
 
-async def of_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
-    """The id of somebody's skill of a slug; None without one."""
+async def find_by_slug(session: AsyncSession, owner_id: str, slug: str) -> str | None:
+    """The id of the owner's skill of a slug."""
     query = select(Skill.id).where(Skill.owner_id == owner_id, Skill.slug == slug)
     return (await session.exec(query)).first()
 
 
 @dataclass(frozen=True)
-class Update:
-    """What is to become of a skill.
+class SkillUpdate:
+    """Changes of a skill; without ``build_version`` content and files stay as they are."""
 
-    Args:
-        revise: makes its next version; None leaves content and files as they are.
-        entry: the catalogue's fields.
-        change: what is told of the new version.
-    """
-
-    revise: Revision | None = None
-    entry: Entry = _NO_ENTRY
-    change: Change = _NO_WORDS
+    build_version: VersionBuilder | None = None
+    metadata: CatalogMetadata = _NO_METADATA
+    change: VersionChange = _NO_CHANGE
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A next version, judged before the transaction that writes it.
+class PreparedVersion:
+    """A next version, validated before the transaction that writes it.
 
     Args:
         version: the newest version, which it was made from.
-        judged: what it is to hold; None where that would be the same.
+        validated: its content and files; None where nothing would change.
     """
 
     version: int
-    judged: Judged | None
+    validated: ValidatedSkill | None
 
 
-async def draft(
-    session: AsyncSession, principal: Principal, skill_id: str, wanted: Update
-) -> Draft:
-    """Judge what an update is to write; it takes longer than others may be kept from writing.
+async def prepare(
+    session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate
+) -> PreparedVersion:
+    """Validate what an update will write; it takes longer than others may be kept from writing.
 
     Raises:
         ReadOnly: the caller may see the skill but not change it.
         SkillChanged: it was changed since it was read.
-        SkillNotFound: there is none, or not for this caller.
-        AgentexError: what the update's revision raises.
+        SkillNotFound: it does not exist for this caller.
+        AgentexError: as the builder of the version.
     """
-    seen = await skill_access.get(session, principal, skill_id, Action.WRITE)
-    newest = await publishing.version_at(session, seen.skill, seen.skill.version)
-    skill_versions.check_base(seen.skill, wanted.change.base)
-    return await _drafted(session, seen, newest, wanted)
+    view = await skill_access.get(session, principal, skill_id, Action.WRITE)
+    newest = await publishing.get_version_by_number(session, view.skill, view.skill.version)
+    skill_versions.check_etag(view.skill, changes.change.base)
+    return await _prepare(session, view, newest, changes)
 
 
 async def update(
-    desk: Desk, skill_id: str, wanted: Update, prepared: Draft | None = None
-) -> tuple[Seen, Judged | None]:
+    context: SkillContext,
+    skill_id: str,
+    changes: SkillUpdate,
+    prepared: PreparedVersion | None = None,
+) -> tuple[SkillView, ValidatedSkill | None]:
     """Change a skill; the same bytes again make no new version.
 
     Args:
-        desk: where the caller works.
-        skill_id: which one.
-        wanted: what is to become of it.
-        prepared: see :func:`draft`; where the skill has a newer version by now, or without it, the
-            next one is judged here.
+        context: the transaction and the caller.
+        skill_id: of the skill.
+        changes: content, files and fields.
+        prepared: see :func:`prepare`; without it, or where the skill has a newer version by now,
+            the next version is validated here.
 
     Returns:
-        The skill, and what its new version holds; None without one.
+        The skill, and its new version, if it has one.
 
     Raises:
-        InvalidRequest: a field that can't be used.
-        OwnerOnly: slug, publication and use are the owner's to decide.
+        InvalidRequest: a field can't be used.
+        OwnerOnly: only the owner decides on slug, publication and use.
         QuotaExceeded: the owner's skills would take more bytes than are allowed.
         ReadOnly: the caller may see it but not change it.
         SkillChanged: it was changed since it was read.
-        SkillNotFound: there is none, or not for this caller.
-        SkillNotPublishable: it is to be public and has errors.
-        SkillReviewNeeded: it is to be public and was imported.
-        SkillSlugTaken: the owner has another one of this slug.
-        AgentexError: what the update's revision raises.
+        SkillNotFound: it does not exist for this caller.
+        SkillNotPublishable: it would be public and has errors.
+        SkillReviewNeeded: it would be public and was imported.
+        SkillSlugTaken: the owner has another skill of this slug.
+        AgentexError: as the builder of the version.
     """
-    work, principal, limits = desk.work, desk.principal, desk.limits
-    session, entry = work.session, wanted.entry
-    seen = await skill_access.take(session, principal, skill_id, Action.WRITE)
-    skill = seen.skill
-    if _decides(skill, entry):
-        check_access(seen.access, Action.MANAGE, SkillNotFound)
-    skill_versions.check_base(skill, wanted.change.base)
-    newest = await publishing.version_at(session, skill, skill.version)
+    work, principal, limits = context.work, context.principal, context.limits
+    session, metadata = work.session, changes.metadata
+    view = await skill_access.get_for_update_with_owner(session, principal, skill_id, Action.WRITE)
+    skill = view.skill
+    if _is_owners_decision(skill, metadata):
+        check_access(view.access, Action.MANAGE, SkillNotFound)
+    skill_versions.check_etag(skill, changes.change.base)
+    newest = await publishing.get_version_by_number(session, skill, skill.version)
     if prepared is None or prepared.version != newest.version:
-        prepared = await _drafted(session, seen, newest, wanted)
-    if (judged := prepared.judged) is not None:
-        newest = await skill_versions.append(work, principal, skill, judged, wanted.change)
-        await publishing.settle(work, skill, newest)
-    if entry.slug not in {None, skill.slug}:
-        skill.slug = await _free_slug(session, skill, entry.slug or "")
-    skill.enabled = skill.enabled if entry.enabled is None else entry.enabled
-    if entry.is_public not in {None, skill.is_public}:
-        await _set_public(work, skill, is_public=bool(entry.is_public))
-    # Once, when it is known whose words the catalogue shows.
-    await skill_metadata.set_fields(work, skill, await publishing.basis_of(session, skill), entry)
-    if judged is not None:
-        await skill_versions.check_room(session, principal, skill, limits)
-    return replace(seen, is_reviewer=skill_access.is_reviewer(principal, skill)), judged
+        prepared = await _prepare(session, view, newest, changes)
+    if (validated := prepared.validated) is not None:
+        newest = await skill_versions.append_version(
+            work, principal, skill, validated, changes.change
+        )
+        await publishing.publish_new_version(work, skill, newest)
+    if metadata.slug not in {None, skill.slug}:
+        skill.slug = await _require_free_slug(session, skill, metadata.slug or "")
+    skill.enabled = skill.enabled if metadata.enabled is None else metadata.enabled
+    if metadata.is_public not in {None, skill.is_public}:
+        await _set_public(work, skill, is_public=bool(metadata.is_public))
+    # Only now is it certain which version's words the catalogue shows.
+    await skill_metadata.set_fields(
+        work, skill, await publishing.catalog_version(session, skill), metadata
+    )
+    if validated is not None:
+        await skill_versions.check_quota(session, principal, skill, limits)
+    return replace(view, is_reviewer=skill_access.is_reviewer(principal, skill)), validated
 
 
-async def _drafted(
-    session: AsyncSession, seen: Seen, newest: SkillVersion, wanted: Update
-) -> Draft:
-    judged = None
-    if wanted.revise is not None:
-        judged = await wanted.revise(session, seen, newest)
-    is_other = judged is not None and not skill_versions.is_same(newest, judged)
-    return Draft(newest.version, judged if is_other else None)
+async def _prepare(
+    session: AsyncSession, view: SkillView, newest: SkillVersion, changes: SkillUpdate
+) -> PreparedVersion:
+    validated = None
+    if changes.build_version is not None:
+        validated = await changes.build_version(session, view, newest)
+    is_other = validated is not None and not skill_versions.is_unchanged(newest, validated)
+    return PreparedVersion(newest.version, validated if is_other else None)
 
 
-def _decides(skill: Skill, entry: Entry) -> bool:
-    """Whether a request decides what only the owner decides."""
+def _is_owners_decision(skill: Skill, metadata: CatalogMetadata) -> bool:
+    """Whether a request changes what only the owner may."""
     return (
-        entry.is_public not in {None, skill.is_public}
-        or entry.slug not in {None, skill.slug}
-        or entry.enabled not in {None, skill.enabled}
+        metadata.is_public not in {None, skill.is_public}
+        or metadata.slug not in {None, skill.slug}
+        or metadata.enabled not in {None, skill.enabled}
     )
 
 
 async def _set_public(work: UnitOfWork, skill: Skill, *, is_public: bool) -> None:
     skill.is_public = is_public
     if is_public:
-        await publishing.open_up(work, skill)
+        await publishing.publish(work, skill)
     work.session.add(skill)
-    note_public(work, skill, publishing.ACTS)
+    audit_public(work, skill, publishing.SHARE_AUDIT_ACTIONS)
 
 
 async def delete(work: UnitOfWork, principal: Principal, skill_id: str) -> None:
-    """Delete a skill with all its versions.
-
-    Raises:
-        OwnerOnly: it is somebody else's.
-        ReadOnly: the caller may only read it.
-        SkillNotFound: there is none, or not for this caller.
-    """
-    seen = await skill_access.hold(work.session, principal, skill_id, Action.MANAGE)
-    await erase(work, seen.skill)
+    """Delete the caller's skill with all its versions."""
+    view = await skill_access.get_for_update(work.session, principal, skill_id, Action.MANAGE)
+    await erase(work, view.skill)
 
 
 async def erase(work: UnitOfWork, skill: Skill) -> None:
-    """Take a skill away with all that belongs to it."""
-    await forget_shares(work, Skill.SHARE_KIND, [skill.id])
-    note(work.session, AuditAction.SKILL_DELETED, Target(Skill.SHARE_KIND, skill.id))
+    """Delete a skill with its versions, files, shares and counters."""
+    await delete_shares(work, Skill.SHARE_KIND, [skill.id])
+    audit(work.session, AuditAction.SKILL_DELETED, AuditTarget(Skill.SHARE_KIND, skill.id))
     await work.session.delete(skill)
     await work.session.flush()
 
 
-async def copy_of(
-    session: AsyncSession, principal: Principal, skill_id: str, number: int | None, entry: Entry
-) -> Wanted:
-    """A skill of the caller's own, to be made from one that they may read.
-
-    Args:
-        session: to read from.
-        principal: who asks.
-        skill_id: of which one.
-        number: of which version; None for the caller's.
-        entry: what is to be different in the catalogue.
+async def new_fork(
+    session: AsyncSession,
+    principal: Principal,
+    skill_id: str,
+    number: int | None,
+    metadata: CatalogMetadata,
+) -> NewSkill:
+    """A new skill from a version of one that the caller may read; None: from the caller's.
 
     Raises:
-        SkillNotFound: there is none, or not for this caller.
-        SkillVersionNotFound: there is none of this number for the caller.
+        SkillNotFound: it does not exist for this caller.
+        SkillVersionNotFound: the caller may read no version of this number.
     """
-    seen = await skill_access.get(session, principal, skill_id)
-    version = await skill_access.version_of(session, seen, number)
-    judged = await judge(*await skill_access.held(session, version))
-    source = seen.skill
-    provenance = Provenance(
+    view = await skill_access.get(session, principal, skill_id)
+    version = await skill_access.get_version(session, view, number)
+    validated = await validate(*await skill_access.read_content_and_files(session, version))
+    source = view.skill
+    origin = Origin(
         SkillOrigin.FORKED,
         not version.unread,
         forked_from=source.id,
         forked_version=version.version,
-        likes_slug=source.slug,
+        preferred_slug=source.slug,
     )
-    return Wanted(judged, entry, provenance=provenance)
+    return NewSkill(validated, metadata, origin=origin)
 
 
 async def count(session: AsyncSession, owner_id: str) -> int:
-    """How many skills somebody owns."""
+    """The number of skills that an account owns."""
     query = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
     return (await session.exec(query)).one()
 
 
 async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
-    """Make somebody the owner of all skills of another person.
-
-    A slug that the heir has given already gets a number behind it.
-    """
+    """Make an heir the owner of all skills of an account; a slug that the heir has gets a number."""
     session = work.session
-    # Owners come before skills wherever both are taken.
+    # Accounts are locked before skills wherever both are.
     await take_turn(session, owner_id)
-    # What the heir makes meanwhile must not get the same slug.
+    # The heir must not create a skill of the same slug meanwhile.
     await take_turn(session, heir_id)
-    taken = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
-    skills = await _held(session, owner_id)
-    # What is one's own is not shared with one.
+    taken_slugs = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
+    skills = await _lock_owned(session, owner_id)
+    # Owners need no share of their own skills.
     ids = [skill.id for skill in skills]
-    await forget_subject(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
+    await delete_user_shares(work, heir_id, kind=Skill.SHARE_KIND, resource_ids=ids)
     for skill in skills:
-        slug = free_slug(skill.slug, taken)
-        taken.add(slug)
+        slug = free_slug(skill.slug, taken_slugs)
+        taken_slugs.add(slug)
         skill.slug, skill.owner_id = slug, heir_id
-        # A slug's words are words to find a skill by.
-        await skill_metadata.follow(work, skill, await publishing.basis_of(session, skill))
+        # The search index holds the slug's words.
+        await skill_metadata.follow_version(
+            work, skill, await publishing.catalog_version(session, skill)
+        )
     await session.flush()
 
 
 async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
-    """Delete all skills of somebody, and the trigger tests that they made; doing it twice is one."""
+    """Delete all skills and trigger tests of an account; idempotent."""
     await take_turn(work.session, owner_id)
-    for skill in await _held(work.session, owner_id):
+    for skill in await _lock_owned(work.session, owner_id):
         await erase(work, skill)
     tests = delete_rows(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)
     await work.session.exec(tests)
 
 
-async def _held(session: AsyncSession, owner_id: str) -> list[Skill]:
-    """All skills of somebody, the oldest first, kept until the transaction ends."""
+async def _lock_owned(session: AsyncSession, owner_id: str) -> list[Skill]:
+    """The account's skills, the oldest first, locked until the transaction ends."""
     query = (
         select(Skill)
         .where(Skill.owner_id == owner_id)
-        # As who counts the use of several takes them.
+        # In the order in which usage counters lock them.
         .order_by(col(Skill.id))
         .with_for_update()
         .execution_options(populate_existing=True)

@@ -1,42 +1,35 @@
-"""Sharing a skill: with whom it is shared, and changing that."""
+"""Sharing of skills, which also serves or withdraws them."""
 
 from collections.abc import Sequence
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.sharing import Shared, Wanted, list_shares, replace_list
+from core.auth.sharing import ShareEntry, ShareSpec, list_shares, replace_share_list
 from core.db.unit_of_work import UnitOfWork
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
 from skills.store import publishing
 
 
-async def shares_of(session: AsyncSession, principal: Principal, skill_id: str) -> list[Shared]:
-    """Whom a skill is shared with; its owner's to know.
-
-    Raises:
-        SkillNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-    """
-    seen = await skill_access.get(session, principal, skill_id, Action.MANAGE)
-    return await list_shares(session, seen.skill)
+async def list_skill_shares(
+    session: AsyncSession, principal: Principal, skill_id: str
+) -> list[ShareEntry]:
+    """The shares of the caller's own skill."""
+    view = await skill_access.get(session, principal, skill_id, Action.MANAGE)
+    return await list_shares(session, view.skill)
 
 
-async def share(
+async def replace_skill_shares(
     work: UnitOfWork,
     principal: Principal,
     skill_id: str,
-    wanted: Sequence[Wanted],
+    specs: Sequence[ShareSpec],
     version: str | None = None,
-) -> list[Shared]:
+) -> list[ShareEntry]:
     """Share a skill with exactly these people and roles, from now on.
 
     Args:
-        work: the transaction.
-        principal: who asks.
-        skill_id: which one.
-        wanted: people and roles.
         version: of the list that the caller read; None for whatever it is now.
 
     Raises:
@@ -48,12 +41,14 @@ async def share(
         SkillReviewNeeded: it was imported, and its owner did not review it.
     """
     session = work.session
-    skill = (await skill_access.hold(session, principal, skill_id, Action.MANAGE)).skill
+    skill = (await skill_access.get_for_update(session, principal, skill_id, Action.MANAGE)).skill
     was_open = await publishing.is_open(session, skill)
-    shares = await replace_list(work, skill, wanted, version, publishing.ACTS)
+    shares = await replace_share_list(work, skill, specs, version, publishing.SHARE_AUDIT_ACTIONS)
     is_open = skill.is_public or bool(shares)
     if is_open and not was_open:
-        await publishing.open_up(work, skill)
+        await publishing.publish(work, skill)
     if is_open is not was_open:
-        await skill_metadata.follow(work, skill, await publishing.basis_of(session, skill))
+        await skill_metadata.follow_version(
+            work, skill, await publishing.catalog_version(session, skill)
+        )
     return shares

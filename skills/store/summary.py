@@ -1,4 +1,4 @@
-"""Cards of skills: the little that is shown of each one to choose by."""
+"""Cards of skills: the summaries by which models choose."""
 
 import re
 import unicodedata
@@ -6,22 +6,14 @@ from dataclasses import dataclass
 
 from skills.schema import ParsedSkill
 
-_UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs"))
+_INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cs"))
 _JOINERS = "\u200c\u200d"
 _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
 class SkillCard:
-    """What a skill is chosen by.
-
-    Args:
-        slug: its key; what ``load_skill`` is called with.
-        name: what people read.
-        description: what it does and when to use it.
-        triggers: when to use it, one condition each.
-        not_for: when not to use it.
-    """
+    """The summary of a skill; ``load_skill`` is called with its slug."""
 
     slug: str
     name: str
@@ -30,23 +22,19 @@ class SkillCard:
     not_for: tuple[str, ...] = ()
 
 
-def card_of(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
-    """The card of a parsed skill.
+def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
+    """The card of a parsed skill, under the catalogue's slug where that differs from the file's.
 
-    Triggers that were taken from the description are left out: they stand in it.
-
-    Args:
-        parsed: the skill.
-        slug: its key in the catalogue, where that is another than the file's.
+    Triggers that were derived from the description are left out: they are part of it.
     """
     triggers = () if parsed.triggers_derived else parsed.trigger_conditions
     return SkillCard(slug or parsed.slug, parsed.name, parsed.description, triggers, parsed.not_for)
 
 
-def plain(text: str) -> str:
-    """A text on one line, blanks collapsed, without characters that nobody sees."""
-    seen = (
-        sign if sign in _JOINERS or unicodedata.category(sign) not in _UNSEEN else " "
+def plain_line(text: str) -> str:
+    """A text on one line, blanks collapsed, invisible characters removed."""
+    visible = (
+        sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " "
         for sign in text
     )
-    return _BLANKS.sub(" ", "".join(seen)).strip()
+    return _BLANKS.sub(" ", "".join(visible)).strip()

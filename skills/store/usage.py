@@ -1,4 +1,4 @@
-"""How often agents used a skill, by version."""
+"""Usage counters of skills, by version."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from skills.models import Skill, SkillUsage
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
-class Use(StrEnum):
-    """What is counted; see ``SkillUsage``."""
+class UsageKind(StrEnum):
+    """The counters; see ``SkillUsage``."""
 
     OFFERED = "offered"
     LOADED = "loaded"
@@ -36,26 +36,23 @@ class Usage:
     last_used_at: datetime | None = None
 
 
-async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int], int]) -> None:
-    """Add to the counters of one kind.
+async def count_uses(
+    work: UnitOfWork, use: UsageKind, counts: Mapping[tuple[str, int], int]
+) -> None:
+    """Add to the counters of one kind, by skill id and version.
 
-    Skills that are gone are left out, and stay until the transaction's end where they are there.
-
-    Args:
-        work: the transaction.
-        use: which counter.
-        counts: how much to add, by id of the skill and version.
+    Skills that are gone are left out; the others can't be deleted until the transaction ends.
     """
     session = work.session
     ids = sorted({skill_id for skill_id, _ in counts})
-    # In one order everywhere: two transactions must not wait for each other's rows.
+    # Everywhere in the same order, so that two transactions don't deadlock.
     there = select(Skill.id).where(col(Skill.id).in_(ids)).order_by(col(Skill.id))
-    kept = set(await session.exec(there.with_for_update(read=True, key_share=True)))
-    none = dict.fromkeys((kind.value for kind in Use), 0)
+    existing_ids = set(await session.exec(there.with_for_update(read=True, key_share=True)))
+    none = dict.fromkeys((kind.value for kind in UsageKind), 0)
     rows = [
         {**none, "skill_id": skill_id, "version": version, use.value: number}
         for (skill_id, version), number in sorted(counts.items())
-        if skill_id in kept
+        if skill_id in existing_ids
     ]
     if not rows:
         return
@@ -70,8 +67,8 @@ async def count_uses(work: UnitOfWork, use: Use, counts: Mapping[tuple[str, int]
     )
 
 
-async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
-    """How often each version was used; one that never was is absent."""
+async def count_by_version(session: AsyncSession, skill_id: str) -> dict[int, Usage]:
+    """The usage of each version that was ever used."""
     rows = await session.exec(select(SkillUsage).where(SkillUsage.skill_id == skill_id))
     return {
         row.version: Usage(row.offered, row.loaded, row.completed, row.denied, row.last_used_at)
@@ -79,14 +76,14 @@ async def usage_by_version(session: AsyncSession, skill_id: str) -> dict[int, Us
     }
 
 
-def total(usages: Iterable[Usage]) -> Usage:
-    """How often all of these were used together."""
-    listed = list(usages)
-    moments = [one.last_used_at for one in listed if one.last_used_at is not None]
+def sum_usages(usages: Iterable[Usage]) -> Usage:
+    """The sum of usages, and the latest use."""
+    all_usages = list(usages)
+    moments = [usage.last_used_at for usage in all_usages if usage.last_used_at is not None]
     return Usage(
-        sum(one.offered for one in listed),
-        sum(one.loaded for one in listed),
-        sum(one.completed for one in listed),
-        sum(one.denied for one in listed),
+        sum(usage.offered for usage in all_usages),
+        sum(usage.loaded for usage in all_usages),
+        sum(usage.completed for usage in all_usages),
+        sum(usage.denied for usage in all_usages),
         max(moments, default=None),
     )

@@ -1,4 +1,4 @@
-"""Two versions of a skill, compared."""
+"""The difference between two stored versions of a skill."""
 
 import asyncio
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from skills import schema
 from skills.diff.semantic import SkillDifference, compare_skills, compare_text
 from skills.models import SkillVersion
 from skills.store import access as skill_access
-from skills.store.access import Seen
-from skills.store.catalog import files_of
+from skills.store.access import SkillView
+from skills.store.catalog import list_files
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class FileChange:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What changed from the version ``older`` to ``newer``; ``text`` is a unified diff."""
+class VersionDiff:
+    """The changes from version ``older`` to ``newer``; ``text`` is a unified diff."""
 
     older: int
     newer: int
@@ -40,35 +40,33 @@ class Comparison:
     files: tuple[FileChange, ...]
 
 
-async def compare(
-    session: AsyncSession, seen: Seen, older: int | None, newer: int | None
-) -> Comparison:
+async def compare_versions(
+    session: AsyncSession, view: SkillView, older: int | None, newer: int | None
+) -> VersionDiff:
     """Compare two versions that the caller may read.
 
     Args:
-        session: to read from.
-        seen: the skill.
-        older: from which; None for the one before the newer one.
-        newer: to which; None for the caller's.
+        older: None for the one before ``newer``.
+        newer: None for the caller's.
 
     Raises:
-        SkillVersionNotFound: there is none of a number for the caller, or none before.
+        SkillVersionNotFound: the caller may read no version of a number, or none before ``newer``.
     """
-    after = await skill_access.version_of(session, seen, newer)
-    before = await skill_access.version_of(
-        session, seen, older or await _before(session, seen, after)
+    after = await skill_access.get_version(session, view, newer)
+    before = await skill_access.get_version(
+        session, view, older or await _previous_number(session, view, after)
     )
-    contents = [await skill_access.content_of(session, one) for one in (before, after)]
+    contents = [await skill_access.read_content(session, version) for version in (before, after)]
     names = (f"version {before.version}", f"version {after.version}")
     # Long ones take longer than an event loop may stand still.
     text = await asyncio.to_thread(compare_text, contents[0], contents[1], names)
-    models = [await schema.from_json(one.parsed) for one in (before, after)]
+    models = [await schema.from_json(version.parsed) for version in (before, after)]
     semantic = await asyncio.to_thread(compare_skills, *models)
-    return Comparison(before.version, after.version, text, semantic, _files(before, after))
+    return VersionDiff(before.version, after.version, text, semantic, _files(before, after))
 
 
-async def _before(session: AsyncSession, seen: Seen, after: SkillVersion) -> int:
-    numbers = await skill_access.version_numbers(session, seen)
+async def _previous_number(session: AsyncSession, view: SkillView, after: SkillVersion) -> int:
+    numbers = await skill_access.list_version_numbers(session, view)
     earlier = [number for number in numbers if number < after.version]
     if not earlier:
         raise SkillVersionNotFound(field="from")
@@ -76,7 +74,9 @@ async def _before(session: AsyncSession, seen: Seen, after: SkillVersion) -> int
 
 
 def _files(before: SkillVersion, after: SkillVersion) -> tuple[FileChange, ...]:
-    old, new = ({file.path: file.sha256 for file in files_of(one)} for one in (before, after))
+    old, new = (
+        {file.path: file.sha256 for file in list_files(version)} for version in (before, after)
+    )
     paths = sorted(old.keys() | new.keys())
     changes = (FileChange(path, old.get(path), new.get(path)) for path in paths)
     return tuple(change for change in changes if change.before != change.after)

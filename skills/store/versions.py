@@ -1,4 +1,4 @@
-"""Versions written down: immutable, each under the hashes of what it holds."""
+"""Immutable versions of skills, their blobs and quota, and the builders of next versions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,40 +11,35 @@ from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import SkillChanged
 from core.errors.requests import InvalidRequest, QuotaExceeded
-from skills.lint.validate import Judged, digest, judge
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.parser.parse import PARSER_VERSION
 from skills.schema import Severity, SkillFile
 from skills.store import access as skill_access
 from skills.store import metadata as skill_metadata
-from skills.store.access import Seen
-from skills.store.catalog import files_of
-from skills.store.summary import card_of
+from skills.store.access import SkillView
+from skills.store.catalog import list_files
+from skills.store.summary import make_card
+from skills.validation import ValidatedSkill, digest, validate
 
 LONGEST_NOTE = 2000
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How much one user may keep.
-
-    Args:
-        skills: how many.
-        bytes: of all their versions and files.
-    """
+class SkillLimits:
+    """How many skills one user may own, and how many bytes all their versions and files may take."""
 
     skills: int
     bytes: int
 
 
 @dataclass(frozen=True)
-class Base:
-    """What a change was made from; None does not say.
+class BaseState:
+    """The state that a change was made from; None is not checked.
 
     Args:
         version: the number that was read.
-        revision: the state of the catalogue's entry that was read.
-        file_sha256: the hash of the file that was read, where one file is changed.
+        revision: of the skill's row.
+        file_sha256: of the file that is changed.
     """
 
     version: int | None = None
@@ -52,40 +47,43 @@ class Base:
     file_sha256: str | None = None
 
 
-_ANY = Base()
+_ANY_STATE = BaseState()
 
 
 @dataclass(frozen=True)
-class Change:
-    """What is told of a new version beside what it holds.
+class VersionChange:
+    """Where a new version comes from.
 
     Args:
         note: what was changed, in its author's words.
-        base: what it was made from.
-        restored_from: the older version that it is the same as.
-        is_unread: whether its bytes came with a file that nobody has read yet; None: as the version
-            before it.
+        base: the state that it was made from.
+        restored_from: the older version that it repeats.
+        is_unread: whether its bytes were imported and not reviewed; None: as the version before it.
     """
 
     note: str = ""
-    base: Base = _ANY
+    base: BaseState = _ANY_STATE
     restored_from: int | None = None
     is_unread: bool | None = None
 
 
-def check_base(skill: Skill, base: Base) -> None:
-    """Pass when a change was made from a skill as it is, or does not say from what.
+def check_etag(skill: Skill, base: BaseState) -> None:
+    """Pass when a change was made from the current state of a skill.
 
     Raises:
-        SkillChanged: it was made from another state; the details name the newest version.
+        SkillChanged: it was not; the details name the newest version.
     """
     is_version = base.version in {None, skill.version}
     if not is_version or base.revision not in {None, skill.revision}:
         raise SkillChanged(version=skill.version)
 
 
-async def append(
-    work: UnitOfWork, principal: Principal, skill: Skill, judged: Judged, change: Change
+async def append_version(
+    work: UnitOfWork,
+    principal: Principal,
+    skill: Skill,
+    validated: ValidatedSkill,
+    change: VersionChange,
 ) -> SkillVersion:
     """Write the next version of a skill, whose row is locked or new.
 
@@ -95,27 +93,31 @@ async def append(
     if len(change.note) > LONGEST_NOTE:
         raise InvalidRequest("change_note", f"Use {LONGEST_NOTE} characters at most")
     session = work.session
-    await _keep_bytes(session, skill.id, judged)
-    card, report = card_of(judged.parsed, skill.slug), judged.report
+    await _add_blobs(session, skill.id, validated)
+    card, report = make_card(validated.parsed, skill.slug), validated.report
     is_unread = await _is_unread(session, skill, change)
     skill.version += 1
     skill.loads, skill.trusted = report.valid, not is_unread
     version = SkillVersion(
         skill_id=skill.id,
         version=skill.version,
-        content_sha256=judged.sha256,
-        size=len(judged.content),
-        row_bytes=judged.row_bytes,
-        files=judged.manifest,
+        content_sha256=validated.sha256,
+        size=len(validated.content),
+        row_bytes=validated.row_bytes,
+        files=validated.manifest,
         name=card.name,
         description=card.description,
-        category=skill_metadata.category_of(judged.parsed),
-        tags=skill_metadata.tags_of(judged.parsed),
+        category=skill_metadata.read_category(validated.parsed),
+        tags=skill_metadata.read_tags(validated.parsed),
         triggers=list(card.triggers),
         not_for=list(card.not_for),
-        tools=None if judged.parsed.tools is None else list(judged.parsed.tools),
-        parsed=judged.snapshot,
-        findings=[one.code for one in report.diagnostics if one.severity is not Severity.INFO],
+        tools=None if validated.parsed.tools is None else list(validated.parsed.tools),
+        parsed=validated.snapshot,
+        findings=[
+            diagnostic.code
+            for diagnostic in report.diagnostics
+            if diagnostic.severity is not Severity.INFO
+        ],
         valid=report.valid,
         publishable=report.publishable,
         portable=report.portable,
@@ -131,8 +133,8 @@ async def append(
     return version
 
 
-async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> bool:
-    """What a change says of itself, else as what it was made from was."""
+async def _is_unread(session: AsyncSession, skill: Skill, change: VersionChange) -> bool:
+    """Whether the new version is unread: the explicit flag, else inherited."""
     if change.is_unread is not None:
         return change.is_unread
     if change.restored_from is None:
@@ -141,39 +143,38 @@ async def _is_unread(session: AsyncSession, skill: Skill, change: Change) -> boo
     return (await session.get_one(SkillVersion, key)).unread
 
 
-def blobs_of(judged: Judged) -> dict[str, bytes]:
-    """The bytes that a version needs, by their hashes."""
-    hashes = (str(one["sha256"]) for one in judged.manifest)
-    blobs = dict(zip(hashes, (file.content for file in judged.files), strict=True))
-    return blobs | {judged.sha256: judged.content}
+def required_blobs(validated: ValidatedSkill) -> dict[str, bytes]:
+    """The blobs that a version needs, by hash."""
+    hashes = (str(file["sha256"]) for file in validated.manifest)
+    blobs = dict(zip(hashes, (file.content for file in validated.files), strict=True))
+    return blobs | {validated.sha256: validated.content}
 
 
-def is_same(version: SkillVersion, judged: Judged) -> bool:
-    """Whether a version holds just these bytes already."""
-    return version.content_sha256 == judged.sha256 and version.files == judged.manifest
+def is_unchanged(version: SkillVersion, validated: ValidatedSkill) -> bool:
+    """Whether a version has exactly these bytes."""
+    return version.content_sha256 == validated.sha256 and version.files == validated.manifest
 
 
-async def _keep_bytes(session: AsyncSession, skill_id: str, judged: Judged) -> None:
-    wanted = blobs_of(judged)
+async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedSkill) -> None:
+    blobs = required_blobs(validated)
     there = select(SkillBlob.sha256).where(
-        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(wanted)
+        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(blobs)
     )
     present = set((await session.exec(there)).all())
     session.add_all(
         SkillBlob(skill_id=skill_id, sha256=sha256, size=len(content), content=content)
-        for sha256, content in wanted.items()
+        for sha256, content in blobs.items()
         if sha256 not in present
     )
 
 
-async def check_room(
-    session: AsyncSession, principal: Principal, skill: Skill, limits: Limits
+async def check_quota(
+    session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits
 ) -> None:
-    """Pass when what was written of a skill keeps its owner's limit; the owner's turn is taken.
+    """Pass when the owner, who is locked, keeps within the limit with what was written.
 
     Raises:
-        QuotaExceeded: it does not; the transaction must not be committed. How much there is of
-            other skills is the owner's alone to know.
+        QuotaExceeded: the transaction must not be committed. Only the owner is told the sizes.
     """
     await session.flush()
     used = await used_bytes(session, skill.owner_id)
@@ -184,9 +185,9 @@ async def check_room(
 
 
 async def used_bytes(session: AsyncSession, owner_id: str) -> int:
-    """What somebody's skills take, with all versions and files."""
+    """The bytes of an account's skills, with all versions and files."""
     used = 0
-    # The same bytes again are kept once, but each version has a row of its own.
+    # Equal bytes are stored once, but each version has its own row.
     for size, skill_id in (
         (col(SkillBlob.size), col(SkillBlob.skill_id)),
         (col(SkillVersion.row_bytes), col(SkillVersion.skill_id)),
@@ -200,74 +201,67 @@ async def used_bytes(session: AsyncSession, owner_id: str) -> int:
     return used
 
 
-"""The reviews with which a version is served to nobody."""
-
-
-Revision = Callable[[AsyncSession, Seen, SkillVersion], Awaitable[Judged | None]]
-"""Reads and judges what is to be next of a skill and its newest version; None: the same again."""
+VersionBuilder = Callable[[AsyncSession, SkillView, SkillVersion], Awaitable[ValidatedSkill | None]]
+"""Builds the next version from a skill and its newest version; None: no change."""
 
 
 @dataclass(frozen=True)
 class FileEdit:
-    """A file's new bytes.
-
-    Args:
-        path: where it lies.
-        content: its bytes; None removes it.
-        before: the hash of the bytes that were read; None does not say.
-    """
+    """New bytes of a file; None removes it. ``before`` is the hash of the bytes that were read."""
 
     path: str
     content: bytes | None
     before: str | None = None
 
 
-def with_content(content: bytes) -> Revision:
-    """Another SKILL.md beside the same files."""
+def with_content(content: bytes) -> VersionBuilder:
+    """A new SKILL.md beside the same files."""
 
-    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged | None:
+    async def build(
+        session: AsyncSession, _: SkillView, newest: SkillVersion
+    ) -> ValidatedSkill | None:
         if digest(content) == newest.content_sha256:
             return None
-        return await judge(content, await skill_access.read_files(session, newest))
+        return await validate(content, await skill_access.read_files(session, newest))
 
-    return revise
-
-
-def with_all_of(judged: Judged) -> Revision:
-    """What was judged already, content and files."""
-
-    async def revise(_: AsyncSession, __: Seen, ___: SkillVersion) -> Judged:
-        return judged
-
-    return revise
+    return build
 
 
-def with_file(edit: FileEdit) -> Revision:
-    """One file put or removed; everything else as it is.
+def with_validated(validated: ValidatedSkill) -> VersionBuilder:
+    """Content and files that are validated already."""
 
-    A file that is to be removed and is not there raises ``SkillFileNotFound``, one that is another
-    than it was ``SkillChanged``.
+    async def build(_: AsyncSession, __: SkillView, ___: SkillVersion) -> ValidatedSkill:
+        return validated
+
+    return build
+
+
+def with_file(edit: FileEdit) -> VersionBuilder:
+    """One file put or removed, the rest unchanged.
+
+    Removing a missing file raises ``SkillFileNotFound``; a file that was changed since it was read
+    raises ``SkillChanged``.
     """
 
-    async def revise(session: AsyncSession, _: Seen, newest: SkillVersion) -> Judged:
+    async def build(session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill:
         if edit.content is None:
-            skill_access.file_entry(newest, edit.path)
-        present = {entry.path: entry.sha256 for entry in files_of(newest)}
+            skill_access.get_file_entry(newest, edit.path)
+        present = {entry.path: entry.sha256 for entry in list_files(newest)}
         if edit.before not in {None, present.get(edit.path)}:
             raise SkillChanged(version=newest.version)
-        content, files = await skill_access.held(session, newest)
-        kept = [file for file in files if file.path != edit.path]
+        content, files = await skill_access.read_content_and_files(session, newest)
+        others = [file for file in files if file.path != edit.path]
         put = [] if edit.content is None else [SkillFile(edit.path, edit.content)]
-        return await judge(content, [*kept, *put])
+        return await validate(content, [*others, *put])
 
-    return revise
+    return build
 
 
-def restored(number: int) -> Revision:
-    """An older version again; one that the caller may not read raises ``SkillVersionNotFound``."""
+def from_version(number: int) -> VersionBuilder:
+    """An older version; ``SkillVersionNotFound`` where the caller may not read it."""
 
-    async def revise(session: AsyncSession, seen: Seen, _: SkillVersion) -> Judged:
-        old = await skill_access.version_of(session, seen, number)
-        return await judge(*await skill_access.held(session, old))
+    async def build(session: AsyncSession, view: SkillView, _: SkillVersion) -> ValidatedSkill:
+        old = await skill_access.get_version(session, view, number)
+        return await validate(*await skill_access.read_content_and_files(session, old))
 
-    return revise
+    return build

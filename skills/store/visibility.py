@@ -1,4 +1,4 @@
-"""Who may be given a version of a skill; the states are told of in decision 48."""
+"""SQL conditions: which versions readers may see; decision 48 has the states."""
 
 from sqlalchemy import ColumnElement, and_, case, func, or_
 from sqlalchemy.orm import aliased
@@ -8,13 +8,13 @@ from sqlmodel.sql.expression import SelectOfScalar
 from skills.models import ReviewState, Skill, SkillVersion
 
 HELD_BACK = (ReviewState.PENDING.value, ReviewState.REJECTED.value)
-"""The reviews with which a version is served to nobody."""
+"""Reviews that keep a version from being served."""
 
 
-def is_for_readers() -> ColumnElement[bool]:
-    """A version was served to such as read its skill now, and nothing is held against it.
+def served_to_readers() -> ColumnElement[bool]:
+    """Published, and not held back by a review.
 
-    While a skill is public that is everybody: what only some were given is not theirs to read.
+    While a skill is public only versions that were public count, not those that were only shared.
     """
     since = case(
         (col(Skill.is_public).is_(True), col(SkillVersion.public_at)),
@@ -23,23 +23,23 @@ def is_for_readers() -> ColumnElement[bool]:
     return and_(since.is_not(None), col(SkillVersion.review).not_in(HELD_BACK))
 
 
-def newest_read() -> ColumnElement[int]:
-    """The newest version of a skill that is no unread import; NULL where there is none."""
-    one = aliased(SkillVersion)
-    query = select(func.max(col(one.version))).where(
-        col(one.skill_id) == col(Skill.id), col(one.unread).is_(False)
+def newest_reviewed() -> ColumnElement[int]:
+    """The newest version that is no unread import, else NULL."""
+    other = aliased(SkillVersion)
+    query = select(func.max(col(other.version))).where(
+        col(other.skill_id) == col(Skill.id), col(other.unread).is_(False)
     )
-    # Nearly always it is the newest of all, which needs no look at the versions.
+    # Nearly always the newest of all, which needs no subquery.
     return case(
         (col(Skill.trusted).is_(True), col(Skill.version)),
         else_=query.correlate(Skill).scalar_subquery(),
     )
 
 
-def is_decidable() -> ColumnElement[bool]:
-    """Somebody may decide about a version: whether it is used, or whether others are served it.
+def reviewable() -> ColumnElement[bool]:
+    """The version can be reviewed: it waits, or it is the newest and an unread import.
 
-    Who refused to use what was imported may think better of it while it is the newest.
+    A rejected import can still be approved while it is the newest version.
     """
     is_newest = col(SkillVersion.version) == col(Skill.version)
     return or_(
@@ -48,6 +48,6 @@ def is_decidable() -> ColumnElement[bool]:
     )
 
 
-def versions() -> SelectOfScalar[SkillVersion]:
-    """Versions beside their skills, for the conditions above."""
+def select_versions() -> SelectOfScalar[SkillVersion]:
+    """Versions joined to their skills, for the conditions above."""
     return select(SkillVersion).join(Skill, col(Skill.id) == col(SkillVersion.skill_id))

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from agents.citations import DocumentSpan, Passage, Retrieved
-from agents.tools.memory_port import Kept, NotTheUsersWords, Recollection
+from agents.citations import DocumentSpan, Passage, RetrievedPassages
+from agents.tools.memory_port import MemoryHit, NotStatedByUser, SaveResult
 from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from kb_service.text.tokenizer import tokenize
@@ -70,7 +70,7 @@ class InMemoryRetriever:
         self._unsearched = unsearched
         self.queries: list[str] = []
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         self.queries.append(query)
         if self._failure is not None:
             raise self._failure
@@ -80,7 +80,7 @@ class InMemoryRetriever:
             key=lambda p: -len(wanted & set(tokenize(f"{p.content} {' '.join(p.heading_path)}"))),
         )
         id_ = f"retrieval-{len(self.queries)}"
-        return Retrieved(tuple(ranked[:top_k]), id_, self._unsearched)
+        return RetrievedPassages(tuple(ranked[:top_k]), id_, self._unsearched)
 
 
 class InMemoryDocuments:
@@ -104,15 +104,15 @@ class InMemoryMemory:
         self.texts = list(texts)
         self._foreign = foreign
 
-    async def recall(self, about: str, *, most: int) -> tuple[Recollection, ...]:
+    async def recall(self, about: str, *, most: int) -> tuple[MemoryHit, ...]:
         wanted = set(tokenize(about))
         found = [text for text in self.texts if wanted & set(tokenize(text))]
         day = datetime(2026, 2, 3, tzinfo=UTC)
-        return tuple(Recollection(text, "user", day) for text in found[:most])
+        return tuple(MemoryHit(text, "user", day) for text in found[:most])
 
-    async def save(self, text: str) -> Kept:
+    async def save(self, text: str) -> SaveResult:
         if text == self._foreign:
-            raise NotTheUsersWords
+            raise NotStatedByUser
         is_new = text not in self.texts
         self.texts += [text] if is_new else []
-        return Kept(f"memory-{self.texts.index(text)}", is_new)
+        return SaveResult(f"memory-{self.texts.index(text)}", is_new)

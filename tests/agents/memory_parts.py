@@ -7,7 +7,7 @@ from functools import lru_cache
 from sqlmodel import select
 
 from agents.memory.models import Memory
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from agents.memory.store import MemoryDraft
 from core.auth.models import User
 from core.db.database import Database
@@ -15,8 +15,8 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from core.settings import get_settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.cpu import this_processor
-from kb_service.embeddings.minilm.encoder import MiniLm, open_minilm
+from kb_service.embeddings.cpu import detect_processor
+from kb_service.embeddings.minilm.encoder import MiniLmEncoder, open_encoder
 from kb_service.embeddings.minilm.runtime import choose_backend
 from kb_service.embeddings.protocol import Vectors
 
@@ -24,9 +24,9 @@ MOST = 50
 
 
 @lru_cache(maxsize=1)
-def minilm() -> MiniLm:
+def minilm() -> MiniLmEncoder:
     """The real model."""
-    return open_minilm(get_settings().cache_dir, choose_backend(this_processor()))
+    return open_encoder(get_settings().cache_dir, choose_backend(detect_processor()))
 
 
 class InProcessEncoder:
@@ -60,14 +60,14 @@ class InProcessEncoder:
 
 def memories_of(
     database: Database, encoder: InProcessEncoder | None = None, *, most: int = MOST
-) -> Memories:
+) -> MemoryService:
     """Long-term memory as one process has it."""
-    return Memories(database, encoder or InProcessEncoder(), most=most)
+    return MemoryService(database, encoder or InProcessEncoder(), most=most)
 
 
-async def remember(memories: Memories, owner_id: str, *texts: str) -> list[str]:
+async def remember(memories: MemoryService, owner_id: str, *texts: str) -> list[str]:
     """Save texts one by one; their ids."""
-    return [(await memories.keep(owner_id, MemoryDraft(text))).row.id for text in texts]
+    return [(await memories.remember(owner_id, MemoryDraft(text))).row.id for text in texts]
 
 
 async def texts_of(database: Database, owner_id: str) -> list[str]:

@@ -6,34 +6,34 @@ import httpx
 
 from agents.llm.base import (
     ChatModel,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelThought,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolSpec,
 )
-from agents.llm.config import Endpoint, Traits
-from agents.llm.openai import OpenAICompatible
+from agents.llm.config import ModelEndpoint, Traits
+from agents.llm.openai import OpenAIModel
 from tests.fixtures.model_server import ModelServer
 
-ASK = [Message("user", "Hi")]
+ASK = [ModelMessage("user", "Hi")]
 TOOL = ToolSpec("f", "Does f.", {"type": "object", "properties": {}})
 
 
-def endpoint(server: ModelServer, model: str, **changes: object) -> Endpoint:
+def endpoint(server: ModelServer, model: str, **changes: object) -> ModelEndpoint:
     """The server as an endpoint; the names of traits go to its traits (``tools_mode`` is one)."""
     if mode := changes.pop("tools_mode", None):
         changes["tools"] = mode
     traits = {n: changes.pop(n) for n in list(changes) if n in Traits.__dataclass_fields__}
     given = Traits(**{"tools": "native", **traits})  # type: ignore[arg-type]
-    return Endpoint(server.base_url, model, traits=given, backoff_seconds=0.01, **changes)  # type: ignore[arg-type]
+    return ModelEndpoint(server.base_url, model, traits=given, backoff_seconds=0.01, **changes)  # type: ignore[arg-type]
 
 
 async def events_of(
-    model: ChatModel, messages: Sequence[Message] = ASK, tools: Sequence[ToolSpec] = ()
+    model: ChatModel, messages: Sequence[ModelMessage] = ASK, tools: Sequence[ToolSpec] = ()
 ) -> list[ModelEvent]:
     return [event async for event in model.events(messages, tools)]
 
@@ -42,11 +42,11 @@ async def collect(
     server: ModelServer,
     client: httpx.AsyncClient,
     model: str,
-    messages: Sequence[Message] = ASK,
+    messages: Sequence[ModelMessage] = ASK,
     tools: Sequence[ToolSpec] = (),
     **changes: object,
 ) -> list[ModelEvent]:
-    adapter = OpenAICompatible(endpoint(server, model, **changes), client)
+    adapter = OpenAIModel(endpoint(server, model, **changes), client)
     return await events_of(adapter, messages, tools)
 
 
@@ -71,8 +71,8 @@ def thoughts_of(events: list[ModelEvent]) -> str:
     return "".join(event.delta for event in events if isinstance(event, ModelThought))
 
 
-def usage_of(events: list[ModelEvent]) -> ModelUsage:
-    (usage,) = [event for event in events if isinstance(event, ModelUsage)]
+def usage_of(events: list[ModelEvent]) -> TokenUsage:
+    (usage,) = [event for event in events if isinstance(event, TokenUsage)]
     return usage
 
 

@@ -14,27 +14,27 @@ from sqlmodel import select
 
 from agents import event_log
 from agents.agui.decoder import read_run_request
-from agents.agui.message_reducer import MessageFold
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.llm.base import (
     ChatModel,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
     ToolSpec,
 )
-from agents.llm_registry.client_cache import PURPOSE, Adapters
-from agents.llm_registry.selection import Models
+from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
+from agents.llm_registry.selection import ModelSelector
 from agents.models import AgentRun, ChatMessage, ChatSession
 from agents.run_request import RunRequest
-from agents.runs.builder import Launcher
-from agents.runs.limits import RunLimits
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.subscribers import Followers
+from agents.runs.builder import RunBuilder
+from agents.runs.limits import LimitsProvider
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
-from agents.strategies.base import limits_within
+from agents.strategies.base import limits_for_timeout
 from agents.tools import DEFAULT_POLICIES
 from core.auth.models import User
 from core.auth.permissions import Permission
@@ -45,7 +45,7 @@ from core.db.unit_of_work import unit_of_work
 from core.json_access import as_object
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies, ToolPolicy
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft, create
 from kb_service.retrieval.service import Searcher
@@ -102,7 +102,7 @@ class HeldModel:
             self._pieces.put_nowait(None)
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         self.asked.set()
         while (piece := await self._pieces.get()) is not None:
@@ -114,7 +114,7 @@ class StubbornModel(HeldModel):
     """Does not let itself be cancelled, as work in a thread does not."""
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         self.asked.set()
         yield ModelText("The port")
@@ -139,7 +139,7 @@ class AskingModel:
         self._is_silent = is_silent
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
         if messages[-1].role != "tool":
             yield ModelToolCall("c", "request_input", '{"prompt": "Which address?"}', opens=True)
@@ -170,7 +170,7 @@ class HangingEncoder:
 
 
 def searcher_of(database: Database, *spaces: EmbeddingSpace) -> Searcher:
-    return Searcher(database, Spaces(spaces), max_query_characters=4000)
+    return Searcher(database, EmbeddingSpaces(spaces), max_query_characters=4000)
 
 
 def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, HangingEncoder]:
@@ -180,28 +180,30 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
     return searcher_of(database, space), encoder
 
 
-def models_of(configured: ChatModel) -> Models:
+def models_of(configured: ChatModel) -> ModelSelector:
     """The models of an installation that has registered none."""
-    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES))
-    return Models(configured, adapters)
+    adapters = ModelClientCache(
+        Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES)
+    )
+    return ModelSelector(configured, adapters)
 
 
 def service_of(
     database: Database,
     model: ChatModel,
     searcher: Searcher | None = None,
-    fan_out: FanOut | None = None,
+    broadcaster: EventBroadcaster | None = None,
     *,
     tools: Mapping[str, ToolPolicy] | None = None,
     checks: bool = False,
 ) -> RunService:
     """A run engine, as one process has it; ``tools`` are its operator's bounds."""
     policies = ServerPolicies(DEFAULT_POLICIES, tools or {})
-    limits = replace(limits_within(60), policies=policies)
-    limits_now = RunLimits(limits)
+    limits = replace(limits_for_timeout(60), policies=policies)
+    limits_now = LimitsProvider(limits)
     models = models_of(model)
-    launcher = Launcher(database, searcher or searcher_of(database), models, limits_now)
-    return RunService(database, launcher, Followers(database, fan_out), checks=checks)
+    builder = RunBuilder(database, searcher or searcher_of(database), models, limits_now)
+    return RunService(database, builder, Subscribers(database, broadcaster), checks=checks)
 
 
 async def add_knowledge_base(database: Database, principal: Principal) -> str:
@@ -230,7 +232,7 @@ async def checked(runs: RunService, key: str, request: RunRequest) -> list[dict[
 
 def activities_of(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the activity messages of some events show at the end."""
-    fold = MessageFold()
+    fold = MessageReducer()
     for event in events:
         fold.observe(event)
     return [as_object(m["content"]) for m in fold.all_messages if m["role"] == "activity"]

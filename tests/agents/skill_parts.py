@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from agents.skills.active import OfferedSkill, SkillVersionRef
-from agents.skills.run_skills import Means, SkillShelf
+from agents.skills.run_skills import RunSkills, SkillResources
 from core.errors.auth import SkillFileNotFound, SkillNotFound
-from skills.parser import parse
+from skills.lint.linter import lint
 from skills.schema import ParsedSkill
 from skills.selection.prompt_index import MOST_CHARACTERS, write_index
 from skills.selection.selector import prepare_selector
-from skills.slugs import slug_of
-from skills.store.catalog import CatalogueCard, FileEntry, OpenedSkill
-from skills.store.summary import card_of
+from skills.slugs import slugify
+from skills.store.catalog import CatalogCard, FileEntry, OpenedSkill
+from skills.store.summary import make_card
 
 
 def read(content: str) -> ParsedSkill:
-    parsed = parse.parse(content.encode()).parsed
+    parsed = lint(content.encode()).parsed
     assert parsed is not None
     return parsed
 
@@ -29,7 +29,7 @@ class InMemoryLibrary:
     """
 
     def __init__(self, *contents: str, files: dict[str, bytes] | None = None) -> None:
-        self.skills = {slug_of(one.name): one for one in map(read, contents)}
+        self.skills = {slugify(one.name): one for one in map(read, contents)}
         self.files = files or {}
         self.told: list[tuple[str, ...]] = []
         self.opened: list[str] = []
@@ -39,7 +39,7 @@ class InMemoryLibrary:
             raise SkillNotFound
         self.opened.append(skill_id)
         parsed = self.skills[skill_id]
-        card = CatalogueCard(
+        card = CatalogCard(
             skill_id, parsed.name, parsed.description, id=skill_id, owner="anna", owner_id="anna",
             version=version, sha=parsed.content_sha256,
         )  # fmt: skip
@@ -51,16 +51,16 @@ class InMemoryLibrary:
             raise SkillFileNotFound(field="path")
         return self.files[path]
 
-    def offered(self, skills: Sequence[SkillVersionRef]) -> None:
+    def record_impressions(self, skills: Sequence[SkillVersionRef]) -> None:
         self.told.append(("offered", *(one.id for one in skills)))
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         self.told.append(("loaded", skill.id))
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         self.told.append(("completed", skill.id))
 
-    async def denied(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
+    async def record_denial(self, skills: Sequence[SkillVersionRef], tool: str) -> None:
         self.told.append(("denied", tool, *(one.id for one in skills)))
 
 
@@ -70,11 +70,11 @@ def shelf_of(
     chosen: Sequence[str] = (),
     most: int | None = None,
     inputs: dict | None = None,
-) -> SkillShelf:
+) -> RunSkills:
     """The skills of a run of the library's owner."""
     offered = {
         slug: OfferedSkill(
-            slug, SkillVersionRef(slug, 1, parsed.content_sha256), card_of(parsed, slug)
+            slug, SkillVersionRef(slug, 1, parsed.content_sha256), make_card(parsed, slug)
         )
         for slug, parsed in library.skills.items()
     }
@@ -87,5 +87,5 @@ def shelf_of(
         selector = ready.value
     else:
         raise AssertionError("it waits for something")
-    means = Means(library, selector, write_index(cards, MOST_CHARACTERS, most=most))
-    return SkillShelf(means, list(offered.values()), [offered[one] for one in chosen], inputs)
+    means = SkillResources(library, selector, write_index(cards, MOST_CHARACTERS, most=most))
+    return RunSkills(means, list(offered.values()), [offered[one] for one in chosen], inputs)

@@ -5,7 +5,7 @@ from itertools import count
 
 import httpx
 
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from agents.events import (
@@ -18,10 +18,10 @@ from agents.events import (
     ToolCallStarted,
     WireEvent,
 )
-from agents.llm.config import Endpoint
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import OpenAICompatible
-from agents.strategies import start
+from agents.llm.config import ModelEndpoint
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import OpenAIModel
+from agents.strategies import start_strategy
 from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.fixtures.model_server import ModelServer
@@ -36,26 +36,26 @@ def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
 ) -> StrategyInput:
     """A question to the scripted server; the relay's passage can be found."""
-    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
+    endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     """A question to the offline model; the passages of the relay and the vault can be found."""
     given = {"question": question, "retriever": InMemoryRetriever((RELAY, VAULT)), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
     clock = count(1_700_000_000_000)
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
     return [mapper.started(), *(wire for event in events for wire in mapper.translate(event))]
 
 
 async def run(inputs: StrategyInput, agent_type: str = "agentic_rag") -> list[RunEvent]:
     """All events of the run; their wire form passes the verifier."""
-    events = [event async for event in start(agent_type, inputs).events()]
+    events = [event async for event in start_strategy(agent_type, inputs).events()]
     verify(to_wire(events), thread_id=THREAD, run_id=RUN, state=inputs.state)
     return events
 

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from agents.agui.decoder import LONGEST_ID, MOST_IDS, MOST_MESSAGES, read_run_request
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.events import StateSnapshot
 from agents.run_request import (
-    Answer,
     ClientTool,
     ContextItem,
+    InterruptAnswer,
     RunOptions,
     RunRequest,
     SkillChoice,
@@ -172,7 +172,10 @@ def test_answers_to_interrupts_are_read_with_and_without_a_question():
         {"interruptId": "i", "status": "cancelled"},
         {"interruptId": "j", "status": "resolved", "payload": {"approved": True}},
     ]
-    expected = (Answer("i", "cancelled"), Answer("j", "resolved", {"approved": True}))
+    expected = (
+        InterruptAnswer("i", "cancelled"),
+        InterruptAnswer("j", "resolved", {"approved": True}),
+    )
     assert read_run_request(body(resume=resume)).answers == expected
     bare = read_run_request(body(resume=resume, messages=[]))
     assert (bare.answers, bare.question) == (expected, "")
@@ -245,7 +248,7 @@ def test_input_is_read_when_nested_as_deep_as_events_can_be():
     state = nested(252)
 
     assert read_run_request(body(state=state)).state == state
-    assert EventMapper("t", "r", now=lambda: 1).translate(StateSnapshot(state))
+    assert AguiEncoder("t", "r", now=lambda: 1).translate(StateSnapshot(state))
 
 
 @pytest.mark.parametrize("levels", [253, 10_000])

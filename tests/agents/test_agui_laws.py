@@ -6,8 +6,8 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.agui.close_open import activity_ends, closing_events
-from agents.agui.encoder import EventMapper
+from agents.agui.close_open import closing_events, end_activities
+from agents.agui.encoder import AguiEncoder
 from agents.agui.verifier import Verifier, verify
 from agents.citations import Citation
 from agents.events import (
@@ -19,6 +19,7 @@ from agents.events import (
     Finished,
     PatchOperation,
     RunEvent,
+    RunUsage,
     StateDelta,
     StateSnapshot,
     StepFinished,
@@ -33,7 +34,6 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 from agents.strategies.event_channel import EventChannel
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
@@ -54,7 +54,7 @@ citations = st.builds(
     char_end=counts,
     quote=texts,
 )
-usages = st.builds(Usage, counts, counts, counts, counts, texts, texts)
+usages = st.builds(RunUsage, counts, counts, counts, counts, texts, texts)
 
 
 @st.composite
@@ -132,12 +132,12 @@ def test_log_cut_anywhere_can_be_closed_from_outside(events, data):
     logged = wire[: data.draw(st.integers(1, len(wire)))]
     clock = count()
     closing = closing_events(logged, now=lambda: next(clock))
-    closing += activity_ends(logged, "stopped", now=lambda: next(clock))
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+    closing += end_activities(logged, "stopped", now=lambda: next(clock))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
 
-    verify([*logged, *closing, *mapper.translate(Finished(Usage(), outcome="cancelled"))])
+    verify([*logged, *closing, *mapper.translate(Finished(RunUsage(), outcome="cancelled"))])
     assert closing_events([*logged, *closing], now=lambda: 0) == []
-    assert activity_ends([*logged, *closing], "stopped", now=lambda: 0) == []
+    assert end_activities([*logged, *closing], "stopped", now=lambda: 0) == []
 
 
 @given(runs())

@@ -6,7 +6,7 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.snake_case import to_snake_case
 from agents.citations import Citation
 from agents.events import (
@@ -17,6 +17,7 @@ from agents.events import (
     Finished,
     PatchOperation,
     RunEvent,
+    RunUsage,
     StateDelta,
     StateSnapshot,
     StepFinished,
@@ -31,10 +32,9 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 
-USAGE = Usage(100, 50, reasoning_tokens=20, provider="openai-compatible", model="m")
+USAGE = RunUsage(100, 50, reasoning_tokens=20, provider="openai-compatible", model="m")
 CITATION = Citation(
     number=1,
     chunk_id="c",
@@ -62,9 +62,9 @@ CITATION_JSON = {
 }
 
 
-def mapper() -> EventMapper:
+def mapper() -> AguiEncoder:
     clock = count(1_000)
-    return EventMapper("t", "r", now=lambda: next(clock))
+    return AguiEncoder("t", "r", now=lambda: next(clock))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def mapper() -> EventMapper:
             ],
         ),
         (
-            Finished(Usage(), outcome="cancelled"),
+            Finished(RunUsage(), outcome="cancelled"),
             [
                 {
                     "type": "RUN_FINISHED",
@@ -227,7 +227,7 @@ def mapper() -> EventMapper:
             ],
         ),
         (
-            Failed("LLM_ERROR", "The language model failed", 50201, Usage()),
+            Failed("LLM_ERROR", "The language model failed", 50201, RunUsage()),
             [
                 {
                     "type": "RUN_ERROR",

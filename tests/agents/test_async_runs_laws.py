@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from agents.async_runs.answer_summary import Answer, report_on
-from agents.async_runs.event_mapper import RunTranslator, read_outcome
-from agents.async_runs.thread_stream import Frame, translate_entries
+from agents.async_runs.answer_summary import FinalAnswer, summarize
+from agents.async_runs.event_mapper import EventTranslator, read_outcome
+from agents.async_runs.thread_stream import ThreadEvent, translate_entries
 from agents.async_runs.ui_schema import UiSchemaRenderer, compile_ui_schema
 from agents.event_log import LogEntry
 from agents.events import StepFinished, StepStarted, ToolCallArgs
@@ -29,7 +29,7 @@ pieces = st.sampled_from(
 markdown = st.lists(pieces | st.text(max_size=30), max_size=30).map("".join)
 marks = st.sets(st.sampled_from(["stopped", "truncated", "ended_by", "citations"])).map(frozenset)
 answers = st.builds(
-    Answer,
+    FinalAnswer,
     text=markdown,
     citations=st.lists(citations.map(lambda c: c.to_json()), max_size=3).map(tuple),
     marks=marks,
@@ -63,9 +63,9 @@ def logs(draw: st.DrawFn) -> list[LogEntry]:
     ]
 
 
-def frames(entries: list[LogEntry], *, after: int = 0, batch: int = 500) -> list[Frame]:
+def frames(entries: list[LogEntry], *, after: int = 0, batch: int = 500) -> list[ThreadEvent]:
     """What a reader gets of a log that is read in batches."""
-    translator = RunTranslator()
+    translator = EventTranslator()
     return [
         frame
         for start in range(0, len(entries), batch)
@@ -159,10 +159,10 @@ def nodes_of(node):
 
 @given(answers)
 def test_card_of_any_answer_fits_its_schema(answer):
-    card = compile_ui_schema(report_on(answer))
+    card = compile_ui_schema(summarize(answer))
 
     CARD.validate(card)
-    assert card == compile_ui_schema(report_on(answer))
+    assert card == compile_ui_schema(summarize(answer))
     nodes = list(nodes_of(card["root"]))
     assert {n["type"] for n in nodes} <= {
         "stack", "text", "badge", "list", "table", "link", "citation",
@@ -175,7 +175,7 @@ def test_card_of_any_answer_fits_its_schema(answer):
 
 @given(answers)
 def test_report_says_what_the_answer_came_to(answer):
-    report = report_on(answer)
+    report = summarize(answer)
 
     assert (report.status == "failed") == (answer.failure is not None)
     assert len(report.key_points) <= 12

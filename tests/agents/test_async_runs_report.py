@@ -7,27 +7,20 @@ import pytest
 from pydantic import BaseModel
 
 from agents.agui.close_open import closing_events
-from agents.async_runs.answer_summary import Answer, report_on
+from agents.async_runs.answer_summary import FinalAnswer, summarize
 from agents.async_runs.event_mapper import read_outcome
 from agents.async_runs.markdown_blocks import read_blocks
 from agents.async_runs.ui_schema import compile_ui_schema
 from agents.citations import Citation
-from agents.events import (
-    Failed,
-    Finished,
-    ToolCallEnded,
-    ToolCallResult,
-    ToolCallStarted,
-    Usage,
-)
+from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallResult, ToolCallStarted
 from agents.evidence import Evidence
-from agents.llm.extractive.wording import CHINESE, ENGLISH
+from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
-from agents.tools.base import Tool, Toolbox, ToolScope, validated
+from agents.tools.base import Tool, Toolbox, ToolScope, with_validation
 from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
 from core.errors.auth import KnowledgeBaseNotFound
 from tests.agents.fakes import InMemoryRetriever, passage
@@ -65,7 +58,7 @@ def test_markdown_is_read_into_blocks():
 
 
 def test_lists_are_key_points_unless_they_say_what_to_do():
-    report = report_on(Answer(ANSWER, citations=(CITED.to_json(),)))
+    report = summarize(FinalAnswer(ANSWER, citations=(CITED.to_json(),)))
 
     assert report.key_points == ("logs: thirty days [1]\nin the vault", "backups: nightly")
     assert report.suggested_actions == ("check the port", "call Ann")
@@ -73,7 +66,7 @@ def test_lists_are_key_points_unless_they_say_what_to_do():
 
 
 def test_quotes_are_the_points_of_an_answer_without_lists():
-    report = report_on(Answer("Quoted.\n\n> Port 7070. [1]\n\n> Logs stay. [2]"))
+    report = summarize(FinalAnswer("Quoted.\n\n> Port 7070. [1]\n\n> Logs stay. [2]"))
 
     assert report.key_points == ("Port 7070. [1]", "Logs stay. [2]")
 
@@ -81,24 +74,24 @@ def test_quotes_are_the_points_of_an_answer_without_lists():
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (Answer("Done."), "execution_report"),
-        (Answer(""), "unknown"),
-        (Answer(" \n"), "unknown"),
-        (Answer("Which one do you mean? [1]"), "clarification"),
-        (Answer("**您指的是哪一个？**"), "clarification"),
-        (Answer("Which one?\n\n- the relay\n- the vault"), "clarification"),
-        (Answer("Is it late? Yes."), "execution_report"),
-        (Answer("I found nothing.", tools=frozenset({"search_knowledge_base"})), "clarification"),
-        (Answer("Port 1 [1].", (CITED.to_json(),), tools=frozenset({"read_document"})), "execution_report"),
-        (Answer("Booked.", tools=frozenset({"read_document", "calendar_write"})), "execution_report"),
-        (Answer(ENGLISH.abstained), "clarification"),
-        (Answer(CHINESE.no_knowledge_base), "clarification"),
-        (Answer("Half", failure="The language model failed"), "error_report"),
-        (Answer("", failure="语言模型调用失败"), "error_report"),
+        (FinalAnswer("Done."), "execution_report"),
+        (FinalAnswer(""), "unknown"),
+        (FinalAnswer(" \n"), "unknown"),
+        (FinalAnswer("Which one do you mean? [1]"), "clarification"),
+        (FinalAnswer("**您指的是哪一个？**"), "clarification"),
+        (FinalAnswer("Which one?\n\n- the relay\n- the vault"), "clarification"),
+        (FinalAnswer("Is it late? Yes."), "execution_report"),
+        (FinalAnswer("I found nothing.", tools=frozenset({"search_knowledge_base"})), "clarification"),
+        (FinalAnswer("Port 1 [1].", (CITED.to_json(),), tools=frozenset({"read_document"})), "execution_report"),
+        (FinalAnswer("Booked.", tools=frozenset({"read_document", "calendar_write"})), "execution_report"),
+        (FinalAnswer(ENGLISH.abstained), "clarification"),
+        (FinalAnswer(CHINESE.no_knowledge_base), "clarification"),
+        (FinalAnswer("Half", failure="The language model failed"), "error_report"),
+        (FinalAnswer("", failure="语言模型调用失败"), "error_report"),
     ],
 )  # fmt: skip
-def test_kind_of_result_follows_from_the_answer(answer: Answer, kind: str):
-    assert report_on(answer).result_type == kind
+def test_kind_of_result_follows_from_the_answer(answer: FinalAnswer, kind: str):
+    assert summarize(answer).result_type == kind
 
 
 @pytest.mark.parametrize(
@@ -108,11 +101,11 @@ def test_kind_of_result_follows_from_the_answer(answer: Answer, kind: str):
      ({"ended_by"}, "partial_success")],
 )  # fmt: skip
 def test_answer_that_was_cut_is_a_partial_success(marks: set[str], status: str):
-    assert report_on(Answer("Port 7070.", marks=frozenset(marks))).status == status
+    assert summarize(FinalAnswer("Port 7070.", marks=frozenset(marks))).status == status
 
 
 def test_choices_of_a_question_are_what_to_do_next():
-    report = report_on(Answer("Which one?\n\n- the relay\n- the vault"))
+    report = summarize(FinalAnswer("Which one?\n\n- the relay\n- the vault"))
 
     assert report.suggested_actions == ("the relay", "the vault")
     assert report.key_points == ()
@@ -120,11 +113,11 @@ def test_choices_of_a_question_are_what_to_do_next():
 
 @pytest.mark.parametrize(("failure", "action"), [("It failed", "Send"), ("模型失败", "请")])
 def test_failure_says_what_to_do_in_its_language(failure: str, action: str):
-    assert report_on(Answer("", failure=failure)).suggested_actions[0].startswith(action)
+    assert summarize(FinalAnswer("", failure=failure)).suggested_actions[0].startswith(action)
 
 
 def test_card_shows_every_part_of_an_answer():
-    card = compile_ui_schema(report_on(Answer(ANSWER, citations=(CITED.to_json(),))))
+    card = compile_ui_schema(summarize(FinalAnswer(ANSWER, citations=(CITED.to_json(),))))
 
     assert (card["version"], card["locale"], card["theme"]) == ("2.0", "en-US", "default")
     title, badge, body, points, lead, actions, table, sources, links = card["root"]["children"]
@@ -153,7 +146,7 @@ def test_card_shows_every_part_of_an_answer():
 
 
 def test_card_of_a_failure_says_why_and_what_to_do():
-    card = compile_ui_schema(report_on(Answer("", failure="The model failed")))
+    card = compile_ui_schema(summarize(FinalAnswer("", failure="The model failed")))
 
     shown = json.dumps(card)
     assert card["status"] == "error"
@@ -167,14 +160,14 @@ def test_card_of_a_failure_says_why_and_what_to_do():
      "![x](http://tracker/x.png)", "[x](/local)", f"[x](https://a/{'y' * 2000})"],
 )  # fmt: skip
 def test_card_links_to_the_web_only_and_loads_nothing(markdown: str):
-    assert '"link"' not in json.dumps(compile_ui_schema(report_on(Answer(markdown))))
+    assert '"link"' not in json.dumps(compile_ui_schema(summarize(FinalAnswer(markdown))))
 
 
 def test_card_is_bounded_however_long_the_answer_is():
     paragraphs = "\n\n".join(["word " * 100] * 5000)
     table = "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|b|\n" * 500
     for text in (paragraphs, "x\n\n" * 9000, table, "- x\n" * 9000, "[l](https://a.b/?q) " * 5000):
-        assert len(json.dumps(compile_ui_schema(report_on(Answer(text))))) < 60_000
+        assert len(json.dumps(compile_ui_schema(summarize(FinalAnswer(text))))) < 60_000
 
 
 # --- the words that stand for a result ---------------------------------------------------------
@@ -185,7 +178,7 @@ class Nothing(BaseModel):
 
 
 def tool(run: object, **fields: object) -> Toolbox:
-    return Toolbox([Tool("f", "", {}, validated(Nothing, run), **fields)])  # type: ignore[arg-type]
+    return Toolbox([Tool("f", "", {}, with_validation(Nothing, run), **fields)])  # type: ignore[arg-type]
 
 
 async def hang(_: Nothing) -> str:
@@ -231,7 +224,8 @@ async def test_every_failure_of_a_tool_is_told_as_one():
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    "terminal", [Finished(Usage(), outcome="cancelled"), Failed("LLM_ERROR", "x", 50201, Usage())]
+    "terminal",
+    [Finished(RunUsage(), outcome="cancelled"), Failed("LLM_ERROR", "x", 50201, RunUsage())],
 )
 async def test_calls_that_nobody_answered_are_told_as_failures(terminal: Finished | Failed):
     begun = [ToolCallStarted("c", "f", "m"), ToolCallEnded("c")]

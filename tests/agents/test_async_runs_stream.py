@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from agents.async_runs.thread_stream import Frame, find_place, follow_thread
+from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread
 from agents.runs.live import subscribers
 from api.agents import async_runs
 from api.streaming import response as event_stream
-from api.streaming.framing import SseFraming, stream
+from api.streaming.framing import SseFraming, stream_response
 from core.db.database import Database
 from tests.agents.run_parts import HeldModel, asking, register, service_of
 from tests.fixtures.async_runs import frames_of
@@ -26,9 +26,9 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = service_of(database, model), asking()
-    await runs.begin(principal, request)
+    await runs.start(principal, request)
     async with database.reading() as session:
-        place = await find_place(session, principal, request.thread_id, None)
+        place = await find_position(session, principal, request.thread_id, None)
     assert place is not None
 
     def answer(piece: bytes) -> None:
@@ -38,7 +38,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     connection = Connection(answer)
     async with asyncio.timeout(20):
         feed = async_runs.pieces(follow_thread(database, runs, place))
-        await connection.serve(stream(feed))
+        await connection.serve(stream_response(feed))
     await runs.drain(5)
 
     assert SseFraming.keep_alive in connection.pieces
@@ -47,8 +47,8 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
 
 
 async def test_only_the_last_event_of_a_place_names_it():
-    async def feed() -> AsyncGenerator[list[Frame]]:
-        yield [Frame("r:1", None, {"type": "A"}), Frame("r:1", 7, {"type": "B"})]
+    async def feed() -> AsyncGenerator[list[ThreadEvent]]:
+        yield [ThreadEvent("r:1", None, {"type": "A"}), ThreadEvent("r:1", 7, {"type": "B"})]
 
     sent = b"".join([piece async for piece in async_runs.pieces(feed())])
 
@@ -58,7 +58,7 @@ async def test_only_the_last_event_of_a_place_names_it():
 async def test_feed_is_closed_when_its_reader_has_left():
     closed: list[bool] = []
 
-    async def feed() -> AsyncGenerator[list[Frame]]:
+    async def feed() -> AsyncGenerator[list[ThreadEvent]]:
         try:
             while True:
                 yield []
@@ -67,5 +67,5 @@ async def test_feed_is_closed_when_its_reader_has_left():
 
     connection, kept = Connection(), feed()
     connection.left.set()
-    await connection.serve(stream(async_runs.pieces(kept)))
+    await connection.serve(stream_response(async_runs.pieces(kept)))
     assert closed

@@ -4,12 +4,13 @@ from itertools import count
 
 import pytest
 
-from agents.agui.encoder import EventMapper
-from agents.async_runs.event_mapper import RunTranslator, calls_of
+from agents.agui.encoder import AguiEncoder
+from agents.async_runs.event_mapper import EventTranslator, collect_calls
 from agents.events import (
     Failed,
     Finished,
     RunEvent,
+    RunUsage,
     TextDelta,
     TextEnded,
     TextStarted,
@@ -20,18 +21,17 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
 )
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
 
-DONE = Finished(Usage(10, 20))
-BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, Usage())
+DONE = Finished(RunUsage(10, 20))
+BROKEN = Failed("LLM_ERROR", "The language model failed", 50201, RunUsage())
 TORN = [TextStarted("m1"), TextDelta("m1", "The po"), TextEnded("m1", stopped=True)]
 SAID = [TextStarted("m2"), TextDelta("m2", "The port is 7070."), TextEnded("m2")]
 
 
-def told(*events: RunEvent, translator: RunTranslator | None = None) -> list[dict]:
-    translator = translator or RunTranslator()
+def told(*events: RunEvent, translator: EventTranslator | None = None) -> list[dict]:
+    translator = translator or EventTranslator()
     return [event for logged in to_wire(events) for event in translator.translate(logged)]
 
 
@@ -51,7 +51,7 @@ def test_text_before_a_call_is_no_answer():
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ((*TORN, Finished(Usage(), outcome="cancelled")), [("partial_success", "The po")]),
+        ((*TORN, Finished(RunUsage(), outcome="cancelled")), [("partial_success", "The po")]),
         ((*TORN, BROKEN), [("failed", "The po")]),
         ((*TORN, *SAID, DONE), [("success", "The port is 7070.")]),
         ((*SAID, BROKEN), [("success", "The port is 7070.")]),
@@ -68,14 +68,14 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
     [
         ([], DONE, []),
         ([], BROKEN, [("failed", "")]),
-        ([], Finished(Usage(), outcome="cancelled"), []),
-        (["m1"], Finished(Usage(), outcome="cancelled"), [("partial_success", "The po")]),
+        ([], Finished(RunUsage(), outcome="cancelled"), []),
+        (["m1"], Finished(RunUsage(), outcome="cancelled"), [("partial_success", "The po")]),
     ],
 )
 def test_what_a_dead_process_had_begun_to_say_is_no_answer(
     kept: list[str], last: RunEvent, expected: list
 ):
-    translator = RunTranslator()
+    translator = EventTranslator()
     told(*TORN, translator=translator)
     messages = [{"id": name, "role": "assistant", "content": "The po"} for name in kept]
     translator.translate({"type": "MESSAGES_SNAPSHOT", "messages": messages})
@@ -90,7 +90,7 @@ def test_thoughts_and_deltas_are_not_told():
 
 
 def test_figures_of_the_operator_are_not_told():
-    events = told(*SAID, Finished(Usage(123456, 654321, model="secret-model", provider="acme")))
+    events = told(*SAID, Finished(RunUsage(123456, 654321, model="secret-model", provider="acme")))
 
     assert not any(word in str(events) for word in ("123456", "654321", "secret-model", "acme"))
 
@@ -107,7 +107,7 @@ def test_figures_of_the_operator_are_not_told():
     ],
 )
 def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, place: str):
-    translator = RunTranslator()
+    translator = EventTranslator()
     logged = to_wire(
         [
             ToolCallStarted("c", "f", "m"),
@@ -125,7 +125,7 @@ def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, 
 
 def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
     calling = [ToolCallStarted("c", "f", "m"), ToolCallArgs("c", '{"a": 1}'), ToolCallEnded("c")]
-    resumed = RunTranslator(calls_of(to_wire(calling)))
+    resumed = EventTranslator(collect_calls(to_wire(calling)))
     (_, result) = told(ToolCallResult("r", "c", "done"), translator=resumed)
 
     assert (result["tool_name"], result["tool_call_args"]) == ("f", {"a": 1})
@@ -133,7 +133,7 @@ def test_result_of_a_call_of_the_run_before_has_its_name_and_arguments():
 
 
 def test_parent_run_is_named():
-    mapper = EventMapper(THREAD, RUN, now=lambda: next(count()))
-    (started,) = RunTranslator().translate(mapper.started(parent_run_id="run-0"))
+    mapper = AguiEncoder(THREAD, RUN, now=lambda: next(count()))
+    (started,) = EventTranslator().translate(mapper.started(parent_run_id="run-0"))
 
     assert (started["parentRunId"], started["protocolVersion"]) == ("run-0", "1.0")

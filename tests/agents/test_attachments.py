@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 
 from agents.attachments import reencode_main, service
-from agents.attachments.image_sanitizer import Pictures, sniff
-from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, Attachments, load, use
-from agents.attachments.signed_links import PREFIX, Links, read_link
+from agents.attachments.image_sanitizer import ImageSanitizer, detect_type
+from agents.attachments.service import (
+    UNUSED_SECONDS,
+    AttachmentLimits,
+    AttachmentService,
+    assign_to_session,
+    get_many,
+)
+from agents.attachments.signed_links import PREFIX, LinkSigner, parse_link
 from agents.sessions import service as sessions
 from core.auth.models import User
 from core.auth.principal import Principal
@@ -71,7 +77,7 @@ def opened(content: bytes) -> Image.Image:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_image_is_drawn_anew_in_its_own_format(kind: str):
-    picture = await Pictures().draw(image_of(kind))
+    picture = await ImageSanitizer().sanitize(image_of(kind))
 
     assert picture.mime_type == f"image/{kind.lower()}"
     assert (picture.width, picture.height) == (40, 20)
@@ -86,7 +92,7 @@ async def test_place_and_camera_are_dropped_and_the_picture_turned_upright():
     exif.get_ifd(0x8825)[2] = (52.0, 30.0, 0.0)
     sent = image_of("JPEG", (40, 20), exif=exif, comment=b"SecretComment")
     assert b"SecretCamera" in sent
-    picture = await Pictures().draw(sent)
+    picture = await ImageSanitizer().sanitize(sent)
 
     assert (picture.width, picture.height) == (20, 40)
     assert dict(opened(picture.content).getexif()) == {}
@@ -105,7 +111,7 @@ async def test_nothing_but_pixels_is_kept(kind: str):
     }
     sent = image_of(kind, **options[kind]) + b"<script>SecretScript</script>PK\x03\x04"
     assert b"SecretScript" in sent
-    picture = await Pictures().draw(sent)
+    picture = await ImageSanitizer().sanitize(sent)
 
     assert b"Secret" not in picture.content
     assert b"PK\x03\x04" not in picture.content
@@ -117,7 +123,7 @@ async def test_of_an_animation_the_first_picture_stays():
     for kind in ("GIF", "WEBP", "PNG"):
         written = io.BytesIO()
         frames[0].save(written, kind, save_all=True, append_images=frames[1:])
-        still = opened((await Pictures().draw(written.getvalue())).content)
+        still = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert getattr(still, "n_frames", 1) == 1
         red, _, blue = still.convert("RGB").getpixel((5, 5))
         assert red > 200 > blue
@@ -127,31 +133,33 @@ async def test_of_an_animation_the_first_picture_stays():
 async def test_every_kind_of_png_keeps_what_it_shows(mode: str):
     written = io.BytesIO()
     Image.new(mode, (8, 8), 1 if mode in {"1", "P"} else None).save(written, "PNG")
-    assert opened((await Pictures().draw(written.getvalue())).content).size == (8, 8)
+    assert opened((await ImageSanitizer().sanitize(written.getvalue())).content).size == (8, 8)
 
 
 async def test_transparency_stays():
     for kind in ("PNG", "WEBP", "GIF"):
         written = io.BytesIO()
         Image.new("RGBA", (8, 8), (255, 0, 0, 0)).save(written, kind)
-        drawn = opened((await Pictures().draw(written.getvalue())).content)
+        drawn = opened((await ImageSanitizer().sanitize(written.getvalue())).content)
         assert drawn.convert("RGBA").getpixel((4, 4))[3] == 0
 
 
 async def test_large_image_is_made_smaller():
-    picture = await Pictures().draw(image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100)))
+    picture = await ImageSanitizer().sanitize(
+        image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100))
+    )
     assert picture.width == reencode_main.LONGEST_SIDE
 
 
 @pytest.mark.parametrize("size", [(60_000, 60_000), (50_001, 1000), (2**31 - 1, 2**31 - 1)])
 async def test_pixel_flood_is_refused_before_it_is_decoded(size: tuple[int, int]):
     with pytest.raises(ImageTooLarge):
-        await Pictures().draw(flood(*size))
+        await ImageSanitizer().sanitize(flood(*size))
 
 
 async def test_bomb_within_the_bound_of_pixels_but_without_data_is_damaged():
     with pytest.raises(CorruptImage):
-        await Pictures().draw(flood(7000, 7000))
+        await ImageSanitizer().sanitize(flood(7000, 7000))
 
 
 @pytest.mark.parametrize(
@@ -163,18 +171,18 @@ async def test_bomb_within_the_bound_of_pixels_but_without_data_is_damaged():
 )  # fmt: skip
 async def test_what_is_none_of_the_four_kinds_is_refused_by_its_bytes(content: bytes):
     with pytest.raises(UnsupportedFileType):
-        await Pictures().draw(content)
+        await ImageSanitizer().sanitize(content)
 
 
 async def test_empty_file_is_refused():
     with pytest.raises(EmptyFile):
-        await Pictures().draw(b"")
+        await ImageSanitizer().sanitize(b"")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_image_that_breaks_off_is_refused(kind: str):
     with pytest.raises(CorruptImage):
-        await Pictures().draw(image_of(kind, (400, 400))[:60])
+        await ImageSanitizer().sanitize(image_of(kind, (400, 400))[:60])
 
 
 @given(junk=st.binary(max_size=300), kind=st.sampled_from(KINDS), cut=st.integers(0, 400))
@@ -186,32 +194,34 @@ def test_any_bytes_give_an_answer(junk: bytes, kind: str, cut: int):
 @given(st.binary(max_size=40))
 def test_bytes_are_told_by_their_beginning_only(junk: bytes):
     for kind in KINDS:
-        assert sniff(image_of(kind)[:16] + junk) == f"image/{kind.lower()}"
+        assert detect_type(image_of(kind)[:16] + junk) == f"image/{kind.lower()}"
 
 
 # Links
 
 
-def make_links(seconds: int = 600) -> Links:
-    return Links(UrlSigner(SECRET, "attachment links"), seconds=seconds)
+def make_links(seconds: int = 600) -> LinkSigner:
+    return LinkSigner(UrlSigner(SECRET, "attachment links"), seconds=seconds)
 
 
 def claim_of(url: str):
-    return read_link(url)
+    return parse_link(url)
 
 
 def test_link_is_taken_apart_as_it_was_made():
     now = utc_now()
     link = make_links().make(key := new_id(), "owner", now=now)
-    claim = read_link(link.url)
+    claim = parse_link(link.url)
 
     assert claim.attachment_id == key
     assert claim.expires == int(now.timestamp()) + 600
     assert link.expires_at == now.replace(microsecond=0) + timedelta(seconds=600)
-    assert make_links().is_ours(claim, "owner")
-    assert not make_links().is_ours(claim, "somebody")
-    assert not Links(UrlSigner(b"other", "attachment links"), seconds=1).is_ours(claim, "owner")
-    assert not Links(UrlSigner(SECRET, "another use"), seconds=1).is_ours(claim, "owner")
+    assert make_links().is_valid(claim, "owner")
+    assert not make_links().is_valid(claim, "somebody")
+    assert not LinkSigner(UrlSigner(b"other", "attachment links"), seconds=1).is_valid(
+        claim, "owner"
+    )
+    assert not LinkSigner(UrlSigner(SECRET, "another use"), seconds=1).is_valid(claim, "owner")
 
 
 @given(place=st.integers(0, 200), letter=st.sampled_from("0123456789abcdef"))
@@ -221,10 +231,10 @@ def test_link_with_one_altered_letter_is_not_ours(place: int, letter: str):
     at = len(PREFIX) + place % (len(url) - len(PREFIX))
     altered = url[:at] + letter + url[at + 1 :]
     try:
-        claim = read_link(altered)
+        claim = parse_link(altered)
     except InvalidLink:
         return
-    assert links.is_ours(claim, "owner") is (altered == url)
+    assert links.is_valid(claim, "owner") is (altered == url)
 
 
 def test_facts_can_not_be_shifted_into_each_other():
@@ -259,13 +269,13 @@ URL = make_links().make(new_id(), "owner", now=utc_now()).url
 )
 def test_link_to_elsewhere_is_refused_by_name(url: str, reason: str):
     with pytest.raises(InvalidLink) as caught:
-        read_link(url, hosts=["kb.example"])
+        parse_link(url, hosts=["kb.example"])
     assert caught.value.details["reason"] == reason
 
 
 @pytest.mark.parametrize("host", ["kb.example", "KB.example:8443"])
 def test_link_may_name_the_host_it_was_asked_at(host: str):
-    assert read_link(f"https://{host}{URL}", hosts=["kb.example", "kb.example:8443"])
+    assert parse_link(f"https://{host}{URL}", hosts=["kb.example", "kb.example:8443"])
 
 
 # Rows and files
@@ -277,8 +287,8 @@ def store(tmp_path: Path) -> LocalObjectStore:
 
 
 @pytest.fixture
-def attachments(database: Database, store: LocalObjectStore) -> Attachments:
-    return Attachments(database, store, make_links(), limits=AttachmentLimits(100_000))
+def attachments(database: Database, store: LocalObjectStore) -> AttachmentService:
+    return AttachmentService(database, store, make_links(), limits=AttachmentLimits(100_000))
 
 
 @pytest.fixture
@@ -294,7 +304,7 @@ async def rows_in(database: Database) -> set[str]:
 
 
 async def test_image_is_found_by_its_owner_through_its_link(
-    attachments: Attachments, principal: Principal
+    attachments: AttachmentService, principal: Principal
 ):
     row = await attachments.add(principal, image_of("PNG"))
     link = attachments.link(row)
@@ -308,7 +318,7 @@ async def test_image_is_found_by_its_owner_through_its_link(
 
 
 async def test_links_of_others_and_forged_and_expired_ones_are_refused_by_name(
-    attachments: Attachments, principal: Principal, database: Database
+    attachments: AttachmentService, principal: Principal, database: Database
 ):
     row = await attachments.add(principal, image_of("PNG"))
     link, other = attachments.link(row), await register(database)
@@ -331,7 +341,7 @@ async def test_links_of_others_and_forged_and_expired_ones_are_refused_by_name(
 
 
 async def test_link_of_an_account_that_is_switched_off_opens_nothing(
-    attachments: Attachments, principal: Principal, database: Database
+    attachments: AttachmentService, principal: Principal, database: Database
 ):
     row = await attachments.add(principal, image_of("PNG"))
     async with database.writing() as session:
@@ -339,13 +349,13 @@ async def test_link_of_an_account_that_is_switched_off_opens_nothing(
         user.status = "disabled"
         session.add(user)
     with pytest.raises(InvalidLink):
-        await attachments.follow(claim_of(attachments.link(row).url))
+        await attachments.resolve_claim(claim_of(attachments.link(row).url))
 
 
 async def test_what_is_refused_leaves_no_row_and_no_file(
     database: Database, store: LocalObjectStore, principal: Principal
 ):
-    small = Attachments(database, store, make_links(), limits=AttachmentLimits(100))
+    small = AttachmentService(database, store, make_links(), limits=AttachmentLimits(100))
     with pytest.raises(FileTooLarge):
         await small.add(principal, image_of("PNG"))
     with pytest.raises(UnsupportedFileType):
@@ -357,9 +367,9 @@ async def test_what_is_refused_leaves_no_row_and_no_file(
 async def test_quota_holds_for_images(
     database: Database, store: LocalObjectStore, principal: Principal
 ):
-    size = len((await Pictures().draw(image_of("PNG"))).content)
+    size = len((await ImageSanitizer().sanitize(image_of("PNG"))).content)
     limits = AttachmentLimits(100_000, quota_bytes=2 * size)
-    attachments = Attachments(database, store, make_links(), limits=limits)
+    attachments = AttachmentService(database, store, make_links(), limits=limits)
     for _ in range(2):
         await attachments.add(principal, image_of("PNG"))
     with pytest.raises(QuotaExceeded) as caught:
@@ -377,7 +387,7 @@ async def test_image_that_can_not_be_read_in_time_is_not_shown(
     principal: Principal,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    attachments = Attachments(database, store, make_links(), limits=AttachmentLimits(100_000))
+    attachments = AttachmentService(database, store, make_links(), limits=AttachmentLimits(100_000))
     there = await attachments.add(principal, image_of("PNG"))
     gone = await attachments.add(principal, image_of("PNG"))
     await store.delete(gone.storage_key)
@@ -402,7 +412,7 @@ async def test_store_that_fails_leaves_nothing(
     database: Database, tmp_path: Path, principal: Principal
 ):
     store = BrokenStore(tmp_path / "files")
-    attachments = Attachments(database, store, make_links(), limits=AttachmentLimits(100_000))
+    attachments = AttachmentService(database, store, make_links(), limits=AttachmentLimits(100_000))
     with pytest.raises(ObjectStoreUnavailable):
         await attachments.add(principal, image_of("PNG"))
     assert await rows_in(database) == set()
@@ -410,12 +420,15 @@ async def test_store_that_fails_leaves_nothing(
 
 
 async def test_unused_image_is_swept_after_a_day_and_a_used_one_with_its_session(
-    attachments: Attachments, store: LocalObjectStore, database: Database, principal: Principal
+    attachments: AttachmentService,
+    store: LocalObjectStore,
+    database: Database,
+    principal: Principal,
 ):
     unused, used = [await attachments.add(principal, image_of("PNG")) for _ in range(2)]
     async with unit_of_work(database) as work:
         session_row = await sessions.create(work, principal, title="", config={})
-        await use(work.session, [used], session_row.id)
+        await assign_to_session(work.session, [used], session_row.id)
     soon, late = utc_now() + timedelta(hours=23), utc_now() + timedelta(seconds=UNUSED_SECONDS + 60)
 
     assert await attachments.sweep(now=soon) == 0
@@ -423,8 +436,8 @@ async def test_unused_image_is_swept_after_a_day_and_a_used_one_with_its_session
     assert await rows_in(database) == {used.id}
     assert await store.keys() == [used.storage_key]
     async with database.reading() as session:
-        assert set(await load(session, principal.user_id, [used.id, unused.id])) == {used.id}
-        assert await load(session, "somebody", [used.id]) == {}
+        assert set(await get_many(session, principal.user_id, [used.id, unused.id])) == {used.id}
+        assert await get_many(session, "somebody", [used.id]) == {}
 
     async with unit_of_work(database) as work:
         await sessions.delete(work, await sessions.get(work.session, principal, session_row.id))
@@ -436,18 +449,21 @@ async def test_unused_image_is_swept_after_a_day_and_a_used_one_with_its_session
 
 
 async def test_image_that_was_swept_can_not_be_taken_into_use(
-    attachments: Attachments, database: Database, principal: Principal
+    attachments: AttachmentService, database: Database, principal: Principal
 ):
     row = await attachments.add(principal, image_of("PNG"))
     await attachments.sweep(now=utc_now() + timedelta(days=2))
     async with unit_of_work(database) as work:
         created = await sessions.create(work, principal, title="", config={})
         with pytest.raises(InvalidLink):
-            await use(work.session, [row], created.id)
+            await assign_to_session(work.session, [row], created.id)
 
 
 async def test_file_whose_upload_broke_off_goes_with_its_row(
-    attachments: Attachments, store: LocalObjectStore, database: Database, principal: Principal
+    attachments: AttachmentService,
+    store: LocalObjectStore,
+    database: Database,
+    principal: Principal,
 ):
     row = await attachments.add(principal, image_of("PNG"))
     async with database.writing() as session:

@@ -12,13 +12,13 @@ from sqlmodel import select
 from agents.calendar import feeds
 from agents.calendar import service as calendar_events
 from agents.calendar.models import CalendarEvent
-from agents.calendar.run_calendar import CalendarBook
-from agents.calendar.service import Details
-from agents.calendar.time_span import SaidTimes
-from agents.client_time import PersonTime
+from agents.calendar.run_calendar import RunCalendar
+from agents.calendar.service import EventDetails
+from agents.calendar.time_span import TimeInput
+from agents.client_time import UserClock
 from agents.evidence import Evidence
 from agents.models import AgentRun, ChatSession
-from agents.tools import toolbox
+from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolOutput, ToolScope
 from core.auth.models import User
 from core.auth.principal import Principal
@@ -64,9 +64,9 @@ async def begun(database: Database, owner: Principal) -> str:
 
 
 async def box_of(database: Database, owner: Principal, zone: str | None = None) -> Toolbox:
-    book = CalendarBook(database, owner.user_id, await begun(database, owner))
-    time = PersonTime(None, zone)
-    return toolbox(ToolScope(None, Evidence(), top_k=8, time=time, calendar=book))
+    book = RunCalendar(database, owner.user_id, await begun(database, owner))
+    time = UserClock(None, zone)
+    return build_toolbox(ToolScope(None, Evidence(), top_k=8, time=time, calendar=book))
 
 
 @pytest.fixture
@@ -299,11 +299,13 @@ async def test_writing_asks_for_the_zone_and_names_the_users_own(
 # The feed
 
 
-async def add(database: Database, owner: Principal, details: Details, **said: Any) -> CalendarEvent:
+async def add(
+    database: Database, owner: Principal, details: EventDetails, **said: Any
+) -> CalendarEvent:
     zone = find_zone(said.pop("zone", "America/Los_Angeles"))
     assert zone is not None
     async with unit_of_work(database) as work:
-        row, _ = await calendar_events.create(work, owner.user_id, details, SaidTimes(zone, **said))
+        row, _ = await calendar_events.create(work, owner.user_id, details, TimeInput(zone, **said))
         return row
 
 
@@ -312,9 +314,9 @@ async def test_feed_is_a_calendar_that_reads_back_what_was_written(
 ):
     hostile = "a,b;c\\d\r\nATTENDEE:mailto:x@example.com\rEND:VEVENT\x07"
     first = await add(
-        database, principal, Details(hostile, "Room; 1", hostile), start="2026-11-01T01:30"
+        database, principal, EventDetails(hostile, "Room; 1", hostile), start="2026-11-01T01:30"
     )
-    await add(database, principal, Details("旅行 🎒" * 30), start="2026-03-07", all_day=True)
+    await add(database, principal, EventDetails("旅行 🎒" * 30), start="2026-03-07", all_day=True)
     async with unit_of_work(database) as work:
         _, token = await feeds.rotate(work, principal.user_id)
     async with database.reading() as session:
@@ -336,13 +338,13 @@ async def test_feed_is_a_calendar_that_reads_back_what_was_written(
 
 
 async def test_uid_stays_and_sequence_grows_with_a_change(database: Database, principal: Principal):
-    row = await add(database, principal, Details("One"), start="2026-03-17T09:00")
+    row = await add(database, principal, EventDetails("One"), start="2026-03-17T09:00")
     before = Calendar.from_ical(feeds.to_ics([row])).walk("VEVENT")[0]
     async with unit_of_work(database) as work:
         row = await calendar_events.get(work.session, principal.user_id, row.id)
         zone = find_zone("UTC")
         assert zone is not None
-        await calendar_events.change(work, row, Details("Two"), SaidTimes(zone))
+        await calendar_events.update(work, row, EventDetails("Two"), TimeInput(zone))
     after = Calendar.from_ical(feeds.to_ics([row])).walk("VEVENT")[0]
 
     assert after["uid"] == before["uid"]
@@ -392,7 +394,11 @@ async def test_feed_of_an_account_that_is_switched_off_is_not_there(
 async def test_feed_has_no_events_that_are_long_past(database: Database, principal: Principal):
     long_past = utc_now() - timedelta(days=feeds.PAST_DAYS + 2)
     await add(
-        database, principal, Details("Old"), start=long_past.strftime("%Y-%m-%dT%H:%M"), zone="UTC"
+        database,
+        principal,
+        EventDetails("Old"),
+        start=long_past.strftime("%Y-%m-%dT%H:%M"),
+        zone="UTC",
     )
     async with unit_of_work(database) as work:
         _, token = await feeds.rotate(work, principal.user_id)
@@ -401,7 +407,7 @@ async def test_feed_has_no_events_that_are_long_past(database: Database, princip
 
 
 async def test_event_of_somebody_else_is_not_there(database: Database, principal: Principal):
-    row = await add(database, principal, Details("Mine"), start="2026-03-17T09:00")
+    row = await add(database, principal, EventDetails("Mine"), start="2026-03-17T09:00")
     other = await register(database)
     async with database.reading() as session:
         with pytest.raises(CalendarEventNotFound):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agents.calendar.local_time import (
     BadTime,
-    day_of,
     day_start,
+    local_day,
     read_bound,
     read_date,
     read_moment,
@@ -79,8 +79,8 @@ def test_day_begins_in_that_day_and_not_before(zone: ZoneInfo, day: date):
         start = day_start(day, zone)
     except BadTime:
         return
-    assert day_of(start, zone) == day
-    assert day_of(start - timedelta(microseconds=1), zone) < day
+    assert local_day(start, zone) == day
+    assert local_day(start - timedelta(microseconds=1), zone) < day
 
 
 def test_time_that_clocks_skip_is_refused_with_what_to_do():

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from agents.agui import stream_check
 from agents.agui.decoder import read_run_request
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.models import LoggedEvent
 from agents.runs.service import RunService
 from core.auth.principal import Principal
@@ -46,7 +46,7 @@ async def begin(runs: RunService, principal: Principal, **fields: Any) -> tuple[
     """The key of a run, and its id."""
     body = {"threadId": "t", "runId": str(uuid4()), "messages": [], **fields}
     body["forwardedProps"] = {"agent_type": "react"}
-    return await runs.begin(principal, read_run_request(body)), body["runId"]
+    return await runs.start(principal, read_run_request(body)), body["runId"]
 
 
 def saying(text: str) -> dict[str, Any]:
@@ -66,14 +66,14 @@ async def spoil(database: Database, run_key: str, *, seq: int) -> None:
 async def test_first_fault_of_a_stream_is_logged_without_what_was_said(
     database: Database, principal: Principal, log: Log
 ):
-    runs = service_of(database, Extractive(), checks=True)
+    runs = service_of(database, ExtractiveModel(), checks=True)
     key, run_id = await begin(runs, principal, **saying("hello"))
     whole = await follow(runs, key)
     assert log.lines == []
     await spoil(database, key, seq=3)
     await spoil(database, key, seq=5)
     # As another process has it, which reads the log.
-    spoilt = await follow(service_of(database, Extractive(), checks=True), key)
+    spoilt = await follow(service_of(database, ExtractiveModel(), checks=True), key)
 
     assert len(spoilt) == len(whole)
     assert spoilt[2]["delta"] == SECRET
@@ -90,7 +90,7 @@ async def test_first_fault_of_a_stream_is_logged_without_what_was_said(
 async def test_rest_of_a_stream_is_checked_with_what_was_before(
     database: Database, principal: Principal, log: Log
 ):
-    runs = service_of(database, Extractive(), checks=True)
+    runs = service_of(database, ExtractiveModel(), checks=True)
     key, _ = await begin(runs, principal, **saying('/tool confirm_action {"message": "Sure?"}'))
     asked = await follow(runs, key)
     for place in range(1, len(asked)):
@@ -104,18 +104,18 @@ async def test_rest_of_a_stream_is_checked_with_what_was_before(
     assert log.lines == []
 
     await spoil(database, key, seq=3)
-    await follow(service_of(database, Extractive(), checks=True), key, after=2)
+    await follow(service_of(database, ExtractiveModel(), checks=True), key, after=2)
     assert [line["event"] for line in log.lines] == ["stream.violation"]
 
 
 async def test_nothing_is_checked_unless_it_is_asked_for(
     database: Database, principal: Principal, log: Log
 ):
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     key, _ = await begin(runs, principal, **saying("hello"))
     await follow(runs, key)
     await spoil(database, key, seq=3)
-    await follow(service_of(database, Extractive()), key)
+    await follow(service_of(database, ExtractiveModel()), key)
 
     assert log.lines == []
 
@@ -123,7 +123,7 @@ async def test_nothing_is_checked_unless_it_is_asked_for(
 async def test_reader_is_served_unchecked_when_the_database_is_lost_at_its_beginning(
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
-    runs = service_of(database, Extractive(), checks=True)
+    runs = service_of(database, ExtractiveModel(), checks=True)
     key, _ = await begin(runs, principal, **saying("hello"))
 
     async def lost(*_: object) -> None:

@@ -20,10 +20,10 @@ async def test_choice_of_nothing_is_not_noted_like_forgetting_all(database: Data
     owner = await register(database)
     server, nothing = ServerPolicies(DEFAULT_POLICIES, {}), dict[str, ToolPolicy | None]()
     async with unit_of_work(database) as work:
-        await tool_policies.choose(work, owner.user_id, server, nothing)
+        await tool_policies.set_policies(work, owner.user_id, server, nothing)
     async with database.reading() as session:
         assert (await session.exec(select(AuditEntry))).all() == []
     async with unit_of_work(database) as work:
-        await tool_policies.forget(work, owner.user_id)
+        await tool_policies.reset_policies(work, owner.user_id)
     async with database.reading() as session:
         assert len((await session.exec(select(AuditEntry))).all()) == 1

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.agui.decoder import read_run_request
-from agents.client_time import ClientTime, PersonTime, read_client_time
+from agents.client_time import ClientTime, UserClock, read_client_time
 from core.errors.requests import InvalidRequest, InvalidRunInput
 from core.time_zones import zone_names
 
@@ -108,7 +108,7 @@ def test_the_first_source_that_names_a_zone_counts(
 ):
     now = datetime.fromisoformat("2026-03-16T09:12:33Z")
     client_time = None if device is None else ClientTime(device, now, 0)
-    chosen = PersonTime(client_time, profile).zone(explicit)
+    chosen = UserClock(client_time, profile).zone(explicit)
 
     order = [
         (explicit, "event_timezone"),
@@ -121,9 +121,9 @@ def test_the_first_source_that_names_a_zone_counts(
 
 def test_zone_named_for_an_event_must_exist():
     with pytest.raises(InvalidRequest) as caught:
-        PersonTime(None, "Asia/Shanghai").zone("Asia/Peking")
+        UserClock(None, "Asia/Shanghai").zone("Asia/Peking")
     assert caught.value.details["field"] == "event_timezone"
 
 
 def test_profile_whose_zone_is_no_more_counts_as_none():
-    assert PersonTime(None, "Asia/Gone").zone().source == "utc"
+    assert UserClock(None, "Asia/Gone").zone().source == "utc"

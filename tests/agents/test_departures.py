@@ -9,14 +9,20 @@ from sqlalchemy import event
 from sqlmodel import SQLModel, col, select
 
 from agents.accounts import deletion
-from agents.accounts.deletion import Belongings, Departure, Fate, delete_account, finish
+from agents.accounts.deletion import (
+    DeletionMode,
+    DeletionResult,
+    OwnedCounts,
+    delete_account,
+    purge,
+)
 from agents.calendar.models import CalendarEvent, CalendarFeed
 from agents.memory.models import Memory
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent
 from agents.tool_policies.models import ChosenPolicy
 from core.audit.models import AuditEntry
-from core.auth.api_keys import create_api_key
-from core.auth.authentication import principal_of_user
+from core.auth.api_keys import ApiKeyDraft, create_api_key
+from core.auth.authentication import principal_for_user
 from core.auth.models import ApiKey, User
 from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE
 from core.auth.principal import Principal
@@ -42,7 +48,7 @@ from tests.fixtures.skill_rows import add_skill
 
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
-OWNED = Belongings(1, 1, 1, 2, 1, 1, 1)
+OWNED = OwnedCounts(1, 1, 1, 2, 1, 1, 1)
 PRIVATE = (ChatSession, AgentRun, ChatMessage, LoggedEvent, Memory, CalendarEvent, CalendarFeed,
            ChosenPolicy, RetrievalRecord, ApiKey)  # fmt: skip
 
@@ -53,7 +59,7 @@ async def add(database: Database, name: str, role: str = DEFAULT_ROLE) -> Princi
         draft = UserDraft(name, f"{name}@example.com", "unused")
         user = await create_user(work.session, draft, role=role)
     async with database.reading() as session:
-        return await principal_of_user(session, user.id)
+        return await principal_for_user(session, user.id)
 
 
 def base_of(owner_id: str, name: str = "Docs") -> KnowledgeBase:
@@ -105,11 +111,14 @@ async def fill(database: Database, owner: Principal) -> tuple[str, str]:
             work.session.add_all(rows)
             await work.session.flush()
         await add_skill(work, user_id, "mine")
-        await create_api_key(work.session, user_id, name="k")
+        principal = await principal_for_user(work.session, user_id)
+        await create_api_key(work.session, principal, ApiKeyDraft("k"))
     return busy.id, run.id
 
 
-async def delete(database: Database, by: Principal, user: Principal, fate: Fate) -> Departure:
+async def delete(
+    database: Database, by: Principal, user: Principal, fate: DeletionMode
+) -> DeletionResult:
     async with unit_of_work(database) as work:
         return await delete_account(work, by, user.user_id, fate)
 
@@ -142,17 +151,17 @@ async def test_account_that_owns_things_stays_until_it_is_said_what_becomes_of_t
     root, anna = await add(database, "root", ADMIN_ROLE), await add(database, "anna")
     await fill(database, anna)
     with pytest.raises(UserOwnsThings) as error:
-        await delete(database, root, anna, Fate())
+        await delete(database, root, anna, DeletionMode())
     assert error.value.details == asdict(OWNED)
     for fate in (
-        Fate(transfer_to=root.user_id, erase=True),
-        Fate(transfer_to=anna.user_id),
-        Fate(transfer_to=new_id()),
+        DeletionMode(transfer_to=root.user_id, erase=True),
+        DeletionMode(transfer_to=anna.user_id),
+        DeletionMode(transfer_to=new_id()),
     ):
         with pytest.raises(InvalidRequest):
             await delete(database, root, anna, fate)
     async with database.reading() as session:
-        assert await principal_of_user(session, anna.user_id) == anna
+        assert await principal_for_user(session, anna.user_id) == anna
     assert len(await rows_of(database, ChatSession)) == 2
 
 
@@ -165,9 +174,9 @@ async def test_heir_gets_the_knowledge_bases_and_nothing_private(database: Datab
     busy, run = await fill(database, anna)
     async with unit_of_work(database) as work:
         work.session.add_all([base_of(ben.user_id), base_of(ben.user_id, "Docs (anna)")])
-    departure = await delete(database, root, anna, Fate(transfer_to=ben.user_id))
+    departure = await delete(database, root, anna, DeletionMode(transfer_to=ben.user_id))
 
-    assert departure == Departure(anna.user_id, "anna", ben.user_id, OWNED, 1)
+    assert departure == DeletionResult(anna.user_id, "anna", ben.user_id, OWNED, 1)
     bases = await rows_of(database, KnowledgeBase)
     assert {base.owner_id for base in bases} == {ben.user_id}
     names = {base.name for base in bases if base.deleted_at is None}
@@ -175,17 +184,17 @@ async def test_heir_gets_the_knowledge_bases_and_nothing_private(database: Datab
     assert [row.created_by for row in await rows_of(database, Evaluation)] == [ben.user_id]
     assert [row.owner_id for row in await rows_of(database, Transfer)] == [ben.user_id]
     # What a run still works with goes when that has ended.
-    assert await finish(database) == 0
+    assert await purge(database) == 0
     assert [row.id for row in await rows_of(database, ChatSession)] == [busy]
     await end_run(database, busy)
-    assert await finish(database) == 0
+    assert await purge(database) == 0
     for table in PRIVATE:
         assert await rows_of(database, table) == [], table
     (image,) = await rows_of(database, Attachment)
     assert image.deleted_at is not None
     async with unit_of_work(database) as work:
         await work.session.delete(await work.session.get_one(Attachment, image.id))
-    assert await finish(database) == 1
+    assert await purge(database) == 1
     assert {row.username for row in await rows_of(database, User)} == {"root", "ben"}
     assert run not in {row.id for row in await rows_of(database, AgentRun)}
     (noted,) = [row for row in await rows_of(database, AuditEntry) if row.action == "user.deleted"]
@@ -196,9 +205,9 @@ async def test_heir_gets_the_knowledge_bases_and_nothing_private(database: Datab
 async def test_everything_is_erased_and_the_name_is_free_at_once(database: Database):
     root, anna = await add(database, "root", ADMIN_ROLE), await add(database, "anna")
     busy, _ = await fill(database, anna)
-    departure = await delete(database, root, anna, Fate(erase=True))
+    departure = await delete(database, root, anna, DeletionMode(erase=True))
 
-    assert (departure.heir_id, departure.belongings) == (None, OWNED)
+    assert (departure.heir_id, departure.owned) == (None, OWNED)
     (base,) = await rows_of(database, KnowledgeBase)
     (document,) = await rows_of(database, Document)
     assert None not in (base.deleted_at, document.deleted_at)
@@ -212,13 +221,13 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
     assert "anna" not in str(left.model_dump())
     again = await add(database, "anna")
     await end_run(database, busy)
-    assert await finish(database) == 0
+    assert await purge(database) == 0
     async with unit_of_work(database) as work:
         for table in (Document, KnowledgeBase, Attachment):
             for row in (await work.session.exec(select(table))).all():
                 await work.session.delete(row)
                 await work.session.flush()
-    assert await finish(database) == 1
+    assert await purge(database) == 1
     assert {row.id for row in await rows_of(database, User)} == {root.user_id, again.user_id}
 
 
@@ -238,17 +247,17 @@ async def test_many_rows_go_a_few_at_a_time_and_what_is_left_in_the_next_round(
         )
     await end_run(database, busy)
     with statements_of(database) as sent:
-        await delete(database, root, anna, Fate(erase=True))
+        await delete(database, root, anna, DeletionMode(erase=True))
     assert not [statement for statement in sent if "DELETE FROM chat_" in statement]
 
     # As when the process ends: after some of the work.
     event.listen(database.engine.sync_engine, "commit", breaking_off(after=4))
     with pytest.raises(TimeoutError):
-        await finish(database)
+        await purge(database)
     left = len(await rows_of(database, ChatMessage)) + len(await rows_of(database, LoggedEvent))
     assert 0 < left < 61
     with statements_of(database) as sent:
-        await finish(database)
+        await purge(database)
     deletions = [statement for statement in sent if "DELETE FROM chat_message" in statement]
     assert len(deletions) >= 3
     # What is gone is not looked for again in every turn.
@@ -265,12 +274,12 @@ async def test_empty_account_goes_without_a_word_and_only_once(database: Databas
     await add(database, f"deleted-{anna.user_id}")
     with pytest.raises(InvalidRequest):
         clean_username(f"deleted:{anna.user_id}")
-    await delete(database, root, anna, Fate())
+    await delete(database, root, anna, DeletionMode())
     with pytest.raises(UserNotFound):
-        await delete(database, root, anna, Fate())
-    assert await finish(database) == 1
+        await delete(database, root, anna, DeletionMode())
+    assert await purge(database) == 1
     with pytest.raises(LastAdministrator):
-        await delete(database, root, root, Fate(erase=True))
+        await delete(database, root, root, DeletionMode(erase=True))
 
 
 def test_each_reference_to_an_account_is_seen_to_when_it_goes():

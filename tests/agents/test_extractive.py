@@ -4,16 +4,16 @@ import pytest
 
 from agents.evidence import Evidence, read_passages
 from agents.llm.base import (
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
-from agents.llm.extractive.model import Extractive, quote_passages
+from agents.llm.extractive.model import ExtractiveModel, quote_passages
 from tests.agents.fakes import CHINESE, INSTALL, LIBRARY, SETTINGS, passage
 
 pytestmark = pytest.mark.anyio
@@ -28,18 +28,20 @@ ENGLISH_NOTICE = "No language model is configured"
 CHINESE_NOTICE = "当前未配置语言模型"
 
 
-async def turn(*messages: Message, tools: tuple[ToolSpec, ...] = (SEARCH,)) -> list[ModelEvent]:
-    return [event async for event in Extractive().events(messages, tools)]
+async def turn(
+    *messages: ModelMessage, tools: tuple[ToolSpec, ...] = (SEARCH,)
+) -> list[ModelEvent]:
+    return [event async for event in ExtractiveModel().events(messages, tools)]
 
 
-def found(query: str, *passages) -> list[Message]:
+def found(query: str, *passages) -> list[ModelMessage]:
     evidence = Evidence()
     numbers = evidence.add(passages, query=query)
     call = ToolCall(f"call-{query}", "search_knowledge_base", f'{{"query": "{query}"}}')
     content = evidence.text(numbers, limit=100_000)
     return [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", content, tool_call_id=call.id),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", content, tool_call_id=call.id),
     ]
 
 
@@ -56,25 +58,25 @@ def query_of(events: list[ModelEvent]) -> str:
 
 
 async def test_question_is_searched_for_when_nothing_was_retrieved():
-    events = await turn(Message("user", "How do I install it on Windows?"))
+    events = await turn(ModelMessage("user", "How do I install it on Windows?"))
 
     assert query_of(events) == '{"query": "How do I install it on Windows?"}'
-    assert ModelUsage(0, 0) in events
+    assert TokenUsage(0, 0) in events
 
 
 async def test_answer_quotes_with_citations_and_says_so_at_its_start():
     question = "Which port does it listen on?"
-    events = await turn(Message("user", question), *found(question, INSTALL, SETTINGS))
+    events = await turn(ModelMessage("user", question), *found(question, INSTALL, SETTINGS))
 
     answer = text(events)
     assert answer.startswith(ENGLISH_NOTICE)
     assert "> It listens on port 8000. [1]" in answer
-    assert events[-2:] == [ModelUsage(0, 0), ModelEnd("stop")]
+    assert events[-2:] == [TokenUsage(0, 0), ModelEnd("stop")]
 
 
 async def test_answer_is_chinese_when_the_question_is():
     question = "默认端口是多少？"
-    answer = text(await turn(Message("user", question), *found(question, CHINESE, INSTALL)))
+    answer = text(await turn(ModelMessage("user", question), *found(question, CHINESE, INSTALL)))
 
     assert answer.startswith(CHINESE_NOTICE)
     assert "> 默认端口是 8000，可以通过环境变量修改。 [1]" in answer
@@ -82,7 +84,7 @@ async def test_answer_is_chinese_when_the_question_is():
 
 async def test_missing_terms_are_searched_for_when_coverage_is_low():
     question = "Which port does the zebra connector use?"
-    events = await turn(Message("user", question), *found(question, INSTALL))
+    events = await turn(ModelMessage("user", question), *found(question, INSTALL))
 
     assert query_of(events) == '{"query": "zebra connector"}'
 
@@ -90,7 +92,9 @@ async def test_missing_terms_are_searched_for_when_coverage_is_low():
 async def test_second_search_is_the_last_one():
     question = "Which port does the zebra connector use?"
     events = await turn(
-        Message("user", question), *found(question, INSTALL), *found("zebra connector", SETTINGS)
+        ModelMessage("user", question),
+        *found(question, INSTALL),
+        *found("zebra connector", SETTINGS),
     )
 
     assert events[-1] == ModelEnd("stop")
@@ -98,7 +102,7 @@ async def test_second_search_is_the_last_one():
 
 async def test_terms_that_no_quote_covers_are_named():
     question = "How is the port changed, and what does the zebra connector do?"
-    answer = text(await turn(Message("user", question), *found(question, SETTINGS), tools=()))
+    answer = text(await turn(ModelMessage("user", question), *found(question, SETTINGS), tools=()))
 
     assert "AGENTEX_PORT. [1]" in answer
     assert "zebra" in answer.rpartition("say nothing about")[2]
@@ -113,7 +117,7 @@ async def test_terms_that_no_quote_covers_are_named():
     ],
 )
 async def test_abstains_and_says_what_was_searched_when_nothing_scores(question, notice, advice):
-    answer = text(await turn(Message("user", question), *found(question, *LIBRARY), tools=()))
+    answer = text(await turn(ModelMessage("user", question), *found(question, *LIBRARY), tools=()))
 
     assert answer.startswith(notice)
     assert f"“{question}”" in answer
@@ -123,9 +127,9 @@ async def test_abstains_and_says_what_was_searched_when_nothing_scores(question,
 
 async def test_follow_up_without_terms_takes_those_of_the_last_question():
     events = await turn(
-        Message("user", "What is the default port?"),
-        Message("assistant", "8000"),
-        Message("user", "why?"),
+        ModelMessage("user", "What is the default port?"),
+        ModelMessage("assistant", "8000"),
+        ModelMessage("user", "why?"),
     )
 
     assert query_of(events) == '{"query": "What is the default port? why?"}'
@@ -133,7 +137,7 @@ async def test_follow_up_without_terms_takes_those_of_the_last_question():
 
 async def test_follow_up_with_own_terms_stands_alone():
     events = await turn(
-        Message("user", "What is the default port?"), Message("user", "And on Windows?")
+        ModelMessage("user", "What is the default port?"), ModelMessage("user", "And on Windows?")
     )
 
     assert query_of(events) == '{"query": "And on Windows?"}'
@@ -141,27 +145,29 @@ async def test_follow_up_with_own_terms_stands_alone():
 
 @pytest.mark.parametrize("greeting", ["hello", "你好"])
 async def test_greeting_is_answered_without_a_search(greeting):
-    events = await turn(Message("user", greeting))
+    events = await turn(ModelMessage("user", greeting))
 
     assert events[-1] == ModelEnd("stop")
     assert "model" in text(events) or "模型" in text(events)
 
 
 async def test_says_that_no_knowledge_base_is_selected_when_nothing_can_search():
-    assert "no knowledge base" in text(await turn(Message("user", "Which port?"), tools=(CLOCK,)))
+    assert "no knowledge base" in text(
+        await turn(ModelMessage("user", "Which port?"), tools=(CLOCK,))
+    )
 
 
 async def test_failed_search_is_reported_not_repeated():
     call = ToolCall("c", "search_knowledge_base", "{}")
     failed = [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", "The tool failed.", tool_call_id="c"),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", "The tool failed.", tool_call_id="c"),
     ]
-    assert "The tool failed." in text(await turn(Message("user", "Which port?"), *failed))
+    assert "The tool failed." in text(await turn(ModelMessage("user", "Which port?"), *failed))
 
 
 async def test_slash_command_becomes_the_call_it_spells():
-    events = await turn(Message("user", '/tool clock {"zone": "UTC"}'), tools=(SEARCH, CLOCK))
+    events = await turn(ModelMessage("user", '/tool clock {"zone": "UTC"}'), tools=(SEARCH, CLOCK))
 
     call = events[0]
     assert isinstance(call, ModelToolCall)
@@ -171,21 +177,23 @@ async def test_slash_command_becomes_the_call_it_spells():
 async def test_slash_command_shows_the_result_when_it_is_no_search():
     call = ToolCall("c", "clock", "{}")
     result = [
-        Message("assistant", tool_calls=(call,)),
-        Message("tool", "12:00", tool_call_id="c"),
+        ModelMessage("assistant", tool_calls=(call,)),
+        ModelMessage("tool", "12:00", tool_call_id="c"),
     ]
-    assert "12:00" in text(await turn(Message("user", "/tool clock {}"), *result, tools=(CLOCK,)))
+    assert "12:00" in text(
+        await turn(ModelMessage("user", "/tool clock {}"), *result, tools=(CLOCK,))
+    )
 
 
 async def test_slash_command_search_is_answered_by_its_query():
     found_by = found("Which port", INSTALL)
-    command = Message("user", '/tool search_knowledge_base {"query": "Which port"}')
+    command = ModelMessage("user", '/tool search_knowledge_base {"query": "Which port"}')
 
     assert "port 8000. [1]" in text(await turn(command, *found_by))
 
 
 async def test_unknown_tool_of_a_slash_command_is_named():
-    answer = text(await turn(Message("user", "/tool nope {}"), tools=(CLOCK,)))
+    answer = text(await turn(ModelMessage("user", "/tool nope {}"), tools=(CLOCK,)))
 
     assert "`nope`" in answer
     assert "`clock`" in answer

@@ -14,20 +14,19 @@ from agents import tools as registry
 from agents.agui.decoder import read_run_request
 from agents.agui.verifier import verify
 from agents.async_runs.history import read_day
-from agents.async_runs.thread_stream import find_place, follow_thread
-from agents.llm.extractive.model import Extractive
+from agents.async_runs.thread_stream import find_position, follow_thread
+from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import store
 from agents.runs.plan import RunLease, RunPlan
-from agents.runs.resume import Refusal
+from agents.runs.resume import RejectPolicy
 from agents.runs.service import RunService
 from agents.sessions import service as sessions
-from agents.tools.base import Tool, ToolScope, arguments_schema, validated
+from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import InterruptsOpen, ThreadBusy
 from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
 from tests.fixtures.database import one_database, statements_of
@@ -56,7 +55,7 @@ class Postbox:
             return f"Sent to {mail.to}."
 
         schema = arguments_schema(Mail)
-        return [Tool("send_mail", "Send it.", schema, validated(Mail, send), approval="ask")]
+        return [Tool("send_mail", "Send it.", schema, with_validation(Mail, send), approval="ask")]
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ class Talk:
 
     def __init__(self, database: Database, principal: Principal, agent_type: str = "react") -> None:
         self.database = database
-        self.runs = service_of(database, Extractive())
+        self.runs = service_of(database, ExtractiveModel())
         self.principal = principal
         self.thread_id = str(uuid4())
         self.log: list[dict[str, Any]] = []
@@ -87,13 +86,13 @@ class Talk:
         self,
         runs: RunService | None = None,
         *,
-        refusal: Refusal = Refusal.RUN_OF_ANSWERS,
+        refusal: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
         **fields: Any,
     ) -> str:
         body = {"threadId": self.thread_id, "runId": str(uuid4()), "messages": [], **fields}
         props = {"agent_type": self._agent_type}
         request = read_run_request({**body, "forwardedProps": props})
-        return await (runs or self.runs).begin(self.principal, request, refusal=refusal)
+        return await (runs or self.runs).start(self.principal, request, refusal=refusal)
 
     async def run(self, runs: RunService | None = None, **fields: Any) -> list[dict[str, Any]]:
         key = await self.begin(runs, **fields)
@@ -194,7 +193,7 @@ async def test_model_is_given_no_message_without_text(database, principal):
         thread = await sessions.get(work.session, principal, talk.thread_id)
         plan = RunPlan("react", RunLease("me", 60), ModelRef("", ""))
         request = asking("And now?", threadId=talk.thread_id)
-        run = await store.begin(work, principal, request, plan)
+        run = await store.start(work, principal, request, plan)
 
     assert thread.message_count == 4
     assert [message.content for message in run.history] == ["Write to me.", "Thanks"]
@@ -226,7 +225,7 @@ async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(
 ):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    later = service_of(database, Extractive(), tools={"send_mail": "never"})
+    later = service_of(database, ExtractiveModel(), tools={"send_mail": "never"})
     events = await talk.run(later, resume=[resolved(interrupt, {"approved": True})])
 
     assert "send_mail is switched off" in results_of(events)[0]
@@ -286,7 +285,7 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
 ):
     talk = Talk(database, principal)
     interrupts = interrupts_of(await talk.ask(SEND))
-    events = await talk.ask("hello", refusal=Refusal.RUN)
+    events = await talk.ask("hello", refusal=RejectPolicy.RUN)
 
     assert kinds_of(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_ERROR"]
     assert events[-1]["code"] == "INTERRUPTS_OPEN"
@@ -303,11 +302,11 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
 async def test_refusal_is_told_in_the_language_of_the_question(database, principal, postbox):
     talk = Talk(database, principal)
     await talk.ask(SEND)
-    refused = await talk.ask("端口是多少？", refusal=Refusal.RUN)
-    assert refused[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message_zh
+    refused = await talk.ask("端口是多少？", refusal=RejectPolicy.RUN)
+    assert refused[-1]["message"] == InterruptsOpen.message_zh
     # What only answers is told in the language of what was asked before.
-    answered = await talk.run(resume=[cancelled({"id": "?"})], refusal=Refusal.RUN)
-    assert answered[-1]["message"] == ErrorCode.INTERRUPTS_OPEN.message
+    answered = await talk.run(resume=[cancelled({"id": "?"})], refusal=RejectPolicy.RUN)
+    assert answered[-1]["message"] == InterruptsOpen.message
 
 
 async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(
@@ -315,10 +314,10 @@ async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_mea
 ):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    await talk.ask("hello", refusal=Refusal.RUN)
+    await talk.ask("hello", refusal=RejectPolicy.RUN)
     await talk.answer(interrupt, {"approved": True})
     async with database.reading() as session:
-        place = await find_place(session, principal, talk.thread_id, None)
+        place = await find_position(session, principal, talk.thread_id, None)
     feed = follow_thread(database, talk.runs, place)
     told = [frame.event async for frames in feed for frame in frames]
 
@@ -403,7 +402,7 @@ async def test_late_answers_are_looked_up_at_once(database, principal, postbox):
 async def test_of_two_answers_at_once_one_counts(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    elsewhere = service_of(database, Extractive())
+    elsewhere = service_of(database, ExtractiveModel())
     answers = [resolved(interrupt, {"approved": True})]
     begun = await asyncio.gather(
         talk.begin(resume=answers),
@@ -422,7 +421,7 @@ async def test_waiting_survives_the_process(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.runs.drain(0)
-    talk.runs = service_of(database, Extractive())
+    talk.runs = service_of(database, ExtractiveModel())
     await talk.answer(interrupt, {"approved": True})
 
     assert postbox.sent == ["a@example.com"]
@@ -434,14 +433,14 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     # The process dies once the answer is written down: nothing is launched.
-    monkeypatch.setattr(talk.runs, "_conduct", lambda run, prepare: None)
+    monkeypatch.setattr(talk.runs, "_spawn", lambda run, prepare: None)
     key = await talk.begin(resume=[resolved(interrupt, {"approved": True})])
     async with database.writing() as session:
         run = await session.get_one(AgentRun, key)
         run.lease_until = run.created_at
         session.add(run)
-    successor = service_of(database, Extractive())
-    assert await successor.take_up_lost() >= 1
+    successor = service_of(database, ExtractiveModel())
+    assert await successor.recover_lost() >= 1
     talk.log += await follow(successor, key)
 
     verify(talk.log, thread_id=talk.thread_id)
@@ -471,8 +470,8 @@ async def test_call_that_may_have_happened_is_not_made_again(
         run = await session.get_one(AgentRun, key)
         run.lease_until = run.created_at
         session.add(run)
-    successor = service_of(database, Extractive())
-    assert await successor.take_up_lost() >= 1
+    successor = service_of(database, ExtractiveModel())
+    assert await successor.recover_lost() >= 1
     events = await follow(successor, key)
 
     verify([*talk.log, *events], thread_id=talk.thread_id)
@@ -494,7 +493,7 @@ async def test_answered_run_whose_process_dies_after_the_result_is_taken_up(data
     talk.runs = service_of(database, AskingModel(is_silent=True))
     key = await answered_and_died(talk)
     successor = service_of(database, AskingModel(is_silent=False))
-    assert await successor.take_up_lost() >= 1
+    assert await successor.recover_lost() >= 1
     events = await follow(successor, key)
 
     verify([*talk.log, *events], thread_id=talk.thread_id)
@@ -508,10 +507,10 @@ async def test_answered_run_whose_process_dies_can_be_stopped(database, principa
     talk.runs = service_of(database, AskingModel(is_silent=True))
     if at == "RUN_STARTED":
         # Before it told anything of the call.
-        began = iter([talk.runs._conduct, lambda run, prepare: None])
-        monkeypatch.setattr(talk.runs, "_conduct", lambda run, prepare: next(began)(run, prepare))
+        began = iter([talk.runs._spawn, lambda run, prepare: None])
+        monkeypatch.setattr(talk.runs, "_spawn", lambda run, prepare: next(began)(run, prepare))
     key = await answered_and_died(talk, at=at)
-    successor = service_of(database, Extractive())
+    successor = service_of(database, ExtractiveModel())
     async with database.reading() as session:
         run_id = (await session.get_one(AgentRun, key)).run_id
     assert await successor.stop(principal, run_id)

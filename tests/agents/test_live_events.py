@@ -1,4 +1,4 @@
-"""Events of runs on their way to followers: from memory, over Redis, from SQL."""
+"""Events of runs on their way to subscribers: from memory, over Redis, from SQL."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -16,8 +16,8 @@ from agents.agui.verifier import verify
 from agents.event_log import LogEntry
 from agents.llm.base import ChatModel
 from agents.runs.live import broadcaster, subscribers
-from agents.runs.live.broadcaster import FanOut
-from agents.runs.live.buffer import Tail
+from agents.runs.live.broadcaster import EventBroadcaster
+from agents.runs.live.buffer import EventBuffer
 from agents.runs.service import RunService
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -39,12 +39,12 @@ def entries(first: int, last: int) -> list[LogEntry]:
 async def test_tail_gives_all_that_follows_or_says_that_it_can_not(
     told: list[tuple[int, int]], after: int
 ):
-    tail = Tail()
+    buffer = EventBuffer()
     for first, more in told:
-        tail.add(entries(first, first + more))
+        buffer.add(entries(first, first + more))
     last = max((first + more for first, more in told), default=0)
-    assert tail.last_seq == last
-    behind = tail.behind(after)
+    assert buffer.last_seq == last
+    behind = buffer.entries_after(after)
     if after >= last:
         assert behind == []
     elif behind is not None:
@@ -52,15 +52,15 @@ async def test_tail_gives_all_that_follows_or_says_that_it_can_not(
 
 
 def test_tail_has_what_was_told_without_a_gap():
-    tail = Tail()
-    tail.begin(10)
-    tail.add(entries(11, 12))
-    tail.add(entries(12, 14))
-    assert [entry.seq for entry in tail.behind(10) or ()] == [11, 12, 13, 14]
-    assert tail.behind(9) is None
-    tail.add(entries(20, 20))
-    assert tail.behind(14) is None
-    assert [entry.seq for entry in tail.behind(19) or ()] == [20]
+    buffer = EventBuffer()
+    buffer.open(10)
+    buffer.add(entries(11, 12))
+    buffer.add(entries(12, 14))
+    assert [entry.seq for entry in buffer.entries_after(10) or ()] == [11, 12, 13, 14]
+    assert buffer.entries_after(9) is None
+    buffer.add(entries(20, 20))
+    assert buffer.entries_after(14) is None
+    assert [entry.seq for entry in buffer.entries_after(19) or ()] == [20]
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ async def processes(database: Database, url: str | None) -> AsyncIterator[MakePr
         between = None
         if url is not None:
             clients.append(Redis.from_url(url, socket_connect_timeout=2))
-            between = FanOut(clients[-1])
-        made.append(service_of(database, model, fan_out=between))
+            between = EventBroadcaster(clients[-1])
+        made.append(service_of(database, model, broadcaster=between))
         return made[-1]
 
     try:
@@ -118,7 +118,7 @@ async def followed(make: MakeProcess, principal: Principal) -> Followed:
     model = HeldModel("Hello")
     driving, reading = make(model), make(HeldModel())
     request = asking()
-    key = await driving.begin(principal, request)
+    key = await driving.start(principal, request)
     reader = asyncio.create_task(checked(reading, key, request))
     await until(reading, key, "TEXT_MESSAGE_CONTENT")
     return Followed(driving, reading, key, model, reader)
@@ -134,7 +134,7 @@ async def test_run_of_another_process_is_followed_live_over_redis(
         second = asking()
         other = HeldModel("Other", " words")
         other.say(last=True)
-        other_key = await make(other).begin(principal, second)
+        other_key = await make(other).start(principal, second)
         assert (await checked(run.reading, other_key, second))[-1]["type"] == "RUN_FINISHED"
         run.model.say(" there", last=True)
         assert await run.reader == await follow(run.driving, run.key)
@@ -169,7 +169,7 @@ async def test_run_of_another_process_is_followed_without_redis(
         model = HeldModel("Hello")
         driving, reading = make(model), make(HeldModel())
         request = asking()
-        key = await driving.begin(principal, request)
+        key = await driving.start(principal, request)
         readers = [asyncio.create_task(checked(reading, key, request)) for _ in range(3)]
         await until(reading, key, "TEXT_MESSAGE_CONTENT")
         model.say(" there", last=True)
@@ -189,7 +189,7 @@ async def test_followers_of_an_own_run_read_no_log(database: Database, principal
         model.say(last=True)
         runs = make(model)
         request = asking()
-        key = await runs.begin(principal, request)
+        key = await runs.start(principal, request)
         verify(await follow(runs, key), thread_id=request.thread_id, run_id=request.run_id)
     assert any("INSERT INTO logged_event" in statement for statement in statements)
     assert not any("FROM logged_event" in statement for statement in statements)

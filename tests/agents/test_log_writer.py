@@ -9,14 +9,14 @@ from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from agents.event_log import Addition, LogClosed
+from agents.event_log import LogAddition, LogClosed
 from agents.journal import Effect
 from agents.llm_registry.selection import ModelRef
 from agents.runs import heartbeat, journal_store, store
-from agents.runs.event_writer import LogBatch, LogWriter, Written
-from agents.runs.heartbeat import Pulse
+from agents.runs.event_writer import EventWriter, LogBatch, WriteResult
+from agents.runs.heartbeat import Heartbeat
 from agents.runs.plan import RunLease, RunPlan
-from agents.runs.store import BegunRun
+from agents.runs.store import StartedRun
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -33,20 +33,20 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-async def begin(database: Database, principal: Principal, driver: str = "me") -> BegunRun:
+async def begin(database: Database, principal: Principal, driver: str = "me") -> StartedRun:
     """A run with an empty log, and a lease of a minute."""
     plan = RunPlan("agentic_rag", RunLease(driver, 60), ModelRef("", ""))
     async with unit_of_work(database) as work:
-        return await store.begin(work, principal, asking(), plan)
+        return await store.start(work, principal, asking(), plan)
 
 
 async def write_at_once(
     database: Database, batches: Sequence[LogBatch]
-) -> tuple[list[Written | BaseException], int]:
+) -> tuple[list[WriteResult | BaseException], int]:
     """What becomes of batches that wait at the same time, and in how many transactions."""
     commits: list[object] = []
     event.listen(database.engine.sync_engine, "commit", commits.append)
-    writer = LogWriter(database, "me")
+    writer = EventWriter(database, "me")
     outcomes = await asyncio.gather(*map(writer.write, batches), return_exceptions=True)
     return outcomes, len(commits)
 
@@ -56,14 +56,14 @@ async def test_runs_that_wait_are_written_in_one_transaction(
 ):
     runs = [await begin(database, principal) for _ in range(3)]
     batches = [
-        LogBatch(Addition(run.key, [SAID] * size, own_events=size), run.task_id, [EFFECT])
+        LogBatch(LogAddition(run.key, [SAID] * size, own_events=size), run.task_id, [EFFECT])
         for size, run in enumerate(runs)
     ]
     outcomes, commits = await write_at_once(database, batches)
 
     assert commits == 1
     for size, (run, outcome) in enumerate(zip(runs, outcomes, strict=True)):
-        assert isinstance(outcome, Written)
+        assert isinstance(outcome, WriteResult)
         assert [entry.seq for entry in outcome.entries] == [*range(1, size + 1)]
         assert await logged(database, run.key) == [SAID] * size
         row, _, _ = await rows_of(database, run.key)
@@ -76,11 +76,12 @@ async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, pr
     lost = await begin(database, principal, driver="another")
     own = [await begin(database, principal) for _ in range(2)]
     batches = [
-        LogBatch(Addition(run.key, [SAID]), run.task_id, [EFFECT]) for run in (own[0], lost, own[1])
+        LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT])
+        for run in (own[0], lost, own[1])
     ]
     outcomes, _ = await write_at_once(database, batches)
 
-    assert [type(outcome) for outcome in outcomes] == [Written, LogClosed, Written]
+    assert [type(outcome) for outcome in outcomes] == [WriteResult, LogClosed, WriteResult]
     assert [len(await logged(database, run.key)) for run in (own[0], lost, own[1])] == [1, 0, 1]
     async with database.reading() as session:
         assert await journal_store.read(session, lost.task_id) == []
@@ -90,12 +91,12 @@ async def test_run_that_can_not_be_written_fails_alone(database: Database, princ
     runs = [await begin(database, principal) for _ in range(3)]
     # Twice at one place of its journal.
     batches = [
-        LogBatch(Addition(run.key, [SAID]), run.task_id, [EFFECT] * (1 + (run is runs[1])))
+        LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT] * (1 + (run is runs[1])))
         for run in runs
     ]
     outcomes, _ = await write_at_once(database, batches)
 
-    assert [type(outcome) for outcome in outcomes] == [Written, IntegrityError, Written]
+    assert [type(outcome) for outcome in outcomes] == [WriteResult, IntegrityError, WriteResult]
     assert [len(await logged(database, run.key)) for run in runs] == [1, 0, 1]
 
 
@@ -103,7 +104,7 @@ async def test_nothing_is_written_twice_when_the_database_is_lost_at_its_commit(
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     runs = [await begin(database, principal) for _ in range(2)]
-    batches = [LogBatch(Addition(run.key, [SAID]), run.task_id) for run in runs]
+    batches = [LogBatch(LogAddition(run.key, [SAID]), run.task_id) for run in runs]
     writing = database.writing
 
     @asynccontextmanager
@@ -129,7 +130,7 @@ async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(
     }
     monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 0.01)
     monkeypatch.setattr(heartbeat, "LEASE_SECONDS", 0.01)
-    beating = Pulse(database, "me", asyncio.Lock())
+    beating = Heartbeat(database, "me", asyncio.Lock())
 
     async def stop() -> None:
         raise AssertionError("it may go on")

@@ -10,15 +10,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.errors import McpFault, McpRefusal
-from agents.mcp.limits import McpLimits
 from agents.mcp.pool import McpPool
 from agents.mcp.service import read_result
-from agents.mcp.target import McpTarget, McpType
 from agents.mcp.tools import callable_name
 from core.errors.base import AgentexError
 from core.errors.server import McpResultTooLarge, McpUnavailable
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from tests.fixtures.mcp_server import TOKEN, McpServers, mcp_servers
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +32,7 @@ def servers(outside: McpServers) -> McpServers:
 
 @asynccontextmanager
 async def pool_for(servers: McpServers, limits: McpLimits = LIMITS) -> AsyncIterator[McpPool]:
-    pool = McpPool(OutgoingGuard(servers.targets.split(",")), limits)
+    pool = McpPool(OutboundGuard(servers.targets.split(",")), limits)
     yield pool
     await pool.close()
 
@@ -156,7 +155,7 @@ async def test_endless_lists_are_cut(servers: McpServers):
 
 
 async def test_private_target_that_is_not_listed_is_not_connected_to(servers: McpServers):
-    pool = McpPool(OutgoingGuard(), LIMITS)
+    pool = McpPool(OutboundGuard(), LIMITS)
     for target in (http(servers), ws(servers)):
         with pytest.raises(McpUnavailable) as caught:
             await pool.session(target)
@@ -170,7 +169,7 @@ async def test_server_that_is_down_is_left_alone_for_ever_longer(
     dead = McpTarget(
         "dead", McpType.STANDARD, "http://127.0.0.1:9/mcp", pause_seconds=60, max_retries=2
     )
-    pool = McpPool(OutgoingGuard(["127.0.0.1:9"]), LIMITS)
+    pool = McpPool(OutboundGuard(["127.0.0.1:9"]), LIMITS)
     faults: list[str] = []
     for insists in (False, False, False, True):
         with pytest.raises(McpUnavailable) as caught:
@@ -232,8 +231,8 @@ def test_names_for_models_are_valid_stable_and_never_collide():
 
 
 def test_every_fault_has_its_words_in_both_languages():
-    from agents.mcp.errors import failure_of
+    from agents.mcp.errors import mcp_error
 
     for fault in McpFault:
-        details = failure_of(fault).details
+        details = mcp_error(fault).details
         assert details["reason"]

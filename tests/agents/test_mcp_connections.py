@@ -6,23 +6,21 @@ from dataclasses import replace
 import pytest
 
 from agents.mcp import connections
-from agents.mcp.connections import ConnectionFields
-from agents.mcp.forms import Said, update
-from agents.mcp.limits import McpLimits
+from agents.mcp.config import McpLimits, McpTarget, McpType
+from agents.mcp.connections import ConnectionFields, ToolListCache
+from agents.mcp.forms import ConnectionForm, update
 from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
 from agents.mcp.service import PURPOSE, McpService
-from agents.mcp.target import McpTarget, McpType
-from agents.mcp.tool_cache import ParsedLists
 from agents.mcp.tools import McpTool
-from agents.runs.mcp_tools import Reaching
+from agents.runs.mcp_tools import McpBinding
 from agents.tools import DEFAULT_POLICIES
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import McpUnavailable
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
 from tests.agents.run_parts import asking, register
@@ -42,7 +40,7 @@ async def owner(database: Database) -> Principal:
 
 
 def service_of(database: Database) -> McpService:
-    guard = OutgoingGuard(["127.0.0.1:9"])
+    guard = OutboundGuard(["127.0.0.1:9"])
     return McpService(database, Vault(b"of the tests", PURPOSE), guard, LIMITS)
 
 
@@ -55,7 +53,7 @@ async def connect(
 ) -> McpConnection:
     fields = ConnectionFields(unique("c"), "standard", URL, "none", None, {}, enabled=True)
     async with unit_of_work(database) as work:
-        row = await connections.add(work, owner.user_id, fields)
+        row = await connections.create(work, owner.user_id, fields)
     await relist(database, row, listed, limits)
     return row
 
@@ -64,14 +62,14 @@ async def relist(
     database: Database, row: McpConnection, listed: list[McpTool], limits: McpLimits = LIMITS
 ) -> tuple[McpTool, ...]:
     async with unit_of_work(database) as work:
-        return await connections.note_tools(work, row, listed, limits)
+        return await connections.record_tools(work, row, listed, limits)
 
 
 async def names(
-    database: Database, owner: Principal, parsed: ParsedLists | None = None
+    database: Database, owner: Principal, parsed: ToolListCache | None = None
 ) -> list[list[str]]:
     async with database.reading() as session:
-        known = await connections.known(session, parsed or ParsedLists(), owner.user_id)
+        known = await connections.list_with_tools(session, parsed or ToolListCache(), owner.user_id)
     assert [one.row.tool_count for one in known] == [len(one.tools) for one in known]
     return [[tool.name for tool in one.tools] for one in known]
 
@@ -83,7 +81,7 @@ async def test_lists_come_back_as_they_were_kept(database: Database, owner: Prin
     ]
     await connect(database, owner, said)
     async with database.reading() as session:
-        (known,) = await connections.known(session, ParsedLists(), owner.user_id)
+        (known,) = await connections.list_with_tools(session, ToolListCache(), owner.user_id)
     assert known.tools == tuple(said)
     assert known.listed_at is not None
 
@@ -118,7 +116,7 @@ async def test_long_descriptions_of_one_owner_share_the_room_too(
 async def test_list_is_read_and_parsed_once_until_there_is_another(
     database: Database, owner: Principal
 ):
-    row, parsed = await connect(database, owner, tools("a")), ParsedLists()
+    row, parsed = await connect(database, owner, tools("a")), ToolListCache()
     assert await names(database, owner, parsed) == [["a"]]
     with statements_of(database) as sent:
         assert await names(database, owner, parsed) == [["a"]]
@@ -139,7 +137,7 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
         row.enabled = False
         work.session.add(row)
     service = service_of(database)
-    reaching = Reaching(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
+    reaching = McpBinding(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
     try:
         props = {"mcp_connection_ids": [used.id, off.id]}
         async with database.reading() as session:
@@ -164,11 +162,11 @@ async def test_changes_of_different_fields_at_once_all_count(database: Database,
     service = service_of(database)
     try:
         # Nobody looks at the server of one that is switched off.
-        await update(database, service, which, Said(enabled=False))
+        await update(database, service, which, ConnectionForm(enabled=False))
         await asyncio.gather(
-            update(database, service, which, Said(name="other")),
-            update(database, service, which, Said(url=f"{URL}/else")),
-            update(database, service, which, Said(config={"max_retries": 7})),
+            update(database, service, which, ConnectionForm(name="other")),
+            update(database, service, which, ConnectionForm(url=f"{URL}/else")),
+            update(database, service, which, ConnectionForm(config={"max_retries": 7})),
         )
     finally:
         await service.close()
@@ -183,23 +181,23 @@ async def test_connections_that_nobody_uses_are_forgotten_once_their_pause_is_ov
     database: Database, owner: Principal
 ):
     limits = replace(LIMITS, idle_seconds=-1, connect_seconds=1)
-    pool = McpPool(OutgoingGuard(["127.0.0.1:9"]), limits)
+    pool = McpPool(OutboundGuard(["127.0.0.1:9"]), limits)
     target = McpTarget("c", McpType.STANDARD, URL, "", pause_seconds=60, max_retries=1)
     try:
         with pytest.raises(McpUnavailable):
             await pool.session(target)
-        pool.forget_unused()
+        pool.close_idle()
         # It is left alone still.
         assert list(pool._places) == ["c"]
         pool._places["c"].open_again = 0
-        pool.forget_unused()
+        pool.close_idle()
         assert not pool._places
     finally:
         await pool.close()
 
 
 def test_lists_used_longest_ago_make_room():
-    lists = ParsedLists(10)
+    lists = ToolListCache(10)
     keys = [(str(number), utc_now()) for number in range(3)]
     lists.parse(keys[0], "[]  ")
     lists.parse(keys[1], "[]  ")

@@ -10,14 +10,14 @@ from sqlalchemy import update
 from sqlmodel import col, select
 
 from agents.llm.base import ChatModel
-from agents.llm.config import Endpoint
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import OpenAICompatible
+from agents.llm.config import ModelEndpoint
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import OpenAIModel
 from agents.memory import distiller as distilling
 from agents.memory import queue, store
 from agents.memory.distiller import Distiller
 from agents.memory.models import Distillation, Memory
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -71,18 +71,18 @@ async def finished(database: Database, owner: Principal, *said: str, **fields: A
                 run_id=run.run_id,
             )
             work.session.add(message)
-        await queue.put(work.session, run)
+        await queue.enqueue(work.session, run)
         return run.id
 
 
 def distiller_of(database: Database, model: ChatModel | None = None, **fields: Any) -> Distiller:
-    models = models_of(model or Extractive())
+    models = models_of(model or ExtractiveModel())
     return Distiller(database, memories_of(database, **fields), models)
 
 
 def scripted(server: ModelServer, client: httpx.AsyncClient, script: str) -> ChatModel:
-    endpoint = Endpoint(server.base_url, script, backoff_seconds=0.01)
-    return OpenAICompatible(endpoint, client)
+    endpoint = ModelEndpoint(server.base_url, script, backoff_seconds=0.01)
+    return OpenAIModel(endpoint, client)
 
 
 async def waiting(database: Database) -> list[Distillation]:
@@ -339,7 +339,7 @@ async def test_end_of_a_run_puts_it_on_the_list(database: Database, principal: P
     model = HeldModel()
     runs, request = service_of(database, model), asking("Remember that I am Ada.")
     model.say("Hello Ada.", last=True)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await checked(runs, key, request)
 
     assert [row.run_key for row in await waiting(database)] == [key]
@@ -353,7 +353,7 @@ async def test_worker_goes_on_after_a_fault(
 ):
     monkeypatch.setattr(distilling, "_PAUSE_SECONDS", 0.01)
 
-    class Faulty(Memories):
+    class Faulty(MemoryService):
         faults = 1
 
         async def save(self, *arguments: Any) -> Any:
@@ -364,7 +364,7 @@ async def test_worker_goes_on_after_a_fault(
 
     memories = Faulty(database, memories_of(database)._recaller._encoder, most=9)
     await finished(database, principal, STATED)
-    working = asyncio.create_task(Distiller(database, memories, models_of(Extractive())).run())
+    working = asyncio.create_task(Distiller(database, memories, models_of(ExtractiveModel())).run())
     try:
         async with asyncio.timeout(20):
             while not await texts_of(database, principal.user_id):

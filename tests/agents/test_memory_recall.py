@@ -4,7 +4,7 @@ import pytest
 from sqlmodel import select
 
 from agents.memory.models import Memory
-from agents.memory.service import Memories
+from agents.memory.service import MemoryService
 from core.auth.principal import Principal
 from core.db.database import Database
 from tests.agents.memory_parts import (
@@ -32,7 +32,7 @@ async def principal(database: Database) -> Principal:
     return await register(database)
 
 
-async def found(memories: Memories, owner: Principal, question: str) -> list[str]:
+async def found(memories: MemoryService, owner: Principal, question: str) -> list[str]:
     return [one.memory.text for one in await memories.search(owner.user_id, question)]
 
 
@@ -121,7 +121,7 @@ async def test_vectors_are_made_once_and_anew_for_another_model(
 
 
 async def given_to(
-    memories: Memories, owner: Principal, *said: str, offline: bool = False
+    memories: MemoryService, owner: Principal, *said: str, offline: bool = False
 ) -> tuple[bool, str]:
     """Whether a run may use memory, and what it is told at its beginning."""
     run = await memories.for_run(owner.user_id, "run", said, is_offline=offline)

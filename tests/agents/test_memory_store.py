@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from agents.memory import store
 from agents.memory.models import MemorySource
 from agents.memory.store import MemoryDraft
-from agents.memory.text import digest_of
+from agents.memory.text import text_digest
 from core.auth.principal import Principal
 from core.db.database import Database
-from core.db.pagination import Page
+from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict, MemoryFull
@@ -93,10 +93,10 @@ async def test_change_makes_it_the_users_own_and_searchable_anew(
 ):
     draft = MemoryDraft("I live in Paris", MemorySource.DISTILLED, "run-1")
     memories = memories_of(database)
-    row = (await memories.keep(principal.user_id, draft)).row
+    row = (await memories.remember(principal.user_id, draft)).row
     assert await memories.search(principal.user_id, "Where do I live?")
     async with unit_of_work(database) as work:
-        changed = await store.change(work, principal.user_id, row.id, text="I live in Lyon")
+        changed = await store.update(work, principal.user_id, row.id, text="I live in Lyon")
 
     assert (changed.text, changed.source, changed.run_id) == ("I live in Lyon", "user", "run-1")
     assert changed.vector is None
@@ -112,14 +112,14 @@ async def test_change_into_what_another_memory_says_is_refused(
     first, second = await remember(memories, principal.user_id, "one", "two")
     with pytest.raises(Conflict) as error:
         async with unit_of_work(database) as work:
-            await store.change(work, principal.user_id, second, text="ONE")
+            await store.update(work, principal.user_id, second, text="ONE")
     assert error.value.details["memory_id"] == first
     with pytest.raises(InvalidRequest):
         async with unit_of_work(database) as work:
-            await store.change(work, principal.user_id, second, text="  ")
+            await store.update(work, principal.user_id, second, text="  ")
     assert await texts_of(database, principal.user_id) == ["one", "two"]
     async with unit_of_work(database) as work:
-        same = await store.change(work, principal.user_id, second, text="Two")
+        same = await store.update(work, principal.user_id, second, text="Two")
     assert same.text == "Two"
 
 
@@ -130,13 +130,15 @@ async def test_memory_is_not_there_for_anybody_else(database: Database, principa
 
     assert await memories.search(theirs, "Where is the vault?") == []
     async with database.reading() as session:
-        assert (await store.list_page(session, theirs, Page(sort_by="updated_at"))).total == 0
+        assert (
+            await store.list_page(session, theirs, PageRequest(sort_by="updated_at"))
+        ).total == 0
         assert await store.list_all(session, theirs) == []
         with pytest.raises(MemoryNotFound):
             await store.get(session, theirs, mine)
     async with unit_of_work(database) as work:
         with pytest.raises(MemoryNotFound):
-            await store.change(work, theirs, mine, text="mine now")
+            await store.update(work, theirs, mine, text="mine now")
         with pytest.raises(MemoryNotFound):
             await store.delete(work, theirs, mine)
         assert await store.delete_all(work, theirs) == 0
@@ -149,7 +151,7 @@ async def play(database: Database, owner: Principal, steps: Sequence[tuple[str, 
     ids: dict[str, str] = {}
     most = 4
     for step, text in steps:
-        digest = digest_of(text)
+        digest = text_digest(text)
         try:
             async with unit_of_work(database) as work:
                 if step == "save":
@@ -162,7 +164,7 @@ async def play(database: Database, owner: Principal, steps: Sequence[tuple[str, 
                     del model[digest]
                 elif step == "change" and ids:
                     before, id_ = next(iter(ids.items()))
-                    await store.change(work, owner.user_id, id_, text=text)
+                    await store.update(work, owner.user_id, id_, text=text)
                     del model[before], ids[before]
                     model[digest], ids[digest] = text, id_
         except MemoryFull:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.memory.explicit import stated_facts
-from agents.memory.text import MAX_CHARACTERS, clean, digest_of, is_said_in, names_a_secret
+from agents.memory.distiller import stated_facts
+from agents.memory.text import MAX_CHARACTERS, clean, is_stated_in, mentions_secret, text_digest
 from core.errors.requests import InvalidRequest
 
 TEXTS = st.text(st.characters(codec=None), max_size=60)
@@ -39,7 +39,7 @@ def test_longest_text_is_taken():
 def test_same_words_have_the_same_digest_however_they_are_typed(text: str):
     plain = text.encode("utf-8", "replace").decode()
     typed = f"  {unicodedata.normalize('NFD', plain)}\n"
-    assert digest_of(typed) == digest_of(plain)
+    assert text_digest(typed) == text_digest(plain)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_same_words_have_the_same_digest_however_they_are_typed(text: str):
     ],
 )
 def test_case_width_blanks_and_full_stops_make_no_other_memory(one: str, other: str):
-    assert digest_of(one) == digest_of(other)
+    assert text_digest(one) == text_digest(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("a", "b"), ("。", "！"), ("I am", "I am not")])
 def test_other_words_make_another_memory(one: str, other: str):
-    assert digest_of(one) != digest_of(other)
+    assert text_digest(one) != text_digest(other)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_other_words_make_another_memory(one: str, other: str):
     ],
 )
 def test_fact_in_the_users_words_is_the_users(fact: str, said: str):
-    assert is_said_in(fact, ["Hello", said])
+    assert is_stated_in(fact, ["Hello", said])
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_fact_in_the_users_words_is_the_users(fact: str, said: str):
     ],
 )
 def test_fact_in_other_words_is_not_the_users(fact: str, said: str):
-    assert not is_said_in(fact, [said])
+    assert not is_stated_in(fact, [said])
 
 
 @pytest.mark.parametrize("text", ["My PIN is 1", "the API key is x", "我的密码是一二三"])
 def test_passwords_and_keys_are_noticed(text: str):
-    assert names_a_secret(text)
+    assert mentions_secret(text)
 
 
 @pytest.mark.parametrize("text", ["I pin notes to the wall", "key account manager"])
 def test_what_only_sounds_like_a_secret_is_none(text: str):
-    assert not names_a_secret(text)
+    assert not mentions_secret(text)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from agents.llm_registry.client_cache import PURPOSE, Adapters
+from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
 from agents.llm_registry.models import RegisteredModel
 from agents.llm_registry.service import ModelDraft, ModelRegistry, list_all
 from core.db.database import Database
 from core.errors.conflicts import ModelNameTaken
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from tests.agents.run_parts import register
 from tests.fixtures.client import unique
@@ -25,8 +25,8 @@ PAIRS = 8
 async def registry(database: Database) -> ModelRegistry:
     # With an account there are roles.
     await register(database)
-    adapters = Adapters(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
-    return ModelRegistry(database, adapters, OutgoingGuard([]))
+    adapters = ModelClientCache(Vault(b"of the tests", PURPOSE), httpx.AsyncClient())
+    return ModelRegistry(database, adapters, OutboundGuard([]))
 
 
 async def defaults(database: Database) -> list[str]:
@@ -41,7 +41,7 @@ async def test_of_two_defaults_set_at_once_the_later_one_counts(
         drafts = [replace(DRAFT, name=unique("m"), is_default=True) for _ in range(2)]
         made = await asyncio.gather(*(registry.create(draft, "") for draft in drafts))
         assert len(await defaults(database)) == 1
-        changes = [registry.change(row.id, {"is_default": True}, None) for row in made]
+        changes = [registry.update(row.id, {"is_default": True}, None) for row in made]
         assert {row.id for row in await asyncio.gather(*changes)} == {row.id for row in made}
         assert len(await defaults(database)) == 1
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agents.llm import configured_endpoint, configured_model, open_client
-from agents.llm.base import Message
-from agents.llm.config import Endpoint, Traits
+from agents.llm.base import ModelMessage
+from agents.llm.config import ModelEndpoint, Traits
+from agents.llm.factory import configured_endpoint, configured_model, create_http_client
 from agents.llm.providers import PROVIDERS
 from core.errors.server import UnusableSetting
-from core.outbound.guard import OutgoingGuard
+from core.outbound.guard import OutboundGuard
 from core.settings import Settings
 from core.settings.llm import LlmOptions
 from tests.agents.model_calls import TOOL, events_of, text_of, thoughts_of
@@ -36,14 +36,14 @@ def settings(**values: object) -> Settings:
     return Settings(_env_file=None, **values)
 
 
-def chosen(**values: object) -> Endpoint:
+def chosen(**values: object) -> ModelEndpoint:
     endpoint = configured_endpoint(settings(**values))
     assert endpoint is not None
     return endpoint
 
 
 async def test_connections_to_models_are_kept_for_a_while():
-    async with open_client() as own, open_client(OutgoingGuard([])) as guarded:
+    async with create_http_client() as own, create_http_client(OutboundGuard([])) as guarded:
         for client in (own, guarded):
             assert client._transport._pool._keepalive_expiry >= 60
 
@@ -81,7 +81,9 @@ async def test_preset_is_what_the_endpoint_is_asked_with(client, name):
         values = {"llm_provider": name, "llm_model": "reasoning", "llm_base_url": server.base_url}
         options = LlmOptions(max_tokens=50)
         model = configured_model(settings(**values, llm_options=options), client)
-        events = await events_of(model, [Message("system", "S"), Message("user", "Hi")], [TOOL])
+        events = await events_of(
+            model, [ModelMessage("system", "S"), ModelMessage("user", "Hi")], [TOOL]
+        )
 
     assert (thoughts_of(events), text_of(events)) == ("First thoughts.", "I will look.")
     (request,) = server.requests

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from agents.llm import open_client
 from agents.llm.base import (
-    Message,
     ModelEnd,
     ModelImage,
+    ModelMessage,
     ModelText,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
-from agents.llm.config import Endpoint
-from agents.llm.openai import OpenAICompatible
+from agents.llm.config import ModelEndpoint
+from agents.llm.factory import create_http_client
+from agents.llm.openai import OpenAIModel
 from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
@@ -48,7 +48,7 @@ async def test_text_and_usage_are_streamed_and_usage_is_asked_for(server, client
 
     assert text_of(events) == "Hello from the model."
     assert events[-2:] == [
-        ModelUsage(11, 7, reasoning_tokens=2, cached_prompt_tokens=4),
+        TokenUsage(11, 7, reasoning_tokens=2, cached_prompt_tokens=4),
         ModelEnd("stop"),
     ]
     request = server.requests[-1]
@@ -123,7 +123,7 @@ async def test_deltas_are_joined_when_one_read_brings_many(server, client):
 
     assert calls_of(events) == [("f", '{"n": ' + "1" * 100 + "}")]
     # One network read is one event downstream.
-    assert [type(event) for event in events] == [ModelToolCall, ModelUsage, ModelEnd]
+    assert [type(event) for event in events] == [ModelToolCall, TokenUsage, ModelEnd]
 
 
 async def test_content_parts_are_read_as_text(server, client):
@@ -137,7 +137,7 @@ async def test_stream_is_read_when_cut_between_any_two_bytes_with_crlf(server, c
 async def test_turn_ends_when_done_comes_without_finish_reason(server, client):
     events = await collect(server, client, "no-finish-but-done")
 
-    assert [event for event in events if not isinstance(event, ModelUsage)] == [
+    assert [event for event in events if not isinstance(event, TokenUsage)] == [
         ModelText("Hi"),
         ModelEnd("stop"),
     ]
@@ -162,7 +162,7 @@ async def test_completion_that_came_whole_is_read_like_a_stream(server, client):
     events = await collect(server, client, "whole")
 
     assert (thoughts_of(events), text_of(events)) == ("Hm.", "Hi")
-    assert events[-2:] == [ModelUsage(5, 3), ModelEnd("stop")]
+    assert events[-2:] == [TokenUsage(5, 3), ModelEnd("stop")]
 
 
 async def test_reasoning_is_given_once_when_it_comes_under_both_names(server, client):
@@ -185,7 +185,7 @@ async def test_think_tags_stay_text_when_the_endpoint_does_not_use_them(server, 
     "model", ["usage-in-choice", "usage-in-each-chunk", "usage-then-zeros", "whole"]
 )
 async def test_usage_is_counted_once_wherever_it_comes(server, client, model):
-    assert usage_of(await collect(server, client, model)) == ModelUsage(5, 3)
+    assert usage_of(await collect(server, client, model)) == TokenUsage(5, 3)
 
 
 def asked_for_usage(server: ModelServer, since: int) -> list[bool]:
@@ -195,7 +195,7 @@ def asked_for_usage(server: ModelServer, since: int) -> list[bool]:
 async def test_endpoint_that_refuses_stream_options_is_asked_without_them_from_then_on(
     server, client
 ):
-    model = OpenAICompatible(endpoint(server, "no-stream-options"), client)
+    model = OpenAIModel(endpoint(server, "no-stream-options"), client)
     before = len(server.requests)
     for _ in range(2):
         events = await events_of(model)
@@ -206,7 +206,7 @@ async def test_endpoint_that_refuses_stream_options_is_asked_without_them_from_t
 
 
 async def test_turns_at_once_each_find_out_that_stream_options_are_refused(server, client):
-    model = OpenAICompatible(endpoint(server, "no-stream-options"), client)
+    model = OpenAIModel(endpoint(server, "no-stream-options"), client)
     turns = await asyncio.gather(*(events_of(model) for _ in range(4)))
     assert [text_of(events) for events in turns] == ["Uncounted."] * 4
 
@@ -231,7 +231,7 @@ async def test_stream_options_that_the_operator_wants_are_not_left_out(server, c
 
 @pytest.mark.parametrize("model", ["no-usage", "usage-null", "drop-after-finish"])
 async def test_usage_is_estimated_and_marked_when_none_comes(server, client, model):
-    usage = usage_of(await collect(server, client, model, [Message("user", "y" * 4000)]))
+    usage = usage_of(await collect(server, client, model, [ModelMessage("user", "y" * 4000)]))
 
     assert usage.is_estimated
     assert 1000 <= usage.prompt_tokens < 1100
@@ -244,7 +244,7 @@ async def test_cut_answer_says_that_it_was_cut(server, client):
 
 @pytest.mark.parametrize("ending", ["", "/", "/chat/completions", "/chat/completions/", " "])
 async def test_base_url_is_joined_however_it_ends(server, client, ending):
-    adapter = OpenAICompatible(Endpoint(f"{server.base_url}{ending}", "plain"), client)
+    adapter = OpenAIModel(ModelEndpoint(f"{server.base_url}{ending}", "plain"), client)
     await events_of(adapter)
 
     assert server.requests[-1].path == "/v1/chat/completions"
@@ -252,7 +252,7 @@ async def test_base_url_is_joined_however_it_ends(server, client, ending):
 
 async def test_base_url_keeps_its_own_path(server, client):
     base = server.base_url.replace("/v1", "/api/paas/v4")
-    await events_of(OpenAICompatible(Endpoint(base, "plain"), client))
+    await events_of(OpenAIModel(ModelEndpoint(base, "plain"), client))
 
     assert server.requests[-1].path == "/api/paas/v4/chat/completions"
 
@@ -262,7 +262,7 @@ async def test_traits_say_how_the_request_looks(server, client):
         server,
         client,
         "plain",
-        [Message("system", "Be brief."), *ASK],
+        [ModelMessage("system", "Be brief."), *ASK],
         (ToolSpec("f", "Does f."),),
         stream_usage=False,
         parallel_tools=False,
@@ -285,7 +285,7 @@ async def test_traits_say_how_the_request_looks(server, client):
 async def test_system_message_is_part_of_the_first_question_when_its_role_is_not_known(
     server, client
 ):
-    asked = [Message("system", "Be brief."), *ASK, Message("assistant", "Yes?"), *ASK]
+    asked = [ModelMessage("system", "Be brief."), *ASK, ModelMessage("assistant", "Yes?"), *ASK]
     await collect(server, client, "plain", asked, system_role="user")
 
     sent = [(m["role"], m["content"]) for m in server.requests[-1].messages]
@@ -293,7 +293,7 @@ async def test_system_message_is_part_of_the_first_question_when_its_role_is_not
 
 
 async def test_half_a_surrogate_pair_is_sent_as_something_readable(server, client):
-    await collect(server, client, "plain", [Message("user", "a\ud800b")])
+    await collect(server, client, "plain", [ModelMessage("user", "a\ud800b")])
 
     assert server.requests[-1].messages[0]["content"] == "a?b"
 
@@ -320,10 +320,10 @@ async def test_white_space_around_the_key_is_not_sent(server, client):
 async def test_conversation_is_sent_as_chat_completions_messages(server, client):
     call = ToolCall("c1", "f", '{"a":1}')
     conversation = [
-        Message("system", "Be brief."),
-        Message("user", "Hi"),
-        Message("assistant", "", (call,), reasoning="hm"),
-        Message("tool", "result", tool_call_id="c1"),
+        ModelMessage("system", "Be brief."),
+        ModelMessage("user", "Hi"),
+        ModelMessage("assistant", "", (call,), reasoning="hm"),
+        ModelMessage("tool", "result", tool_call_id="c1"),
     ]
     await collect(server, client, "plain", conversation, (TOOL,), echo_reasoning=True)
 
@@ -352,9 +352,9 @@ async def test_conversation_is_sent_as_chat_completions_messages(server, client)
 
 
 async def test_pictures_are_not_counted_by_the_length_of_their_bytes(server, client):
-    asked = OpenAICompatible(endpoint(server, "no-usage", vision=True), client)
+    asked = OpenAIModel(endpoint(server, "no-usage", vision=True), client)
     seen = ModelImage("image/jpeg", b"x" * 300_000)
-    usage = usage_of(await events_of(asked, [Message("user", "Hi", images=(seen,))]))
+    usage = usage_of(await events_of(asked, [ModelMessage("user", "Hi", images=(seen,))]))
 
     assert 1600 <= usage.prompt_tokens < 1700
     assert len(str(server.requests[-1].body)) > 400_000
@@ -362,8 +362,8 @@ async def test_pictures_are_not_counted_by_the_length_of_their_bytes(server, cli
 
 async def test_more_runs_are_served_at_once_than_a_client_has_connections_by_default():
     with ModelServer() as slow:
-        async with open_client() as client, asyncio.timeout(20):
-            adapter = OpenAICompatible(endpoint(slow, "slow"), client)
+        async with create_http_client() as client, asyncio.timeout(20):
+            adapter = OpenAIModel(endpoint(slow, "slow"), client)
             streams = [adapter.events(ASK) for _ in range(120)]
             # Each of them is held in its middle, so that none frees its connection for another.
             begun = await asyncio.gather(*(anext(stream) for stream in streams))

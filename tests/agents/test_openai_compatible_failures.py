@@ -8,10 +8,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.llm.base import ModelText, ModelUsage, ToolsRefused
-from agents.llm.config import Endpoint
+from agents.llm.base import ModelText, TokenUsage, ToolsRefused
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault
-from agents.llm.openai import OpenAICompatible
+from agents.llm.openai import OpenAIModel
 from core.errors.server import ModelFailed
 from tests.agents.model_calls import ASK, TOOL, collect, endpoint, events_of, text_of
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
@@ -77,16 +77,16 @@ def test_every_failure_says_a_fact_and_a_next_step_in_both_languages(fault: Mode
 
 
 async def test_filtered_answer_is_given_and_counted_before_the_failure(server, client):
-    stream = OpenAICompatible(endpoint(server, "filtered"), client).events(ASK)
+    stream = OpenAIModel(endpoint(server, "filtered"), client).events(ASK)
 
     assert await anext(stream) == ModelText("Hel")
-    assert await anext(stream) == ModelUsage(11, 7, 2, 4)
+    assert await anext(stream) == TokenUsage(11, 7, 2, 4)
     with pytest.raises(ModelFailed):
         await anext(stream)
 
 
 async def test_text_before_an_error_in_the_stream_is_still_given(server, client):
-    adapter = OpenAICompatible(endpoint(server, "error-in-chunk"), client)
+    adapter = OpenAIModel(endpoint(server, "error-in-chunk"), client)
     stream = adapter.events(ASK)
 
     assert await anext(stream) == ModelText("Hel")
@@ -146,7 +146,7 @@ async def test_silence_is_an_error_when_longer_than_the_read_timeout(client):
 
 async def test_connection_is_closed_when_the_reader_stops_early(client):
     with ModelServer() as slow:
-        adapter = OpenAICompatible(endpoint(slow, "slow"), client)
+        adapter = OpenAIModel(endpoint(slow, "slow"), client)
         stream = adapter.events(ASK)
         assert await anext(stream) == ModelText("Hel")
         await stream.aclose()
@@ -155,8 +155,8 @@ async def test_connection_is_closed_when_the_reader_stops_early(client):
 
 
 async def test_unreachable_endpoint_is_named_as_such(client):
-    adapter = OpenAICompatible(
-        Endpoint("http://127.0.0.1:9/v1", "m", backoff_seconds=0.01, attempts=2), client
+    adapter = OpenAIModel(
+        ModelEndpoint("http://127.0.0.1:9/v1", "m", backoff_seconds=0.01, attempts=2), client
     )
     with pytest.raises(ModelFailed) as caught:
         _ = [event async for event in adapter.events(ASK)]
@@ -167,7 +167,7 @@ async def test_unreachable_endpoint_is_named_as_such(client):
 @pytest.mark.parametrize("address", ["http://[::1", "127.0.0.1:9/v1", "ftp://127.0.0.1/v1", "x"])
 async def test_bad_address_is_named_as_such(client, address):
     with pytest.raises(ModelFailed) as caught:
-        await events_of(OpenAICompatible(Endpoint(address, "m"), client))
+        await events_of(OpenAIModel(ModelEndpoint(address, "m"), client))
 
     assert caught.value.details["fault"] == "bad_address"
 
@@ -206,7 +206,7 @@ async def test_request_is_repeated_when_nobody_listens_yet():
     hooks = {"request": [start_before_the_second]}
     async with httpx.AsyncClient(event_hooks=hooks) as client:
         try:
-            adapter = OpenAICompatible(endpoint(late, "plain"), client)
+            adapter = OpenAIModel(endpoint(late, "plain"), client)
             assert text_of(await events_of(adapter)) == "Hello from the model."
         finally:
             late.__exit__(None, None, None)
@@ -223,7 +223,7 @@ async def test_request_is_repeated_when_the_line_is_cut_before_the_first_byte(se
 
 
 async def test_call_ends_at_its_deadline_when_the_line_is_only_kept_alive(server, client):
-    adapter = OpenAICompatible(endpoint(server, "alive", call_seconds=1), client)
+    adapter = OpenAIModel(endpoint(server, "alive", call_seconds=1), client)
     stream = adapter.events(ASK)
 
     assert await anext(stream) == ModelText("Hel")

@@ -6,19 +6,19 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.llm import open_model
 from agents.llm.base import (
     ChatModel,
-    Message,
     ModelEnd,
     ModelImage,
+    ModelMessage,
     ModelText,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
     ToolsRefused,
 )
-from agents.llm.config import Endpoint, Traits
+from agents.llm.config import ModelEndpoint, Traits
+from agents.llm.factory import create_model
 from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
@@ -38,12 +38,12 @@ pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 CALLS = (ToolCall("c1", "f", '{"a": 1}'), ToolCall("c2", "g", "{oops"))
 HISTORY = [
-    Message("system", "Be brief."),
-    Message("user", "Hi"),
-    Message("assistant", "", CALLS),
-    Message("tool", "one", tool_call_id="c1"),
-    Message("tool", "two", tool_call_id="c2"),
-    Message("user", "And?"),
+    ModelMessage("system", "Be brief."),
+    ModelMessage("user", "Hi"),
+    ModelMessage("assistant", "", CALLS),
+    ModelMessage("tool", "one", tool_call_id="c1"),
+    ModelMessage("tool", "two", tool_call_id="c2"),
+    ModelMessage("user", "And?"),
 ]
 
 
@@ -57,7 +57,7 @@ def model(
     server: ModelServer, client: httpx.AsyncClient, provider: str, name: str, **traits: object
 ) -> ChatModel:
     version = "/v1" if provider == "anthropic" else "/v1beta"
-    endpoint = Endpoint(
+    endpoint = ModelEndpoint(
         server.base_url.replace("/v1", version),
         name,
         SecretStr("sk-test"),
@@ -65,7 +65,7 @@ def model(
         traits=Traits(**traits),  # type: ignore[arg-type]
         backoff_seconds=0.01,
     )
-    return open_model(endpoint, client)
+    return create_model(endpoint, client)
 
 
 @BOTH
@@ -75,8 +75,8 @@ async def test_text_and_usage_are_streamed(server, client, provider):
     assert text_of(events) == "Hello"
     assert events[-1] == ModelEnd("stop")
     counted = {
-        "anthropic": ModelUsage(12, 9, reasoning_tokens=4, cached_prompt_tokens=3),
-        "gemini": ModelUsage(7, 9, reasoning_tokens=4, cached_prompt_tokens=3),
+        "anthropic": TokenUsage(12, 9, reasoning_tokens=4, cached_prompt_tokens=3),
+        "gemini": TokenUsage(7, 9, reasoning_tokens=4, cached_prompt_tokens=3),
     }
     assert usage_of(events) == counted[provider]
 
@@ -153,7 +153,7 @@ async def test_conversation_is_sent_as_anthropic_messages(server, client):
 
 
 async def test_results_stand_behind_their_calls_when_the_user_spoke_in_between(server, client):
-    asked = [*HISTORY[:3], Message("user", "Hurry!"), *HISTORY[3:5]]
+    asked = [*HISTORY[:3], ModelMessage("user", "Hurry!"), *HISTORY[3:5]]
     await events_of(model(server, client, "anthropic", "plain"), asked)
 
     kinds = [block["type"] for block in server.requests[-1].body["messages"][-1]["content"]]
@@ -265,7 +265,7 @@ DATA = "/9j/"
 async def test_pictures_are_shown_as_the_protocol_has_them(server, client, provider, parts):
     asked = model(server, client, provider, "plain", vision=True)
     assert asked.sees_images
-    await events_of(asked, [Message("user", "Hi", images=(SEEN,))])
+    await events_of(asked, [ModelMessage("user", "Hi", images=(SEEN,))])
 
     body = server.requests[-1].body
     sent = (

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agents.events import PROGRESS, RunEvent, ThoughtDelta
-from agents.strategies import STRATEGIES, start
-from agents.strategies.base import Limits
+from agents.strategies import STRATEGIES, start_strategy
+from agents.strategies.base import RunLimits
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import activities_of, register
@@ -75,7 +75,7 @@ async def test_progress_of_a_routed_run_is_that_of_the_chosen_type(server, clien
 
 
 async def test_progress_says_which_budget_ended_the_run(server, client):
-    given = inputs(server, client, "react-busy", limits=Limits(max_turns=2))
+    given = inputs(server, client, "react-busy", limits=RunLimits(max_turns=2))
     shown = only_activity(await run(given, "react"))
 
     assert (shown["status"], shown["ended_by"]) == ("done", "turns")
@@ -83,12 +83,12 @@ async def test_progress_says_which_budget_ended_the_run(server, client):
 
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
 async def test_progress_of_a_run_that_was_stopped_says_so(server, client, agent_type):
-    begun = start(agent_type, inputs(server, client, "react-forever"))
+    begun = start_strategy(agent_type, inputs(server, client, "react-forever"))
     await begun.stop()
     stopped = [event async for event in begun.events()]
     assert activities_of(to_wire(stopped)) == []
 
-    begun = start(agent_type, offline("Which zebra connector is it?"))
+    begun = start_strategy(agent_type, offline("Which zebra connector is it?"))
     events: list[RunEvent] = []
     async for event in begun.events():
         events.append(event)

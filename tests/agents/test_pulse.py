@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from agents.runs import heartbeat
-from agents.runs.heartbeat import Pulse
+from agents.runs.heartbeat import Heartbeat
 from core.db.database import Database
 from tests.fixtures.database import one_database
 
@@ -25,7 +25,7 @@ async def test_who_watches_a_run_now_is_told_when_another_did_at_the_look(
     async def stop_driving() -> None:
         told.append("driving")
 
-    watching = Pulse(database, "here", asyncio.Lock())
+    watching = Heartbeat(database, "here", asyncio.Lock())
     with ExitStack() as preparing, ExitStack() as driving:
 
         async def going_on(*_: object) -> set[str]:

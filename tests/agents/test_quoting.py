@@ -2,11 +2,10 @@
 
 import pytest
 
-from agents.llm.extractive.quotes import Source, select_quotes
+from agents.llm.extractive.quotes import QuoteSource, select_quotes, surface_text
 from agents.llm.extractive.sentences import quotable_units
-from agents.llm.extractive.terms import surface_text
 
-BACKUP = Source(
+BACKUP = QuoteSource(
     1,
     "手册",
     ("第 10 章 数据管理", "10.2.1. 备份和恢复策略"),
@@ -14,7 +13,7 @@ BACKUP = Source(
 )
 
 
-def chosen(question: str, *sources: Source) -> list[str]:
+def chosen(question: str, *sources: QuoteSource) -> list[str]:
     return [quote.text for quote in select_quotes(question, sources).quotes]
 
 
@@ -66,9 +65,11 @@ def test_chinese_run_that_nothing_mentions_is_named_as_missing():
 
 
 def test_better_search_rank_wins_when_the_words_are_nearly_the_same():
-    first = Source(1, "a", (), "Standard vacuuming reclaims space. VACUUM FULL rewrites the table.")
-    noise = [Source(n, f"n{n}", (), f"Unrelated sentence number {n}.") for n in range(2, 8)]
-    last = Source(
+    first = QuoteSource(
+        1, "a", (), "Standard vacuuming reclaims space. VACUUM FULL rewrites the table."
+    )
+    noise = [QuoteSource(n, f"n{n}", (), f"Unrelated sentence number {n}.") for n in range(2, 8)]
+    last = QuoteSource(
         8, "z", (), "VACUUM FULL has no effective difference in this VACUUM FULL utility."
     )
 
@@ -78,8 +79,12 @@ def test_better_search_rank_wins_when_the_words_are_nearly_the_same():
 
 
 def test_first_passage_of_the_search_has_a_say():
-    first = Source(1, "a", (), "Wondering what the system does right now? Here is how to see it.")
-    other = Source(2, "b", (), "Running queries have the rights of the user who is running them.")
+    first = QuoteSource(
+        1, "a", (), "Wondering what the system does right now? Here is how to see it."
+    )
+    other = QuoteSource(
+        2, "b", (), "Running queries have the rights of the user who is running them."
+    )
 
     numbers = {
         quote.number

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from agents.agui.decoder import read_run_request
-from agents.llm import open_model
-from agents.llm.base import Message, ToolCall
-from agents.llm.config import Endpoint
+from agents.llm.base import ModelMessage, ToolCall
+from agents.llm.config import ModelEndpoint
+from agents.llm.factory import create_model
 from agents.llm.providers import PROVIDERS
 from core.db.database import Database
 from tests.agents.model_calls import TOOL, events_of, text_of
@@ -38,12 +38,12 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-def endpoint(server: ModelServer, provider: str, name: str) -> Endpoint:
+def endpoint(server: ModelServer, provider: str, name: str) -> ModelEndpoint:
     traits = PROVIDERS[provider].traits
     if provider == "anthropic":
         traits = replace(traits, extra_body=THINKING)
     base_url = server.base_url.replace("/v1", VERSIONS[provider])
-    return Endpoint(base_url, name, SecretStr("sk-test"), provider=provider, traits=traits)
+    return ModelEndpoint(base_url, name, SecretStr("sk-test"), provider=provider, traits=traits)
 
 
 def calling_turn(provider: str, body: dict[str, Any]) -> Any:
@@ -76,12 +76,12 @@ async def test_another_process_sends_back_what_came_with_the_call(
 ):
     principal, model = (
         await register(database),
-        open_model(endpoint(server, provider, "asks"), client),
+        create_model(endpoint(server, provider, "asks"), client),
     )
     thread_id, props = str(uuid4()), {"agent_type": "react"}
     first = service_of(database, model)
     request = asking("Delete all?", threadId=thread_id, forwardedProps=props)
-    events = await follow(first, await first.begin(principal, request))
+    events = await follow(first, await first.start(principal, request))
     (interrupt,) = events[-1]["outcome"]["interrupts"]
     assert "xyz" not in str(events)
     assert "c2lnbmVk" not in str(events)
@@ -89,7 +89,7 @@ async def test_another_process_sends_back_what_came_with_the_call(
     said = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"confirmed": True}}
     body = {"threadId": thread_id, "runId": str(uuid4()), "messages": [], "resume": [said]}
     second = service_of(database, model)
-    events = await follow(second, await second.begin(principal, read_run_request(body)))
+    events = await follow(second, await second.start(principal, read_run_request(body)))
 
     assert "Done." in [event.get("delta") for event in events]
     assert calling_turn(provider, server.requests[-1].body) == sent_back
@@ -100,11 +100,11 @@ async def test_calls_that_no_model_made_are_sent_without_thinking(
 ):
     """The server refuses them beside thinking, as the real one does."""
     conversation = [
-        Message("user", "Hi"),
-        Message("assistant", "", (ToolCall("c1", "f", "{}"),)),
-        Message("tool", "one", tool_call_id="c1"),
+        ModelMessage("user", "Hi"),
+        ModelMessage("assistant", "", (ToolCall("c1", "f", "{}"),)),
+        ModelMessage("tool", "one", tool_call_id="c1"),
     ]
-    model = open_model(endpoint(server, "anthropic", "asks"), client)
+    model = create_model(endpoint(server, "anthropic", "asks"), client)
     assert text_of(await events_of(model, conversation, [TOOL])) == "Done."
     await events_of(model, conversation[:1], [TOOL])
     assert server.requests[-1].body["thinking"] == THINKING["thinking"]

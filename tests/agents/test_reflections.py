@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.events import PatchOperation, StateDelta, StateSnapshot
 from agents.llm_registry.selection import ModelRef
 from agents.run_request import RunRequest
 from agents.runs import finish, store
 from agents.runs.plan import RunLease, RunPlan
 from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
-from agents.runs.store import BegunRun
+from agents.runs.store import StartedRun
 from agents.strategies import REFLECTING
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -30,12 +30,12 @@ async def reflected(
     request: RunRequest,
     reflections: Sequence[str],
     agent_type: str = "reflexion",
-) -> BegunRun:
+) -> StartedRun:
     """A run that is over and has reflected, one reflection after another."""
     async with unit_of_work(database) as work:
         plan = RunPlan(agent_type, RunLease("gone", -1), ModelRef("", ""))
-        run = await store.begin(work, principal, request, plan)
-        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: 1)
+        run = await store.start(work, principal, request, plan)
+        mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: 1)
         told = [StateSnapshot({"reflections": ["sent by the caller"]})]
         for count in range(1, len(reflections) + 1):
             patch = PatchOperation("replace", "/reflections", [*reflections[:count]])
@@ -44,11 +44,11 @@ async def reflected(
         events = [wire for event in [*told, other] for wire in mapper.translate(event)]
         await event_log.append(work.session, run.key, [mapper.started(), *events])
     async with unit_of_work(database) as work:
-        await finish.close(work, run.key, RunLost(), if_lost=False)
+        await finish.abort(work, run.key, RunLost(), if_lost=False)
     return run
 
 
-async def earlier(database: Database, run: BegunRun) -> tuple[str, ...]:
+async def earlier(database: Database, run: StartedRun) -> tuple[str, ...]:
     async with database.reading() as session:
         return await read_earlier(session, run, REFLECTING)
 
@@ -56,7 +56,7 @@ async def earlier(database: Database, run: BegunRun) -> tuple[str, ...]:
 async def test_the_newest_reflections_of_other_tasks_are_given_cut(database: Database):
     principal = await register(database)
     thread = asking().thread_id
-    runs: list[BegunRun] = []
+    runs: list[StartedRun] = []
     for number in range(MOST_REFLECTIONS):
         said = [f"a{number}", f"b{number}" * (LONGEST_REFLECTION if number == 9 else 1)]
         request = replace(asking(), thread_id=thread)

@@ -1,4 +1,4 @@
-"""The run engine on both databases: runs to their end, stops, followers, several processes."""
+"""The run engine on both databases: runs to their end, stops, subscribers, several processes."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from sqlmodel import select
 
 from agents.agui.verifier import verify
 from agents.llm.base import ChatModel
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.models import AgentRun, RunStatus
 from agents.runs import heartbeat, service
 from agents.runs.live import subscribers
@@ -19,7 +19,7 @@ from agents.runs.service import RunService
 from api.streaming import response as event_stream
 from api.streaming import run_stream
 from api.streaming.framing import SseFraming
-from api.streaming.run_stream import RunPlace
+from api.streaming.run_stream import RunPosition
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.errors.auth import RunNotFound, SessionNotFound
@@ -59,7 +59,7 @@ async def services(database: Database) -> AsyncIterator[MakeService]:
     made: list[RunService] = []
 
     def make(model: ChatModel | None = None, searcher: Searcher | None = None) -> RunService:
-        made.append(service_of(database, model or Extractive(), searcher))
+        made.append(service_of(database, model or ExtractiveModel(), searcher))
         return made[-1]
 
     yield make
@@ -70,8 +70,8 @@ async def test_run_ends_with_its_answer_stored_and_the_thread_free(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking("Who are you?")
-    runs._launcher.models.built_in[0].model.say("I am ", "held.", last=True)
-    key = await runs.begin(principal, request)
+    runs._builder.models.built_in[0].model.say("I am ", "held.", last=True)
+    key = await runs.start(principal, request)
     events = await checked(runs, key, request)
 
     assert [event["type"] for event in events].count("RUN_FINISHED") == 1
@@ -96,7 +96,7 @@ async def test_stop_is_quick_when_the_model_is_slow(
 ):
     model, request = HeldModel(*pieces), asking()
     runs = services(model)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await model.asked.wait()
     if pieces:
         await until(runs, key, "TEXT_MESSAGE_CONTENT")
@@ -115,7 +115,7 @@ async def test_stop_is_quick_when_the_model_can_not_be_cancelled(
 ):
     model, request = StubbornModel(), asking()
     runs = services(model)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     await stop_in_time(runs, principal, request.run_id)
 
@@ -127,9 +127,9 @@ async def test_stop_is_quick_when_a_search_hangs(
 ):
     kb_id = await add_knowledge_base(database, principal)
     searcher, encoder = hanging_searcher(database, tmp_path)
-    runs = services(Extractive(), searcher)
+    runs = services(ExtractiveModel(), searcher)
     request = asking("Which port is it?", forwardedProps={"knowledge_base_ids": [kb_id]})
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await asyncio.wait_for(encoder.asked.wait(), 10)
     await stop_in_time(runs, principal, request.run_id)
 
@@ -144,8 +144,8 @@ class Preparation:
 
     def __init__(self, runs: RunService, monkeypatch: pytest.MonkeyPatch, name: str = "fresh"):
         self.began, self.may_end = asyncio.Event(), asyncio.Event()
-        self._prepare = getattr(runs._launcher, name)
-        monkeypatch.setattr(runs._launcher, name, self._slowly)
+        self._prepare = getattr(runs._builder, name)
+        monkeypatch.setattr(runs._builder, name, self._slowly)
 
     async def _slowly(self, *given: Any) -> Any:
         self.began.set()
@@ -166,7 +166,7 @@ async def test_run_that_is_stopped_while_it_is_prepared_asks_no_model(
     model, request = HeldModel("Hello"), asking()
     runs, others = services(model), services()
     preparation = Preparation(runs, monkeypatch)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await asyncio.wait_for(preparation.began.wait(), 10)
     async with asyncio.timeout(60):
         assert await (others if is_elsewhere else runs).stop(principal, request.run_id)
@@ -190,7 +190,7 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
     request = asking()
     runs = services()
     preparation = Preparation(runs, monkeypatch)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await asyncio.wait_for(preparation.began.wait(), 10)
     before = (await rows_of(database, key))[0].lease_until
     async with asyncio.timeout(10):
@@ -206,13 +206,13 @@ async def test_run_that_is_stopped_while_it_is_taken_up_keeps_what_it_had_said(
     services: MakeService, database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     gone, request = services(HeldModel("Hello")), asking()
-    key = await gone.begin(principal, request)
+    key = await gone.start(principal, request)
     await until(gone, key, "TEXT_MESSAGE_CONTENT")
     await gone.drain(0)
     model = HeldModel()
     runs = services(model)
     preparation = Preparation(runs, monkeypatch, "again")
-    assert await asyncio.wait_for(runs.take_up_lost(), 5) == 1
+    assert await asyncio.wait_for(runs.recover_lost(), 5) == 1
     await asyncio.wait_for(preparation.began.wait(), 10)
     assert await runs.stop(principal, request.run_id)
 
@@ -226,7 +226,7 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
 ):
     here, model, request = services(), HeldModel("Hel"), asking()
     there = services(model)
-    key = await there.begin(principal, request)
+    key = await there.start(principal, request)
     await until(there, key, "TEXT_MESSAGE_CONTENT")
     # As when its driver ends it between the last look at it and the closing.
     monkeypatch.setattr(service, "_STOP_SECONDS", 0)
@@ -256,7 +256,7 @@ async def test_no_run_begins_when_draining_began_while_it_was_planned(
 
     monkeypatch.setattr(runs._planner, "plan", plan_long)
     with pytest.raises(ShuttingDown):
-        await runs.begin(principal, asking())
+        await runs.start(principal, asking())
 
     async with database.reading() as session:
         assert (await session.exec(select(AgentRun))).first() is None
@@ -266,7 +266,7 @@ async def test_stop_of_a_run_that_is_over_changes_nothing(
     services: MakeService, principal: Principal
 ):
     runs, request = services(), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     events = await checked(runs, key, request)
 
     assert not await runs.stop(principal, request.run_id)
@@ -277,7 +277,7 @@ async def test_run_is_unknown_to_others(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(), asking()
-    await follow(runs, await runs.begin(principal, request))
+    await follow(runs, await runs.start(principal, request))
 
     with pytest.raises(RunNotFound):
         await runs.stop(await register(database), request.run_id)
@@ -288,7 +288,7 @@ async def test_run_goes_on_when_its_followers_leave(
 ):
     model, request = HeldModel("Hel"), asking()
     runs = services(model)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     reading = asyncio.create_task(follow(runs, key))
     await asyncio.sleep(0)
@@ -303,13 +303,13 @@ async def test_run_goes_on_when_its_followers_leave(
 async def test_every_follower_gets_the_same(services: MakeService, principal: Principal):
     model, request = HeldModel(), asking()
     runs = services(model)
-    key = await runs.begin(principal, request)
-    followers = [asyncio.create_task(follow(runs, key)) for _ in range(5)]
+    key = await runs.start(principal, request)
+    subscribers = [asyncio.create_task(follow(runs, key)) for _ in range(5)]
     for number in range(20):
         model.say(f"{number} ")
         await asyncio.sleep(0)
     model.say(last=True)
-    heard = await asyncio.gather(*followers)
+    heard = await asyncio.gather(*subscribers)
 
     verify(heard[0])
     assert all(events == heard[0] for events in heard)
@@ -321,7 +321,7 @@ async def test_follower_of_a_deleted_run_is_let_go(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await follow(runs, key)
     _, thread, _ = await rows_of(database, key)
     async with database.writing() as session:
@@ -335,7 +335,7 @@ async def test_run_of_another_process_is_followed_and_stopped(
 ):
     here, there = services(), services(HeldModel("Hello"))
     request = asking()
-    key = await there.begin(principal, request)
+    key = await there.start(principal, request)
     reading = asyncio.create_task(checked(here, key, request))
     await until(here, key, "TEXT_MESSAGE_CONTENT")
     await stop_in_time(here, principal, request.run_id)
@@ -349,7 +349,7 @@ async def test_only_one_of_many_runs_gets_a_new_thread(services: MakeService, pr
     processes = [services(HeldModel()) for _ in range(3)]
     requests = [asking(threadId="t") for _ in range(9)]
     answers = await asyncio.gather(
-        *(processes[n % 3].begin(principal, request) for n, request in enumerate(requests)),
+        *(processes[n % 3].start(principal, request) for n, request in enumerate(requests)),
         return_exceptions=True,
     )
 
@@ -359,7 +359,7 @@ async def test_only_one_of_many_runs_gets_a_new_thread(services: MakeService, pr
 async def test_only_one_of_many_runs_gets_an_id(services: MakeService, principal: Principal):
     processes = [services(HeldModel()) for _ in range(3)]
     answers = await asyncio.gather(
-        *(processes[n % 3].begin(principal, asking(runId="r")) for n in range(9)),
+        *(processes[n % 3].start(principal, asking(runId="r")) for n in range(9)),
         return_exceptions=True,
     )
 
@@ -371,13 +371,13 @@ async def test_thread_is_handed_on_with_all_that_was_said(
 ):
     model = HeldModel("One.")
     runs = services(model)
-    first = await runs.begin(principal, asking("first", threadId="t"))
+    first = await runs.start(principal, asking("first", threadId="t"))
     with pytest.raises(ThreadBusy):
-        await runs.begin(principal, asking("second", threadId="t"))
+        await runs.start(principal, asking("second", threadId="t"))
     model.say(last=True)
     await follow(runs, first)
     model.say("Two.", last=True)
-    second = await runs.begin(principal, asking("second", threadId="t"))
+    second = await runs.start(principal, asking("second", threadId="t"))
     await follow(runs, second)
 
     _, thread, messages = await rows_of(database, second)
@@ -389,28 +389,28 @@ async def test_run_is_refused_on_somebody_elses_session(
     services: MakeService, database: Database, principal: Principal
 ):
     runs = services()
-    key = await runs.begin(principal, asking())
+    key = await runs.start(principal, asking())
     _, thread, _ = await rows_of(database, key)
 
     with pytest.raises(SessionNotFound):
-        await runs.begin(await register(database), asking(threadId=thread.id))
+        await runs.start(await register(database), asking(threadId=thread.id))
 
 
 async def test_refused_run_leaves_nothing(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking("first")
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     again = asking("other", runId=request.run_id, threadId="another")
     with pytest.raises(RunIdTaken):
-        await runs.begin(principal, again)
+        await runs.start(principal, again)
     with pytest.raises(ThreadBusy):
-        await runs.begin(principal, asking("other", threadId=request.thread_id))
+        await runs.start(principal, asking("other", threadId=request.thread_id))
     taken = request.messages[0].id
     stolen = {"id": taken, "role": "user", "content": "another text"}
     await runs.stop(principal, request.run_id)
     with pytest.raises(InvalidRunInput):
-        await runs.begin(principal, asking(threadId=request.thread_id, messages=[stolen]))
+        await runs.start(principal, asking(threadId=request.thread_id, messages=[stolen]))
 
     _, thread, messages = await rows_of(database, key)
     assert [m.content for m in messages] == ["first"]
@@ -422,18 +422,18 @@ async def test_draining_hands_runs_over_and_takes_no_new_ones(
 ):
     model = HeldModel("Hel")
     runs, request = services(model), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     draining = asyncio.create_task(runs.drain(0.2))
     await asyncio.sleep(0)
     with pytest.raises(ShuttingDown):
-        await runs.begin(principal, asking())
+        await runs.start(principal, asking())
     await asyncio.wait_for(draining, 5)
 
     assert (await logged(database, key))[-1]["type"] == "TEXT_MESSAGE_CONTENT"
     successor = services(HeldModel("Hello again"))
-    successor._launcher.models.built_in[0].model.say(last=True)
-    assert await successor.take_up_lost() == 1
+    successor._builder.models.built_in[0].model.say(last=True)
+    assert await successor.recover_lost() == 1
     events = await checked(successor, key, request)
     assert events[-1].get("outcome") is None
     # What the first process had begun to say is closed, and taken from who follows the run.
@@ -449,7 +449,7 @@ async def test_draining_lets_a_run_finish_that_is_quick(
 ):
     model = HeldModel("Hel")
     runs, request = services(model), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     draining = asyncio.create_task(runs.drain(10))
     model.say("lo", last=True)
@@ -462,10 +462,10 @@ async def test_crash_of_a_run_is_told_at_once(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel("Hello")), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # No JSON can hold half a pair: writing the log fails in a way that nobody foresaw.
-    runs._launcher.models.built_in[0].model.say("\ud800")
+    runs._builder.models.built_in[0].model.say("\ud800")
     events = await checked(runs, key, request)
 
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "INTERNAL")
@@ -478,8 +478,8 @@ async def test_text_is_stored_when_the_model_says_what_no_database_keeps(
     services: MakeService, database: Database, principal: Principal
 ):
     runs, request = services(HeldModel()), asking()
-    runs._launcher.models.built_in[0].model.say("a\0b", last=True)
-    key = await runs.begin(principal, request)
+    runs._builder.models.built_in[0].model.say("a\0b", last=True)
+    key = await runs.start(principal, request)
     await checked(runs, key, request)
 
     assert (await rows_of(database, key))[2][1].content == "a\ufffdb"
@@ -492,14 +492,14 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)
     model = HeldModel()
     runs, request = services(model), asking()
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
 
     def answer(piece: bytes) -> None:
         if piece == SseFraming.keep_alive:
             model.say("Hello", last=True)
 
     connection = Connection(answer)
-    place = RunPlace(key, request.run_id)
+    place = RunPosition(key, request.run_id)
     async with asyncio.timeout(10):
         await connection.serve(run_stream.stream_run(runs, place, SseFraming()))
 
@@ -513,12 +513,12 @@ async def test_log_is_not_written_after_the_end(
 ):
     here, there = services(), services(HeldModel("Hello"))
     request = asking()
-    key = await there.begin(principal, request)
+    key = await there.start(principal, request)
     await until(here, key, "TEXT_MESSAGE_CONTENT")
     # As when the other process was taken for dead, but only slept.
     assert await here._close(key, AgentexError(), if_lost=False)
     closed = await logged(database, key)
-    there._launcher.models.built_in[0].model.say(" again", last=True)
+    there._builder.models.built_in[0].model.say(" again", last=True)
     await asyncio.wait_for(there.drain(5), 10)
 
     assert await logged(database, key) == closed

@@ -12,14 +12,15 @@ from pydantic import JsonValue
 from sqlmodel import select
 
 from agents import event_log
-from agents.agui.encoder import EventMapper
+from agents.agui.encoder import AguiEncoder
 from agents.agui.verifier import verify
-from agents.event_log import Addition, LogClosed, LogEntry
+from agents.event_log import LogAddition, LogClosed, LogEntry
 from agents.events import (
     PROGRESS,
     ActivityStarted,
     Finished,
     RunEvent,
+    RunUsage,
     StepStarted,
     TextDelta,
     TextEnded,
@@ -31,20 +32,19 @@ from agents.events import (
     ToolCallEnded,
     ToolCallResult,
     ToolCallStarted,
-    Usage,
     WireEvent,
 )
 from agents.journal import Effect
-from agents.llm.extractive.model import Extractive
+from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.models import ModelUsage
 from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, LoggedEvent, RunStatus
 from agents.runs import finish, journal_store, store
 from agents.runs.plan import RunLease, RunPlan
 from agents.runs.recovery import MOST_TAKEOVERS
-from agents.runs.store import BegunRun
+from agents.runs.store import StartedRun
 from agents.sessions import service as sessions
-from agents.strategies.event_channel import Batch
+from agents.strategies.event_channel import EventBatch
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
@@ -103,18 +103,18 @@ async def begin(
     *,
     question: str = "Which port?",
     lease: float = -1,
-) -> BegunRun:
+) -> StartedRun:
     """A run of a process that is no more; its lease ends in so many seconds."""
     request = asking(question)
     plan = RunPlan("agentic_rag", RunLease("gone", lease), ModelRef("", ""))
     async with unit_of_work(database) as unit:
-        run = await store.begin(unit, principal, request, plan)
+        run = await store.start(unit, principal, request, plan)
         row = await unit.session.get_one(AgentRun, run.key)
         # It ended its drivers before: it is not taken up once more.
         row.takeovers = MOST_TAKEOVERS
         unit.session.add(row)
         clock = count(1_700_000_000_000, 10)
-        mapper = EventMapper(run.thread_id, run.run_id, now=lambda: next(clock))
+        mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: next(clock))
         wire = [mapper.started(), *(w for event in work for w in mapper.translate(event))]
         await event_log.append(unit.session, run.key, wire)
     return run
@@ -125,15 +125,15 @@ async def appended(
 ) -> list[LogEntry] | None:
     """What a driver could append to a run's log."""
     async with unit_of_work(database) as unit:
-        addition = Addition(run_key, events)
+        addition = LogAddition(run_key, events)
         (entries,) = await event_log.append_all(unit.session, [addition], driver=driver)
     return entries
 
 
 async def test_lost_run_is_closed_with_what_it_had_said(database: Database, principal: Principal):
     lost = await begin(database, principal)
-    runs = service_of(database, Extractive())
-    assert await runs.take_up_lost() == 1
+    runs = service_of(database, ExtractiveModel())
+    assert await runs.recover_lost() == 1
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
@@ -196,7 +196,7 @@ async def test_lost_run_counts_what_its_turns_spent(
         unit.session.add(row)
         await journal_store.write(unit.session, lost.task_id, turns, stored=0)
         assert not is_stopped or await store.request_stop(unit, lost.key)
-    await service_of(database, Extractive()).take_up_lost()
+    await service_of(database, ExtractiveModel()).recover_lost()
 
     run, _, messages = await rows_of(database, lost.key)
     assert (run.prompt_tokens, run.completion_tokens) == (201, 42)
@@ -221,8 +221,8 @@ async def test_lost_run_that_was_to_stop_ends_as_stopped(
     lost = await begin(database, principal, WORK[:place])
     async with unit_of_work(database) as unit:
         assert await store.request_stop(unit, lost.key)
-    runs = service_of(database, Extractive())
-    await runs.take_up_lost()
+    runs = service_of(database, ExtractiveModel())
+    await runs.recover_lost()
 
     events = await follow(runs, lost.key)
     verify(events, thread_id=lost.thread_id, run_id=lost.run_id)
@@ -236,7 +236,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
     database: Database, principal: Principal
 ):
     silent = await begin(database, principal, lease=60)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     started = time.monotonic()
     assert await runs.stop(principal, silent.run_id)
     # Its lease lasts a minute.
@@ -252,7 +252,7 @@ async def test_stop_closes_a_run_whose_driver_does_not_answer(
 async def test_run_is_left_alone_while_its_lease_holds(database: Database, principal: Principal):
     living = await begin(database, principal, lease=60)
 
-    assert await service_of(database, Extractive()).take_up_lost() == 0
+    assert await service_of(database, ExtractiveModel()).recover_lost() == 0
     assert (await rows_of(database, living.key))[0].status == RunStatus.RUNNING
 
 
@@ -262,7 +262,7 @@ async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(
     run = await begin(database, principal)
     async with unit_of_work(database) as unit:
         await store.renew(unit, [run.key], driver=run.driver, seconds=60)
-        assert not await finish.close(unit, run.key, RunLost(), if_lost=True)
+        assert not await finish.abort(unit, run.key, RunLost(), if_lost=True)
 
     assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING
 
@@ -272,11 +272,11 @@ async def test_own_run_is_left_alone_when_the_process_had_slept(
 ):
     model, request = HeldModel("Hel"), asking()
     runs = service_of(database, model)
-    key = await runs.begin(principal, request)
+    key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     async with database.writing() as session:
         (await session.get_one(AgentRun, key)).lease_until = utc_now() - timedelta(hours=1)
-    assert await runs.take_up_lost() == 0
+    assert await runs.recover_lost() == 0
     model.say("lo", last=True)
 
     assert (await checked(runs, key, request))[-1]["type"] == "RUN_FINISHED"
@@ -286,23 +286,23 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     request, prepared = asking(), asyncio.Event()
-    runs = service_of(database, Extractive())
-    fresh, is_prepared = runs._launcher.fresh, asyncio.Event()
+    runs = service_of(database, ExtractiveModel())
+    fresh, is_prepared = runs._builder.fresh, asyncio.Event()
 
     async def slowly(*given: Any) -> Any:
         prepared.set()
         await is_prepared.wait()
         return await fresh(*given)
 
-    monkeypatch.setattr(runs._launcher, "fresh", slowly)
-    beginning = asyncio.create_task(runs.begin(principal, request))
+    monkeypatch.setattr(runs._builder, "fresh", slowly)
+    beginning = asyncio.create_task(runs.start(principal, request))
     await asyncio.wait_for(prepared.wait(), 10)
     async with database.writing() as session:
         (run,) = (
             await session.exec(select(AgentRun).where(AgentRun.run_id == request.run_id))
         ).all()
         run.lease_until = utc_now() - timedelta(hours=1)
-    assert await runs.take_up_lost() == 0
+    assert await runs.recover_lost() == 0
     is_prepared.set()
 
     assert (await checked(runs, await beginning, request))[-1]["type"] == "RUN_FINISHED"
@@ -314,7 +314,7 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
     # The first thing that a run writes down is which skills it works with.
     model, turn = HeldModel("Hel"), Effect(1, "turn:0", "done", {})
     runs = service_of(database, model)
-    key = await runs.begin(principal, asking())
+    key = await runs.start(principal, asking())
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
     # Another process has taken it up, and written down the turn that is under way here.
     async with database.writing() as session:
@@ -324,8 +324,8 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
         await journal_store.write(session, run.task_id, [turn], stored=1)
     before, driver = await logged(database, key), runs._drivers[key]
     with pytest.raises(LogClosed):
-        await driver._store(before[-1:], Batch([Finished(Usage())], [turn], 1))
-    assert not await runs._close_own(key, RunLost())
+        await driver._store(before[-1:], EventBatch([Finished(RunUsage())], [turn], 1))
+    assert not await runs._abort_own(key, RunLost())
     model.say("lo", last=True)
     async with asyncio.timeout(10):
         await asyncio.gather(*runs._tasks)
@@ -336,8 +336,8 @@ async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
 
 async def test_lost_run_is_closed_once_when_many_sweep(database: Database, principal: Principal):
     lost = [await begin(database, principal) for _ in range(3)]
-    sweepers = [service_of(database, Extractive()) for _ in range(4)]
-    closed = await asyncio.gather(*(runs.take_up_lost() for runs in sweepers))
+    sweepers = [service_of(database, ExtractiveModel()) for _ in range(4)]
+    closed = await asyncio.gather(*(runs.recover_lost() for runs in sweepers))
 
     assert sum(closed) == 3
     for run in lost:
@@ -353,15 +353,15 @@ async def test_other_lost_runs_are_closed_when_one_can_not_be(
         broken = await session.get_one(LoggedEvent, (lost[1].key, 1))
         broken.payload = "not JSON"
 
-    assert await service_of(database, Extractive()).take_up_lost() == 2
+    assert await service_of(database, ExtractiveModel()).recover_lost() == 2
     statuses = [(await rows_of(database, run.key))[0].status for run in lost]
     assert statuses == [RunStatus.FAILED, RunStatus.RUNNING, RunStatus.FAILED]
 
 
 async def test_who_joins_while_a_run_ends_is_told_its_end(database: Database, principal: Principal):
     # The row as it was read before the end was written.
-    ending = await begin(database, principal, (Finished(Usage()),), lease=60)
-    joined = await service_of(database, Extractive()).join(principal, ending.thread_id)
+    ending = await begin(database, principal, (Finished(RunUsage()),), lease=60)
+    joined = await service_of(database, ExtractiveModel()).join(principal, ending.thread_id)
 
     assert joined.prelude[-1]["type"] == "RUN_FINISHED"
 
@@ -370,19 +370,19 @@ async def test_loss_is_told_in_the_language_of_the_question(
     database: Database, principal: Principal
 ):
     lost = await begin(database, principal, question="端口是多少？")
-    await service_of(database, Extractive()).take_up_lost()
+    await service_of(database, ExtractiveModel()).recover_lost()
 
     assert (await logged(database, lost.key))[-1]["message"] == "执行该运行的进程已停止"
 
 
 async def test_thread_is_used_again_after_a_loss(database: Database, principal: Principal):
     lost = await begin(database, principal)
-    runs = service_of(database, Extractive())
+    runs = service_of(database, ExtractiveModel())
     request = asking("And now?", threadId=lost.thread_id)
     with pytest.raises(ThreadBusy):
-        await runs.begin(principal, request)
-    await runs.take_up_lost()
-    key = await runs.begin(principal, request)
+        await runs.start(principal, request)
+    await runs.recover_lost()
+    key = await runs.start(principal, request)
 
     assert (await follow(runs, key))[-1]["type"] == "RUN_FINISHED"
     assert len((await rows_of(database, key))[2]) == 5
@@ -413,8 +413,8 @@ async def test_log_is_refused_to_other_drivers(database: Database, principal: Pr
 async def test_long_log_is_read_in_parts(database: Database, principal: Principal):
     deltas = [TextDelta("m", f"{number} ") for number in range(1200)]
     run = await begin(database, principal, [TextStarted("m"), *deltas])
-    runs = service_of(database, Extractive())
-    await runs.take_up_lost()
+    runs = service_of(database, ExtractiveModel())
+    await runs.recover_lost()
 
     assert len(await follow(runs, run.key)) == 1203
     content = (await rows_of(database, run.key))[2][1].content

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from agents.skills import impressions
+from agents.skills import loader
 from agents.skills.active import SkillVersionRef
-from agents.skills.impressions import OfferCounter
+from agents.skills.loader import ImpressionCounter
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
-from skills.store.usage import usage_by_version
+from skills.store.usage import count_by_version
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_files import REVIEW, put_skill
 
@@ -28,13 +28,13 @@ async def skill(database: Database) -> SkillVersionRef:
 
 async def offered(database: Database, skill: SkillVersionRef) -> int:
     async with database.reading() as session:
-        return (await usage_by_version(session, skill.id))[1].offered
+        return (await count_by_version(session, skill.id))[1].offered
 
 
 async def test_what_was_counted_is_written_down_at_the_end(
     database: Database, skill: SkillVersionRef
 ):
-    counter = OfferCounter(database)
+    counter = ImpressionCounter(database)
     running = asyncio.create_task(counter.run())
     await asyncio.sleep(0)
     counter.add([skill, SkillVersionRef("gone", 1, "0" * 64)])
@@ -51,7 +51,7 @@ async def test_what_could_not_be_written_is_kept(
     monkeypatch: pytest.MonkeyPatch,
     broken_by: type[BaseException],
 ):
-    counter, real, broken = OfferCounter(database), impressions.count_uses, asyncio.Event()
+    counter, real, broken = ImpressionCounter(database), loader.count_uses, asyncio.Event()
 
     async def fails_once(*given: Any) -> None:
         if not broken.is_set():
@@ -59,8 +59,8 @@ async def test_what_could_not_be_written_is_kept(
             raise broken_by
         await real(*given)
 
-    monkeypatch.setattr(impressions, "count_uses", fails_once)
-    monkeypatch.setattr(impressions, "_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(loader, "count_uses", fails_once)
+    monkeypatch.setattr(loader, "_PAUSE_SECONDS", 0.001)
     counter.add([skill])
     running = asyncio.create_task(counter.run())
     await broken.wait()

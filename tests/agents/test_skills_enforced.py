@@ -11,11 +11,11 @@ from agents.events import Failed
 from agents.llm.base import ToolCall
 from agents.models import RunSkill
 from agents.run_request import ClientTool
-from agents.skills.active import SkillVersionRef, TaskOfOwner
-from agents.skills.loader import OwnersSkills
-from agents.strategies import start
-from agents.strategies.base import Limits
-from agents.strategies.tool_calls import LATE_CALL, bears_out
+from agents.skills.active import RunTask, SkillVersionRef
+from agents.skills.loader import OwnerSkillLoader
+from agents.strategies import start_strategy
+from agents.strategies.base import RunLimits
+from agents.strategies.tool_calls import LATE_CALL, is_uncited_source
 from agents.tools.base import ToolOutput, ToolRules
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -64,7 +64,7 @@ async def test_looking_what_a_skill_needs_takes_no_longer_than_the_run_has(serve
             return await asyncio.Future()
 
     given = asked(server, client, shelf_of(Hanging(NARROW)), [LOAD_NARROW])
-    limits = Limits(timeout_seconds=20, acting_seconds=1)
+    limits = RunLimits(timeout_seconds=20, acting_seconds=1)
     assert await results(replace(given, limits=limits)) == [LATE_CALL]
 
 
@@ -80,13 +80,13 @@ class Unwritable(InMemoryLibrary):
         if self._failures >= 0:
             raise DatabaseUnavailable
 
-    async def loaded(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
+    async def record_load(self, skill: SkillVersionRef, key: str, *, chosen: bool) -> None:
         self._fail()
-        await super().loaded(skill, key, chosen=chosen)
+        await super().record_load(skill, key, chosen=chosen)
 
-    async def completed(self, skill: SkillVersionRef) -> None:
+    async def record_completion(self, skill: SkillVersionRef) -> None:
         self._fail()
-        await super().completed(skill)
+        await super().record_completion(skill)
 
 
 async def test_load_that_fails_loads_nothing_and_may_be_tried_again(server, client):
@@ -104,7 +104,7 @@ async def test_step_whose_report_fails_is_not_done(server, client):
 
     library = InMemoryLibrary(REVIEW)
     counting = Unwritable(REVIEW)
-    library.completed = counting.completed
+    library.record_completion = counting.record_completion
     rounds = [[LOAD_REVIEW], [report(1)], [report(2)], [report(2)]]
     told = await results(asked(server, client, shelf_of(library), *rounds))
     assert told[2].startswith("The tool complete_step failed")
@@ -173,15 +173,15 @@ async def test_call_that_found_no_skill_may_be_made_again(server, client):
 @pytest.mark.parametrize("name", ["load_skill", "read_skill_file", "find_skills", "complete_step"])
 def test_what_a_skill_says_bears_out_no_statement(name):
     said = ToolOutput("Logs are kept for thirty days.")
-    assert bears_out(ToolCall("a", "read_document", "{}"), said)
-    assert not bears_out(ToolCall("a", name, "{}"), said)
+    assert is_uncited_source(ToolCall("a", "read_document", "{}"), said)
+    assert not is_uncited_source(ToolCall("a", name, "{}"), said)
 
 
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "worker"])
 async def test_run_ends_where_a_chosen_skill_cant_be_loaded(server, client, agent_type):
     shelf = shelf_of(Unwritable(NARROW), chosen=["narrow"])
     given = asked(server, client, shelf, [SEARCH], chosen=1)
-    events = [event async for event in start(agent_type, given).events()]
+    events = [event async for event in start_strategy(agent_type, given).events()]
     assert isinstance(events[-1], Failed)
     assert events[-1].error_code == DatabaseUnavailable.code
     assert not server.requests
@@ -193,7 +193,7 @@ async def test_run_ends_where_a_chosen_skill_is_gone(server, client, agent_type)
     shelf = shelf_of(library, chosen=["narrow"])
     del library.skills["narrow"]
     given = asked(server, client, shelf, [SEARCH], chosen=1)
-    events = [event async for event in start(agent_type, given).events()]
+    events = [event async for event in start_strategy(agent_type, given).events()]
     assert isinstance(events[-1], Failed)
     assert events[-1].error_code == SkillNotFound.code
     assert not server.requests
@@ -215,8 +215,8 @@ async def test_skill_of_the_longest_owners_name_is_written_down(database: Databa
     key = f"{'u' * 64}/{'s' * 64}"
     async with unit_of_work(database) as work:
         written = await put_skill(work, principal.user_id, REVIEW)
-    library = OwnersSkills(database, TaskOfOwner(run.id, principal.user_id))
-    await library.loaded(SkillVersionRef(written.id, 1, "0" * 64), key, chosen=False)
+    library = OwnerSkillLoader(database, RunTask(run.id, principal.user_id))
+    await library.record_load(SkillVersionRef(written.id, 1, "0" * 64), key, chosen=False)
     async with database.reading() as session:
         (row,) = (await session.exec(select(RunSkill))).all()
     assert row.slug == key

@@ -9,20 +9,20 @@ import pytest
 from agents.agui.verifier import verify
 from agents.events import ToolCallResult
 from agents.evidence import Evidence
-from agents.llm.base import Message, ToolCall
-from agents.skills.active import ActiveSkill, SkillVersionRef, TaskOfOwner, dumped
-from agents.skills.factory import MOST_LISTED, SkillUse
+from agents.llm.base import ModelMessage, ToolCall
+from agents.skills.active import ActiveSkill, RunTask, SkillVersionRef, dump_skill
+from agents.skills.factory import MOST_LISTED, RunSkillsFactory
 from agents.skills.run_skills import MOST_TOKENS
 from agents.strategies.base import StrategyInput
-from agents.strategies.context_window import LEFT_OUT, fitted_into
-from agents.tools import toolbox
+from agents.strategies.context_window import LEFT_OUT, fit_messages
+from agents.tools import build_toolbox
 from agents.tools.base import ToolScope
-from agents.tools.skill_inputs import gather, requested_for
+from agents.tools.skill_inputs import inputs_for_skill, resolve_inputs
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
-from skills.store.summary import card_of
+from skills.store.summary import make_card
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -106,8 +106,10 @@ async def test_a_skill_that_names_no_tools_takes_none_away(server, client):
 async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
     for name, tools in (("some", ("current_time(zone:*)", "cur*time")), ("none", ())):
         shelf = shelf_of(InMemoryLibrary(REVIEW))
-        shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dumped(skill(name, *tools))})
-        box = toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
+        shelf.apply(
+            ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))}
+        )
+        box = build_toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
         assert "load_skill" in box, name
@@ -129,7 +131,7 @@ async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
 def test_tools_of_several_skills_are_joined_but_a_persons_choice_dominates(active, allowed):
     shelf = shelf_of(InMemoryLibrary(REVIEW))
     for number, one in enumerate(active):
-        shelf.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dumped(one)})
+        shelf.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dump_skill(one)})
     assert {
         tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if shelf.refusal(tool) is None
     } == allowed
@@ -152,17 +154,17 @@ async def test_a_skill_too_long_for_a_run_is_not_loaded(server, client):
 
 
 async def test_loaded_skill_is_never_left_out_of_a_long_exchange():
-    def exchange(name: str, number: int, text: str) -> list[Message]:
+    def exchange(name: str, number: int, text: str) -> list[ModelMessage]:
         call = ToolCall(str(number), name, "{}")
         return [
-            Message("assistant", tool_calls=(call,)),
-            Message("tool", text, tool_call_id=call.id),
+            ModelMessage("assistant", tool_calls=(call,)),
+            ModelMessage("tool", text, tool_call_id=call.id),
         ]
 
-    messages = [Message("user", "Go"), *exchange("load_skill", 0, "s" * 500)]
+    messages = [ModelMessage("user", "Go"), *exchange("load_skill", 0, "s" * 500)]
     for number in range(1, 4):
         messages += exchange("search_knowledge_base", number, "p" * 80)
-    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    fitted = [message.content for message in fit_messages(100, messages) if message.role == "tool"]
     assert fitted == ["s" * 500, LEFT_OUT, LEFT_OUT, "p" * 80]
 
 
@@ -178,7 +180,7 @@ async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, cli
 
 async def test_texts_of_skills_and_errors_are_data():
     shelf = shelf_of(InMemoryLibrary(REVIEW, files=FILES))
-    box = toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
+    box = build_toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
     missing = await box.call("load_skill", '{"name": "code-revue"}')
     assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
     extra = '{"name": "code-review", "inputs": {"team": "x"}}'
@@ -192,17 +194,19 @@ async def test_texts_of_skills_and_errors_are_data():
 
 def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
     schema = read(REPORT).input_schema
-    given = gather(schema, {"team": "R", "other": 1}, {"team": "M", "tone": "long"})
+    given = resolve_inputs(schema, {"team": "R", "other": 1}, {"team": "M", "tone": "long"})
     assert given.values == {"team": "R", "tone": "long"}
-    assert gather(schema, {}, {"team": "M"}).values == {"team": "M", "tone": "brief"}
-    assert gather(schema, {}, {}).missing == ("team",)
+    assert resolve_inputs(schema, {}, {"team": "M"}).values == {"team": "M", "tone": "brief"}
+    assert resolve_inputs(schema, {}, {}).missing == ("team",)
     # A person gave it wrongly, so a person is asked; the model mends its own faults.
-    assert gather(schema, {"team": 7}, {}).missing == ("team",)
-    assert gather(schema, {}, {"team": 7}).faults
+    assert resolve_inputs(schema, {"team": 7}, {}).missing == ("team",)
+    assert resolve_inputs(schema, {}, {"team": 7}).faults
     own = {"daily-report": {"team": "own"}, "team": "all"}
-    assert requested_for(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
-    assert requested_for(["id", "code-review"], schema, own)["team"] == "all"
-    assert requested_for(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
+    assert (
+        inputs_for_skill(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
+    )
+    assert inputs_for_skill(["id", "code-review"], schema, own)["team"] == "all"
+    assert inputs_for_skill(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
         **own,
         "id": {"team": "id"},
         "team": "own",
@@ -241,7 +245,7 @@ async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use
 def test_run_keeps_to_the_version_that_it_loaded_when_it_is_taken_up():
     shelf = shelf_of(InMemoryLibrary(REVIEW))
     loaded = replace(skill("code-review"), ref=SkillVersionRef("code-review", 7, "old"))
-    shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dumped(loaded)})
+    shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(loaded)})
     found = shelf.find("code-review")
     assert found is not None
     assert found.ref.version == 7
@@ -291,8 +295,8 @@ async def test_skills_are_ranked_by_their_words_while_the_engine_gives_no_answer
             await put_skill(work, owner.id, chore)
         await put_skill(work, owner.id, REVIEW)
     request = asking("Please review this code.")
-    task = TaskOfOwner("task", owner.id)
-    use = SkillUse(database, BrokenEncoder())
+    task = RunTask("task", owner.id)
+    use = RunSkillsFactory(database, BrokenEncoder())
     shelf = await use.shelf(task, request, context_window=128_000)
     assert shelf is not None
     assert "code-review" in shelf.index.slugs
@@ -308,7 +312,9 @@ class FailingSelector(SkillSelector):
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
     library = InMemoryLibrary(REVIEW, REPORT)
     shelf = shelf_of(library)
-    shelf._selector = FailingSelector([card_of(one, slug) for slug, one in library.skills.items()])
+    shelf._selector = FailingSelector(
+        [make_card(one, slug) for slug, one in library.skills.items()]
+    )
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
 
 
@@ -318,7 +324,7 @@ async def test_index_takes_its_share_of_what_the_model_reads(database: Database)
         for number in range(12):
             chore = f"# SKILL: Chore {number}\n\n## Description\n\n{'A chore. ' * 40}\n"
             await put_skill(work, owner.id, chore)
-    task, use = TaskOfOwner("task", owner.id), SkillUse(database)
+    task, use = RunTask("task", owner.id), RunSkillsFactory(database)
     for window, most in ((32_768, 2_621), (8_192, 655), (1_000_000, 8_000)):
         shelf = await use.shelf(task, asking("Hello"), context_window=window)
         assert shelf is not None

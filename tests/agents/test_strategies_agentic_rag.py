@@ -6,13 +6,14 @@ import httpx
 import pytest
 
 from agents.events import Failed, Finished, StateDelta, StateSnapshot, TextStarted, ToolCallArgs
-from agents.llm.base import Message
+from agents.llm.base import ModelMessage
+from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import Endpoint, OpenAICompatible
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import OpenAIModel
 from agents.run_request import ContextItem
-from agents.strategies import ROUTED, STRATEGIES, start
-from agents.strategies.base import Limits, StrategyInput
+from agents.strategies import ROUTED, STRATEGIES, start_strategy
+from agents.strategies.base import RunLimits, StrategyInput
 from core.errors.requests import UnknownAgentType
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
@@ -35,14 +36,14 @@ QUESTION = "Which port does it listen on?"
 def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
 ) -> StrategyInput:
-    endpoint = Endpoint(server.base_url, model, backoff_seconds=0.01)
+    endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=OpenAICompatible(endpoint, client), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     given = {"question": question, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_answer_has_verified_citations_when_a_model_is_configured(server, client):
@@ -107,7 +108,7 @@ async def test_query_is_rewritten_when_the_grade_asks_for_more(server, client):
 
 async def test_search_is_widened_once_when_no_passage_helps(server, client):
     retriever = InMemoryRetriever()
-    given = inputs(server, client, "rag-irrelevant", retriever=retriever, limits=Limits(top_k=1))
+    given = inputs(server, client, "rag-irrelevant", retriever=retriever, limits=RunLimits(top_k=1))
     events = await run(given)
 
     assert steps_of(events) == [
@@ -120,7 +121,7 @@ async def test_search_is_widened_once_when_no_passage_helps(server, client):
 
 async def test_searches_end_at_the_limit(server, client):
     retriever = InMemoryRetriever()
-    limits = Limits(max_searches=1)
+    limits = RunLimits(max_searches=1)
     await run(inputs(server, client, "rag-rewrite", retriever=retriever, limits=limits))
 
     assert retriever.queries == [QUESTION]
@@ -130,10 +131,10 @@ async def test_searches_end_at_the_limit(server, client):
     ("limits", "ended_by", "queries"),
     [
         # Each scripted turn costs 18 tokens; the grading asks for another search.
-        (Limits(max_turns=1), "turns", 1),
-        (Limits(max_turns=2), "turns", 1),
-        (Limits(max_tokens=30), "tokens", 1),
-        (Limits(max_turns=3), "", 2),
+        (RunLimits(max_turns=1), "turns", 1),
+        (RunLimits(max_turns=2), "turns", 1),
+        (RunLimits(max_tokens=30), "tokens", 1),
+        (RunLimits(max_turns=3), "", 2),
     ],
 )
 async def test_budget_ends_the_searches_with_an_answer_that_says_so(
@@ -150,14 +151,14 @@ async def test_budget_ends_the_searches_with_an_answer_that_says_so(
 
 
 async def test_answer_that_lacks_nothing_is_not_called_incomplete(server, client):
-    events = await run(inputs(server, client, "rag", limits=Limits(max_turns=2)))
+    events = await run(inputs(server, client, "rag", limits=RunLimits(max_turns=2)))
 
     assert ended_text(events).ended_by == ""
     assert text_of(events) == "The port is 8000 [1]."
 
 
 async def test_time_ends_the_run_while_the_model_decides(server, client):
-    given = inputs(server, client, "rag-hanging", limits=Limits(acting_seconds=3))
+    given = inputs(server, client, "rag-hanging", limits=RunLimits(acting_seconds=3))
     events = await run(given)
 
     assert ended_text(events).ended_by == "time"
@@ -190,7 +191,10 @@ async def test_cited_number_without_a_passage_is_marked_invalid(server, client):
 
 async def test_model_that_refuses_tools_is_given_the_passages_directly(server, client):
     retriever = InMemoryRetriever()
-    history = (Message("user", "Tell me of ports"), Message("assistant", "Which one? [3]"))
+    history = (
+        ModelMessage("user", "Tell me of ports"),
+        ModelMessage("assistant", "Which one? [3]"),
+    )
     events = await run(inputs(server, client, "no-tools", retriever=retriever, history=history))
 
     assert text_of(events) == "The port is 8000 [1]."
@@ -201,7 +205,7 @@ async def test_model_that_refuses_tools_is_given_the_passages_directly(server, c
 
 
 async def test_earlier_citation_marks_are_not_shown_to_the_model(server, client):
-    history = (Message("user", "And ports?"), Message("assistant", "They are open [3]."))
+    history = (ModelMessage("user", "And ports?"), ModelMessage("assistant", "They are open [3]."))
     await run(inputs(server, client, "rag", history=history))
 
     assert server.requests[0].messages[2] == {"role": "assistant", "content": "They are open ."}
@@ -354,7 +358,7 @@ async def test_message_text_is_empty_for_nobody(server, client):
 
 def test_unknown_agent_type_is_refused():
     with pytest.raises(UnknownAgentType) as caught:
-        start("telepathy", offline())
+        start_strategy("telepathy", offline())
 
     assert caught.value.details == {"agent_type": "telepathy", "known": sorted(STRATEGIES)}
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.evidence import Evidence
-from agents.strategies.agentic_rag import Grade, grade_by_terms, read_grade
+from agents.strategies.agentic_rag import PassageGrade, grade_by_terms, read_grade
 from agents.strategies.citation_check import check_citations, without_marks
 from tests.agents.fakes import CHINESE, INSTALL, SETTINGS, passage
 
@@ -93,13 +93,16 @@ def test_marks_are_removed_from_earlier_answers():
 @pytest.mark.parametrize(
     ("answer", "grade"),
     [
-        ('{"relevant": [2], "sufficient": true, "query": "x"}', Grade((2,))),
-        ('Sure: {"relevant": [2, 9], "sufficient": false, "query": " y "}.', Grade((2,), "y")),
-        ('{"relevant": [], "sufficient": false}', Grade(())),
-        ('{"relevant": "all"}', Grade((1, 2))),
-        ("{oops}", Grade((1, 2))),
-        ("no idea", Grade((1, 2))),
-        ("}{", Grade((1, 2))),
+        ('{"relevant": [2], "sufficient": true, "query": "x"}', PassageGrade((2,))),
+        (
+            'Sure: {"relevant": [2, 9], "sufficient": false, "query": " y "}.',
+            PassageGrade((2,), "y"),
+        ),
+        ('{"relevant": [], "sufficient": false}', PassageGrade(())),
+        ('{"relevant": "all"}', PassageGrade((1, 2))),
+        ("{oops}", PassageGrade((1, 2))),
+        ("no idea", PassageGrade((1, 2))),
+        ("}{", PassageGrade((1, 2))),
     ],
 )
 def test_grade_is_read_leniently(answer, grade):
@@ -109,5 +112,5 @@ def test_grade_is_read_leniently(answer, grade):
 def test_offline_grade_asks_for_uncovered_terms():
     text = evidence(INSTALL).text([1], limit=10_000)
 
-    assert grade_by_terms("Which port does it listen on?", text) == Grade((1,))
+    assert grade_by_terms("Which port does it listen on?", text) == PassageGrade((1,))
     assert grade_by_terms("What of the zebra connector?", text).next_query == "zebra connector"

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events import Failed, Finished, StateDelta
-from agents.strategies.base import Limits
+from agents.strategies.base import RunLimits
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import (
     RELAY,
@@ -139,7 +139,7 @@ async def test_plan_goes_on_when_its_change_can_not_be_read(server, client):
 
 
 async def test_changes_of_plan_are_limited(server, client):
-    given = inputs(server, client, "plan-learning", limits=Limits(max_replans=0))
+    given = inputs(server, client, "plan-learning", limits=RunLimits(max_replans=0))
     events = await run(given, "plan_execute")
 
     assert "replan" not in steps_of(events)
@@ -154,7 +154,7 @@ async def test_step_that_goes_in_circles_fails_alone(server, client):
 
 
 async def test_budget_skips_what_is_left_and_says_so(server, client):
-    given = inputs(server, client, "plan-busy", limits=Limits(max_turns=4))
+    given = inputs(server, client, "plan-busy", limits=RunLimits(max_turns=4))
     events = await run(given, "plan_execute")
 
     assert [status for _, status in told(state_of(events))] == ["failed", "skipped"]
@@ -192,7 +192,7 @@ async def test_each_task_is_looked_up_for_an_endpoint_without_tools(server, clie
 
 
 async def test_long_plan_is_cut(server, client):
-    given = inputs(server, client, "plan", limits=Limits(max_plan_steps=1))
+    given = inputs(server, client, "plan", limits=RunLimits(max_plan_steps=1))
     events = await run(given, "plan_execute")
 
     assert len(state_of(events)["plan"]["steps"]) == 1

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.events import Failed, Finished
-from agents.llm.extractive.model import Extractive
-from agents.strategies.base import Limits, StrategyInput
+from agents.llm.extractive.model import ExtractiveModel
+from agents.strategies.base import RunLimits, StrategyInput
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import (
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
     given = {"question": question, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=Extractive(), **given)  # type: ignore[arg-type]
+    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_thinks_acts_and_observes_until_it_answers(server, client):
@@ -76,7 +76,7 @@ async def test_same_call_is_not_run_again_and_ends_the_run(server, client):
 
 
 async def test_turns_end_the_run_with_an_answer_that_says_so(server, client):
-    given = inputs(server, client, "react-busy", limits=Limits(max_turns=3))
+    given = inputs(server, client, "react-busy", limits=RunLimits(max_turns=3))
     events = await run(given, "react")
 
     assert len(calls_of(events)) == 3
@@ -89,7 +89,7 @@ async def test_turns_end_the_run_with_an_answer_that_says_so(server, client):
 
 async def test_tokens_end_the_run(server, client):
     # Each scripted turn costs 18.
-    given = inputs(server, client, "react-busy", limits=Limits(max_tokens=30))
+    given = inputs(server, client, "react-busy", limits=RunLimits(max_tokens=30))
     events = await run(given, "react")
 
     assert len(calls_of(events)) == 2
@@ -97,7 +97,7 @@ async def test_tokens_end_the_run(server, client):
 
 
 async def test_time_ends_the_run_while_the_model_hangs(server, client):
-    given = inputs(server, client, "react-hanging", limits=Limits(acting_seconds=3))
+    given = inputs(server, client, "react-hanging", limits=RunLimits(acting_seconds=3))
     events = await run(given, "react")
 
     assert text_of(events).startswith("Port 7070 [1].")
@@ -106,7 +106,7 @@ async def test_time_ends_the_run_while_the_model_hangs(server, client):
 
 
 async def test_answer_that_time_cuts_is_kept(server, client):
-    given = inputs(server, client, "react-slow", limits=Limits(acting_seconds=3))
+    given = inputs(server, client, "react-slow", limits=RunLimits(acting_seconds=3))
     events = await run(given, "react")
 
     assert text_of(events) == (
@@ -121,7 +121,7 @@ async def test_run_says_what_ended_it_when_the_model_says_nothing(server, client
 
 
 async def test_last_answer_is_in_time_too(server, client):
-    limits = Limits(timeout_seconds=4, acting_seconds=0.5)
+    limits = RunLimits(timeout_seconds=4, acting_seconds=0.5)
     events = await run(inputs(server, client, "react-forever", limits=limits), "react")
 
     assert text_of(events) == "This answer is incomplete: the run used up its 0.5 seconds."
@@ -167,7 +167,7 @@ async def test_run_fails_when_the_model_gives_an_empty_answer(server, client):
 
 async def test_results_furthest_back_are_left_out_when_they_are_too_much(server, client):
     long = passage("The relay listens on port 7070. " * 100, id="long")
-    limits = Limits(max_turns=4, evidence_characters=4000)
+    limits = RunLimits(max_turns=4, evidence_characters=4000)
     retriever = InMemoryRetriever((long,))
     given = inputs(server, client, "react-busy", retriever=retriever, limits=limits)
     await run(given, "react")
@@ -179,7 +179,7 @@ async def test_results_furthest_back_are_left_out_when_they_are_too_much(server,
 async def test_call_may_be_made_again_when_its_result_was_left_out(server, client):
     long = passage("The relay listens on port 7070. " * 100, id="long")
     retriever = InMemoryRetriever((long,))
-    limits = Limits(evidence_characters=4000)
+    limits = RunLimits(evidence_characters=4000)
     given = inputs(server, client, "react-forgetful", retriever=retriever, limits=limits)
     await run(given, "react")
 
@@ -202,7 +202,7 @@ async def test_offline_model_abstains_in_the_questions_language():
 
 
 async def test_offline_model_answers_at_the_end_of_its_budget():
-    events = await run(offline("zebra port?", limits=Limits(max_turns=1)), "react")
+    events = await run(offline("zebra port?", limits=RunLimits(max_turns=1)), "react")
 
     assert text_of(events).startswith("No language model is configured")
     assert text_of(events).endswith("the run used up its 1 model turns.")

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events import Finished
-from agents.strategies.base import Limits
+from agents.strategies.base import RunLimits
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import (
     RELAY,
@@ -87,7 +87,7 @@ async def test_attempt_that_passes_is_the_only_one(server, client):
 
 
 async def test_attempts_are_limited(server, client):
-    given = inputs(server, client, "reflexion-never", limits=Limits(max_attempts=2))
+    given = inputs(server, client, "reflexion-never", limits=RunLimits(max_attempts=2))
     events = await run(given, "reflexion")
 
     assert [entry["passed"] for entry in state_of(events)["attempts"]] == [False, False]
@@ -95,7 +95,7 @@ async def test_attempts_are_limited(server, client):
 
 
 async def test_best_attempt_is_kept_when_the_next_is_worse(server, client):
-    given = inputs(server, client, "reflexion-worse", limits=Limits(max_attempts=2))
+    given = inputs(server, client, "reflexion-worse", limits=RunLimits(max_attempts=2))
     events = await run(given, "reflexion")
 
     assert state_of(events)["best_attempt"] == 1
@@ -126,7 +126,7 @@ async def test_what_no_source_bears_out_does_not_pass_whatever_the_model_says(se
 
 
 async def test_budget_ends_the_attempts_with_an_answer_that_says_so(server, client):
-    given = inputs(server, client, "reflexion-busy", limits=Limits(max_turns=3))
+    given = inputs(server, client, "reflexion-busy", limits=RunLimits(max_turns=3))
     events = await run(given, "reflexion")
 
     assert text_of(events) == (

@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from agents.citations import Retrieved
+from agents.citations import RetrievedPassages
 from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
-from agents.llm.extractive.model import Extractive
-from agents.llm.openai import Endpoint, OpenAICompatible
-from agents.strategies import start
-from agents.strategies.base import Limits, StrategyInput
+from agents.llm.config import ModelEndpoint
+from agents.llm.extractive.model import ExtractiveModel
+from agents.llm.openai import OpenAIModel
+from agents.strategies import start_strategy
+from agents.strategies.base import RunLimits, StrategyInput
 from agents.strategies.event_channel import EventChannel
 from agents.strategies.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
@@ -27,26 +28,26 @@ class HangingRetriever:
         self.asked = asyncio.Event()
         self.was_cancelled = False
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         self.asked.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.was_cancelled = True
             raise
-        return Retrieved(())
+        return RetrievedPassages(())
 
 
 class BrokenRetriever:
     """Fails in a way nobody foresaw."""
 
-    async def retrieve(self, query: str, *, top_k: int) -> Retrieved:
+    async def retrieve(self, query: str, *, top_k: int) -> RetrievedPassages:
         raise KeyError("secret")
 
 
 def offline(**changes: object) -> StrategyRun:
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return start("agentic_rag", StrategyInput(model=Extractive(), **given))  # type: ignore[arg-type]
+    return start_strategy("agentic_rag", StrategyInput(model=ExtractiveModel(), **given))  # type: ignore[arg-type]
 
 
 def checked(events: list[RunEvent]) -> list[RunEvent]:
@@ -55,8 +56,8 @@ def checked(events: list[RunEvent]) -> list[RunEvent]:
 
 
 async def test_stop_cuts_the_models_stream_and_closes_the_message(server, client):
-    model = OpenAICompatible(Endpoint(server.base_url, "rag-slow"), client)
-    run = start("agentic_rag", StrategyInput(QUESTION, model, InMemoryRetriever()))
+    model = OpenAIModel(ModelEndpoint(server.base_url, "rag-slow"), client)
+    run = start_strategy("agentic_rag", StrategyInput(QUESTION, model, InMemoryRetriever()))
     events: list[RunEvent] = []
     async for event in run.events():
         events.append(event)
@@ -119,7 +120,7 @@ async def test_stop_after_the_end_changes_nothing():
 
 
 async def test_run_fails_at_its_deadline_with_everything_closed():
-    run = offline(retriever=HangingRetriever(), limits=Limits(timeout_seconds=0.05))
+    run = offline(retriever=HangingRetriever(), limits=RunLimits(timeout_seconds=0.05))
     events = checked(await asyncio.wait_for(collect(run), 5))
 
     failed = events[-1]

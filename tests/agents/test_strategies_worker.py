@@ -6,8 +6,8 @@ import gc
 import pytest
 
 from agents.events import Failed, Finished, StateSnapshot, TextDelta
-from agents.strategies import start
-from agents.strategies.base import Limits
+from agents.strategies import start_strategy
+from agents.strategies.base import RunLimits
 from tests.agents.strategy_runs import (
     RUN,
     THREAD,
@@ -84,7 +84,7 @@ async def test_failure_of_the_chosen_type_ends_the_run(server, client):
 
 
 async def test_router_spends_of_the_same_budget(server, client):
-    given = inputs(server, client, "worker-loop", limits=Limits(max_turns=2))
+    given = inputs(server, client, "worker-loop", limits=RunLimits(max_turns=2))
     events = await run(given, "worker")
 
     assert steps_of(events).count("act") == 1
@@ -92,7 +92,7 @@ async def test_router_spends_of_the_same_budget(server, client):
 
 
 async def test_stop_reaches_the_chosen_type(server, client):
-    running = start("worker", inputs(server, client, "worker-slow"))
+    running = start_strategy("worker", inputs(server, client, "worker-slow"))
     events = []
     async for event in running.events():
         events.append(event)
@@ -111,7 +111,7 @@ async def test_stop_reaches_the_chosen_type(server, client):
 async def test_stop_leaves_no_exception_that_nobody_read(server, client):
     forgotten: list[dict] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, about: forgotten.append(about))
-    running = start("worker", inputs(server, client, "worker-slow"))
+    running = start_strategy("worker", inputs(server, client, "worker-slow"))
     async for event in running.events():
         if isinstance(event, TextDelta):
             await running.stop()

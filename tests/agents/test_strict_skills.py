@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from agents.agui.verifier import verify
-from agents.llm.base import Message, ToolCall
-from agents.skills.active import ActiveSkill, dumped
-from agents.skills.strict_steps import Stage, told_stage
-from agents.strategies.context_window import fitted_into
+from agents.llm.base import ModelMessage, ToolCall
+from agents.skills.active import ActiveSkill, StrictStep, dump_skill, render_step
+from agents.strategies.context_window import fit_messages
 from agents.tools.base import ToolRules
 from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
@@ -26,9 +25,9 @@ LOAD = ["load_skill", {"name": "careful-search"}]
 HERE, THERE = (["current_time", {"timezone": zone}] for zone in ("UTC", "Asia/Shanghai"))
 ALWAYS = {"load_skill", "read_skill_file", "complete_step"}
 STAGES = (
-    Stage("One", "Do one.", ("x",)),
-    Stage("Two", "Do two.", ("y",)),
-    Stage("Three", "", None),
+    StrictStep("One", "Do one.", ("x",)),
+    StrictStep("Two", "Do two.", ("y",)),
+    StrictStep("Three", "", None),
 )
 
 
@@ -123,11 +122,13 @@ def test_current_step_stands_in_every_exchange_of_the_run():
     shelf = shelf_of(InMemoryLibrary(CAREFUL))
     load = ToolCall("a", "load_skill", "{}")
     shelf.apply(
-        load, f"Text.\n\n{told_stage(STAGES, 1)}", {"loaded": dumped(active(stages=STAGES))}
+        load, f"Text.\n\n{render_step(STAGES, 1)}", {"loaded": dump_skill(active(stages=STAGES))}
     )
 
     def shown() -> str:
-        return shelf.exchange_for([Message("system", ""), Message("user", "Go")])[-1].content
+        return shelf.with_active_skills([ModelMessage("system", ""), ModelMessage("user", "Go")])[
+            -1
+        ].content
 
     assert "Do one." in shown()
     for index, seen in ((1, "Do two."), (2, 'title="Three"'), (3, "All steps are done.")):
@@ -139,14 +140,14 @@ def test_current_step_stands_in_every_exchange_of_the_run():
 
 
 def test_step_that_a_report_gave_is_never_left_out():
-    messages = [Message("user", "Go")]
+    messages = [ModelMessage("user", "Go")]
     for name, text in (("complete_step", "s" * 90), ("a", "b" * 90), ("a", "c" * 90)):
         call = ToolCall(f"{name}{len(messages)}", name, "{}")
         messages += [
-            Message("assistant", tool_calls=(call,)),
-            Message("tool", text, tool_call_id=call.id),
+            ModelMessage("assistant", tool_calls=(call,)),
+            ModelMessage("tool", text, tool_call_id=call.id),
         ]
-    fitted = [message.content for message in fitted_into(100, messages) if message.role == "tool"]
+    fitted = [message.content for message in fit_messages(100, messages) if message.role == "tool"]
     assert fitted[0] == "s" * 90
 
 
@@ -162,8 +163,8 @@ def test_step_that_a_report_gave_is_never_left_out():
 )
 def test_step_narrows_what_the_skill_allows(tools, stage, allowed):
     shelf = shelf_of(InMemoryLibrary(CAREFUL))
-    skill = active(tools=tools, stages=(Stage("One", "", stage),), steps=("One",))
-    shelf.apply(ToolCall("a", "load_skill", "{}"), "", {"loaded": dumped(skill)})
+    skill = active(tools=tools, stages=(StrictStep("One", "", stage),), steps=("One",))
+    shelf.apply(ToolCall("a", "load_skill", "{}"), "", {"loaded": dump_skill(skill)})
     assert {tool for tool in ("x", "y") if shelf.refusal(tool) is None} == allowed
 
 

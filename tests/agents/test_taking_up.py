@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from agents.agui.close_open import torn_end
-from agents.agui.encoder import EventMapper
-from agents.agui.message_reducer import MessageFold
+from agents.agui.close_open import find_dangling
+from agents.agui.encoder import AguiEncoder
+from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.events import RunEvent, WireEvent
 from agents.journal import Effect, Journal
-from agents.strategies import start
+from agents.strategies import start_strategy
 from agents.strategies.base import StrategyInput
-from agents.strategies.event_channel import Batch
+from agents.strategies.event_channel import EventBatch
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
 
@@ -32,17 +32,17 @@ _MADE_ANEW = re.compile(r"retrieval-\d+|call_[0-9a-f]{32}|\d\d:\d\d:\d\d")
 class Process:
     """One process that drives a run; it may die after any batch."""
 
-    def __init__(self, inputs: StrategyInput, agent_type: str, past: list[Batch]) -> None:
-        self.batches: list[Batch] = []
+    def __init__(self, inputs: StrategyInput, agent_type: str, past: list[EventBatch]) -> None:
+        self.batches: list[EventBatch] = []
         self.log: list[WireEvent] = []
         self._past = past
         effects: dict[int, Effect] = {}
         for batch in past:
             effects |= {effect.index: effect for effect in batch.effects}
         journal = Journal(NAME, effects.values(), own_events=past[-1].own_events if past else 0)
-        self._run = start(agent_type, replace(inputs, journal=journal))
+        self._run = start_strategy(agent_type, replace(inputs, journal=journal))
         clock = count(1_700_000_000_000)
-        self._mapper = EventMapper(THREAD, RUN, now=lambda: next(clock))
+        self._mapper = AguiEncoder(THREAD, RUN, now=lambda: next(clock))
 
     def wire(self, events: list[RunEvent]) -> list[WireEvent]:
         return [wire for event in events for wire in self._mapper.translate(event)]
@@ -53,7 +53,7 @@ class Process:
         left = logged if self._past else []
         async for batch in self._run.batches():
             if left:
-                torn = torn_end(left, self._run.known, now=lambda: 1_700_000_000_000)
+                torn = find_dangling(left, self._run.known, now=lambda: 1_700_000_000_000)
                 logged += torn.closing
                 if torn.ids:
                     fold = folded(logged)
@@ -65,8 +65,8 @@ class Process:
         return logged
 
 
-def folded(log: list[WireEvent]) -> MessageFold:
-    fold = MessageFold()
+def folded(log: list[WireEvent]) -> MessageReducer:
+    fold = MessageReducer()
     fold.ask("question", QUESTION)
     for event in log:
         fold.observe(event)
@@ -144,7 +144,7 @@ async def test_run_taken_up_anywhere_ends_as_if_nothing_had_happened(server, cli
 
 
 async def test_run_that_is_taken_up_again_and_again_still_ends(server, client):
-    past: list[Batch] = []
+    past: list[EventBatch] = []
     for _ in range(200):
         process = Process(inputs(server, client, "react"), "react", past)
         log = await process.drive()

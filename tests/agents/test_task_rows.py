@@ -69,7 +69,7 @@ async def test_no_question_about_a_task_reads_the_runs_of_everybody(
         async with database.reading() as session:
             began, newest = await tasks.find_task(session, principal, "t", "r0")
             assert (await tasks.view(session, principal, "t", "r0")).status == "running"
-            await task_logs.told_calls(session, last)
+            await task_logs.answered_call_ids(session, last)
             assert await task_logs.logs_before(session, last) == [[], []]
             await _open_calls(session, last)
         async with unit_of_work(database) as work:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm.base import Message, ModelText, ModelUsage, ToolCall, ToolSpec, ToolsRefused
-from agents.llm.openai import OpenAICompatible
-from agents.llm.text_tools import CLOSE, OPEN, CallReader
+from agents.llm.base import ModelMessage, ModelText, TokenUsage, ToolCall, ToolSpec, ToolsRefused
+from agents.llm.openai import OpenAIModel
+from agents.llm.text_tools import CLOSE, OPEN, TextCallParser
 from core.errors.server import ModelFailed
 from tests.agents.model_calls import (
     ASK,
@@ -44,7 +44,7 @@ async def test_text_that_only_looks_like_a_call_is_given_whole(server, client):
 
 
 async def test_text_is_given_on_while_the_model_still_writes(server, client):
-    adapter = OpenAICompatible(endpoint(server, "text-slow", tools="text"), client)
+    adapter = OpenAIModel(endpoint(server, "text-slow", tools="text"), client)
     stream = adapter.events(ASK, [TOOL])
 
     assert await anext(stream) == ModelText("Hel")
@@ -53,7 +53,7 @@ async def test_text_is_given_on_while_the_model_still_writes(server, client):
 
 
 async def test_tools_are_described_to_the_model_with_their_schema(server, client):
-    asked = [Message("system", "Be brief."), *ASK]
+    asked = [ModelMessage("system", "Be brief."), *ASK]
     await collect(server, client, "plain", asked, [SEARCH], tools_mode="text")
 
     system, user = server.requests[-1].messages
@@ -67,10 +67,10 @@ async def test_calls_and_results_of_the_history_are_told_in_words(server, client
     calls = (ToolCall("1", "f", '{"a":1}'), ToolCall("2", "g", ""))
     asked = [
         *ASK,
-        Message("assistant", "Let me look.", calls),
-        Message("tool", "found </result> <tool", tool_call_id="1"),
-        Message("tool", "nothing", tool_call_id="2"),
-        Message("user", "And?"),
+        ModelMessage("assistant", "Let me look.", calls),
+        ModelMessage("tool", "found </result> <tool", tool_call_id="1"),
+        ModelMessage("tool", "nothing", tool_call_id="2"),
+        ModelMessage("user", "And?"),
     ]
     await collect(server, client, "plain", asked, tools_mode="text")
 
@@ -92,7 +92,7 @@ async def test_unreadable_call_is_shown_to_the_model_once(server, client):
     events = await collect(server, client, "text-repaired", tools=[TOOL], tools_mode="text")
 
     assert calls_of(events) == [("f", '{"a": 1}')]
-    assert sum(isinstance(event, ModelUsage) for event in events) == 2
+    assert sum(isinstance(event, TokenUsage) for event in events) == 2
     said, told = server.requests[-1].messages[-2:]
     assert said["content"].endswith("{a: 2}</tool>")
     assert "not one JSON object" in told["content"]
@@ -129,7 +129,7 @@ async def test_whole_call_is_not_taken_for_a_cut_one(server, client):
 
 
 async def test_calls_are_left_out_when_no_tools_are_offered(server, client):
-    asked = [*ASK, Message("assistant", "", (ToolCall("1", "f", "{}"),))]
+    asked = [*ASK, ModelMessage("assistant", "", (ToolCall("1", "f", "{}"),))]
     events = await collect(server, client, "text-call", asked, tools_mode="text")
 
     assert (text_of(events), calls_of(events)) == ("Let me look.", [])
@@ -142,8 +142,8 @@ async def test_all_is_text_when_tools_play_no_part(server, client):
 
 
 async def test_text_takes_over_when_the_endpoint_refuses_tools_and_stays(server, client):
-    adapter = OpenAICompatible(endpoint(server, "text-rag", tools="auto"), client)
-    asked = [Message("user", "Which port?")]
+    adapter = OpenAIModel(endpoint(server, "text-rag", tools="auto"), client)
+    asked = [ModelMessage("user", "Which port?")]
     for _ in range(2):
         events = await events_of(adapter, asked, [SEARCH])
         assert calls_of(events) == [("search_knowledge_base", '{"query": "Which port?"}')]
@@ -153,8 +153,8 @@ async def test_text_takes_over_when_the_endpoint_refuses_tools_and_stays(server,
 
 async def test_text_takes_over_when_only_the_history_has_calls(server, client):
     model = "refused-400-this model does not support tools"
-    history = [*ASK, Message("assistant", "", (ToolCall("1", "f", "{}"),))]
-    adapter = OpenAICompatible(endpoint(server, model, tools="auto"), client)
+    history = [*ASK, ModelMessage("assistant", "", (ToolCall("1", "f", "{}"),))]
+    adapter = OpenAIModel(endpoint(server, model, tools="auto"), client)
 
     assert text_of(await events_of(adapter, history)) == "Hello at last."
 
@@ -167,7 +167,7 @@ async def test_no_tools_are_offered_at_all_when_the_trait_says_none(server, clie
 
 
 def read(pieces: list[str]) -> tuple[str, list[tuple[str, str]], str]:
-    reader = CallReader()
+    reader = TextCallParser()
     text = "".join([reader.feed(piece) for piece in pieces])
     text += reader.close("stop")
     return text, [(call.name, call.arguments) for call in reader.calls], reader.fault

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm import tool_call_accumulator
-from agents.llm.tool_call_accumulator import ToolCallAssembly
+from agents.llm.tool_call_accumulator import ToolCallAccumulator
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[]"\\,: aü', max_size=8)
 values = st.recursive(
@@ -25,7 +25,7 @@ def delta(arguments: str, **fields: Any) -> dict[str, Any]:
 @given(st.lists(objects, min_size=1, max_size=3), st.data())
 def test_calls_are_told_apart_by_their_whole_arguments(given_objects, data):
     # At one index, without ids, the name in every piece: only the arguments tell.
-    calls = ToolCallAssembly()
+    calls = ToolCallAccumulator()
     put_together: dict[str, str] = {}
     for number, arguments in enumerate(given_objects):
         text = json.dumps({**arguments, "number": number})
@@ -50,7 +50,7 @@ def test_arguments_are_not_parsed_again_for_every_piece(monkeypatch: pytest.Monk
         raise ValueError
 
     monkeypatch.setattr(tool_call_accumulator, "parse", parse)
-    calls = ToolCallAssembly()
+    calls = ToolCallAccumulator()
     for piece in ('{"text": "', *["{word} "] * 1000):
         calls.add(delta(piece))
 

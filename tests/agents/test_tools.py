@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import BaseModel
 
-from agents.calendar.run_calendar import CalendarBook
-from agents.client_time import PersonTime
+from agents.calendar.run_calendar import RunCalendar
+from agents.client_time import UserClock
 from agents.evidence import Evidence, read_passages
 from agents.run_request import ClientTool
-from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, toolbox
-from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, validated
+from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, build_toolbox
+from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, with_validation
 from core.db.database import Database
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import (
@@ -42,7 +42,7 @@ def tool(run, **changes) -> Tool:
         "echo",
         "Echoes.",
         arguments_schema(Arguments),
-        validated(Arguments, run),
+        with_validation(Arguments, run),
         **changes,
     )
 
@@ -52,7 +52,7 @@ async def echo(arguments: Arguments) -> str:
 
 
 def search_box(retriever: InMemoryRetriever, evidence: Evidence | None = None) -> Toolbox:
-    return toolbox(ToolScope(retriever, evidence or Evidence(), top_k=8))
+    return build_toolbox(ToolScope(retriever, evidence or Evidence(), top_k=8))
 
 
 async def test_search_tells_what_could_not_be_searched():
@@ -100,13 +100,13 @@ async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
 
 
 def test_only_clock_and_people_are_offered_when_nothing_is_selected():
-    offered = toolbox(ToolScope(None, Evidence(), top_k=8)).specs
+    offered = build_toolbox(ToolScope(None, Evidence(), top_k=8)).specs
 
     assert [spec.name for spec in offered] == ["current_time", "confirm_action", "request_input"]
 
 
 def test_every_tool_has_a_described_schema_and_a_unique_name():
-    book = CalendarBook(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
+    book = RunCalendar(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
     scope = ToolScope(
         InMemoryRetriever(),
@@ -214,7 +214,9 @@ def test_forbidden_tool_is_not_offered():
 
 
 def reading_box(evidence: Evidence | None = None) -> Toolbox:
-    return toolbox(ToolScope(InMemoryRetriever(), evidence or Evidence(), 8, InMemoryDocuments()))
+    return build_toolbox(
+        ToolScope(InMemoryRetriever(), evidence or Evidence(), 8, InMemoryDocuments())
+    )
 
 
 async def test_document_is_read_by_its_name_as_numbered_passages():
@@ -253,7 +255,7 @@ async def test_reading_that_is_not_possible_is_explained(arguments, sentence):
 
 
 async def test_clock_tells_the_time_in_a_zone():
-    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
     told = json.loads((await box.call("current_time", '{"timezone": "+08:00"}')).content)
 
     moment = datetime.fromisoformat(told["time"])
@@ -264,15 +266,15 @@ async def test_clock_tells_the_time_in_a_zone():
 
 @pytest.mark.parametrize("zone", ["", "UTC", "GMT", "UTC-03:30", "+5", "-0930"])
 async def test_clock_knows_offsets(zone):
-    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
     output = await box.call("current_time", json.dumps({"timezone": zone}))
 
     assert "time" in json.loads(output.content)
 
 
 async def test_clock_tells_the_time_where_the_user_is_unless_asked_for_another_zone():
-    person = PersonTime(None, "Asia/Kathmandu")
-    box = toolbox(ToolScope(None, Evidence(), top_k=8, time=person))
+    person = UserClock(None, "Asia/Kathmandu")
+    box = build_toolbox(ToolScope(None, Evidence(), top_k=8, time=person))
     own = json.loads((await box.call("current_time", "{}")).content)
     other = json.loads((await box.call("current_time", '{"timezone": "UTC"}')).content)
 
@@ -283,7 +285,7 @@ async def test_clock_tells_the_time_where_the_user_is_unless_asked_for_another_z
 
 @pytest.mark.parametrize("zone", ["Moon/Crater", "../../etc/passwd", "/etc", "+99", "\0", "Etc"])
 async def test_clock_refuses_what_is_no_zone(zone):
-    box = toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
     output = await box.call("current_time", json.dumps({"timezone": zone}))
 
     assert output.content.startswith("There is no time zone")

@@ -41,12 +41,10 @@ async def test_writers_do_not_wait_for_logins_whose_hashes_are_being_made(
 
     monkeypatch.setattr(authentication, "verify_password", held_up)
     throttle = LoginThrottle(LocalRateLimiter(), AccessSettings())
-    services = SimpleNamespace(
-        database=database, authenticator=authenticator, login_throttle=throttle
-    )
+    security = SimpleNamespace(authenticator=authenticator, login_throttle=throttle)
     request = SimpleNamespace(scope={})
     body = LoginBody(username="heidi", password=PASSWORD)
-    logins = [asyncio.create_task(login(body, request, services)) for _ in range(3)]
+    logins = [asyncio.create_task(login(body, request, database, security)) for _ in range(3)]
     await begun.wait()
     # Where a login holds the only write turn of SQLite, this is refused after a while.
     async with unit_of_work(database) as work:

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from api.app import create_app
-from api.http.middleware import OPEN_PATHS
 from api.http.rate_limit import RequestLimits
-from core.errors.codes import ErrorCode
+from api.middleware import OPEN_PATHS
+from core.errors.auth import NotAuthenticated
 from core.security.rate_limiter import LocalRateLimiter
 from core.settings import Settings
 from tests.fixtures.client import check_error
@@ -26,7 +26,8 @@ async def browser(base: str = "http://agentex", **fields: str) -> AsyncGenerator
     settings = Settings(_env_file=None, **fields)
     app = create_app(settings)
     limits = RequestLimits(LocalRateLimiter(), settings)
-    app.state.services = SimpleNamespace(limits=limits, settings=settings)
+    security = SimpleNamespace(limits=limits)
+    app.state.context = SimpleNamespace(security=security, settings=settings)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url=base) as client:
         yield client
@@ -41,7 +42,7 @@ async def test_every_route_answers_with_safe_headers():
             for method in methods:
                 answer = await client.request(method, path.replace("{", "").replace("}", ""))
                 if "/content" not in path and "feed.ics" not in path:
-                    check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+                    check_error(answer, NotAuthenticated)
                 headers = answer.headers
                 assert headers["X-Content-Type-Options"] == "nosniff", path
                 assert headers["Referrer-Policy"] == "no-referrer", path
@@ -86,7 +87,7 @@ async def test_pages_of_allowed_origins_may_call_the_api_without_cookies():
         assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
         assert "authorization" in answer.headers["Access-Control-Allow-Headers"].lower()
         answer = await client.post(path, headers={"Origin": ORIGIN})
-        check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+        check_error(answer, NotAuthenticated)
         assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
         assert "Access-Control-Allow-Credentials" not in answer.headers
         for other in ("https://evil.example", f"{ORIGIN}.evil.example", "null"):

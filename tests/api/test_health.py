@@ -5,13 +5,13 @@ from typing import cast
 
 import pytest
 
-from api.container import Services
+from api.container import AppContext
 from api.system import health
 
 pytestmark = pytest.mark.anyio
 
 
-async def _fine(_services: Services) -> str:
+async def _fine(_context: AppContext) -> str:
     return "fine"
 
 
@@ -19,11 +19,11 @@ async def _fine(_services: Services) -> str:
 async def test_fault_of_a_check_is_no_word_of_the_part(
     monkeypatch: pytest.MonkeyPatch, fault: Exception
 ):
-    async def broken(_services: Services) -> str:
+    async def broken(_context: AppContext) -> str:
         raise fault
 
     monkeypatch.setattr(health, "CHECKS", {"redis": _fine, "engine": broken})
-    answer = await health.ready(cast(Services, None))
+    answer = await health.ready(cast(AppContext, None))
     assert answer.status_code == 503
     assert json.loads(bytes(answer.body)) == {
         "status": "not_ready",

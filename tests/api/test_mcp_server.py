@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from starlette.requests import Request
 
-from api.container import Services
-from api.skills.mcp_server import _admitted
+from api.container import AppContext
+from api.skills.mcp_server import _check_request
 from core.errors.auth import NotFound, OriginNotAllowed
 from core.errors.requests import InvalidRequest
 from core.settings import Settings
@@ -21,7 +21,7 @@ async def admitted(*headers: tuple[str, str], **fields: Any) -> None:
     settings = Settings(_env_file=None, **fields)
     raw = [(name.encode(), value.encode()) for name, value in headers]
     request = Request({"type": "http", "headers": raw})
-    await _admitted(request, cast(Services, SimpleNamespace(settings=settings)))
+    await _check_request(request, cast(AppContext, SimpleNamespace(settings=settings)))
 
 
 async def test_programs_and_listed_pages_are_let_in():

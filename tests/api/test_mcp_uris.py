@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.mcp_server.uris import cursor_of, position_of, segments_of, uri_of
+from api.mcp_server.uris import decode_cursor, encode_cursor, skill_uri, uri_segments
 from core.errors.auth import SkillNotFound
 from core.errors.requests import InvalidPagination
-from skills.packages.folder_view import Position
+from skills.transfer.folders import FolderPosition
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
@@ -18,24 +18,24 @@ _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=
 @given(st.lists(_NAMES, min_size=2, max_size=3), st.lists(_NAMES, min_size=1, max_size=4))
 def test_addresses_are_ascii_and_are_read_back(place: list[str], parts: list[str]):
     path = "/".join(part.replace("/", "") for part in parts)
-    uri = uri_of(place, path)
+    uri = skill_uri(place, path)
     assert uri.isascii()
     assert not set(uri.removeprefix("skill://")) & set(" ?#@:")
-    assert segments_of(uri) == [*place, *path.split("/")]
+    assert uri_segments(uri) == [*place, *path.split("/")]
 
 
 @pytest.mark.parametrize("uri", ["", "skill:", "skill:/a/b", "file:///etc/passwd", "SKILL://a/b"])
 def test_other_addresses_are_those_of_no_skill(uri: str):
     with pytest.raises(SkillNotFound):
-        segments_of(uri)
+        uri_segments(uri)
     with pytest.raises(SkillNotFound):
-        segments_of("skill://" + "a" * 10_000)
+        uri_segments("skill://" + "a" * 10_000)
 
 
 @given(_NAMES, _NAMES, _NAMES)
 def test_cursors_are_read_back(slug: str, owner: str, id_: str):
-    position = Position(slug, owner, id_)
-    assert position_of(cursor_of(position)) == position
+    position = FolderPosition(slug, owner, id_)
+    assert decode_cursor(encode_cursor(position)) == position
 
 
 def encoded(value: object) -> str:
@@ -48,9 +48,9 @@ def encoded(value: object) -> str:
 )  # fmt: skip
 def test_other_cursors_are_refused(cursor: str):
     with pytest.raises(InvalidPagination):
-        position_of(cursor)
+        decode_cursor(cursor)
 
 
 def test_no_cursor_is_the_beginning():
-    assert position_of(None) is None
-    assert cursor_of(None) is None
+    assert decode_cursor(None) is None
+    assert encode_cursor(None) is None

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
-from api.streaming.progress_feed import Follower, ProgressFeeds, ProgressView
+from api.streaming.progress_feed import ProgressFeeds, ProgressSubscriber, ProgressView
 from core.db.database import Database
 from core.db.now import database_now
 from core.db.types import new_id, utc_now
@@ -16,7 +16,7 @@ from kb_service.documents import actions as document_actions
 from kb_service.documents import queries as document_queries
 from kb_service.documents.permissions import mark_narrowed
 from kb_service.models import Document
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +47,7 @@ async def touch(database: Database, *conditions: object, **values: object) -> No
         await work.session.exec(statement)
 
 
-async def told(follower: Follower, count: int) -> dict[str, str]:
+async def told(follower: ProgressSubscriber, count: int) -> dict[str, str]:
     """The status of each document of which the follower was told, once they are so many."""
     found: dict[str, str] = {}
     with anyio.fail_after(30):
@@ -141,7 +141,7 @@ async def erase(database: Database, *ids: str) -> None:
         await document_actions.delete_rows(work.session, ids, 1000)
 
 
-async def gone(follower: Follower, count: int) -> set[str]:
+async def gone(follower: ProgressSubscriber, count: int) -> set[str]:
     """The documents that are gone, once they are so many."""
     found: set[str] = set()
     with anyio.fail_after(30):
@@ -193,13 +193,13 @@ async def test_end_of_a_document_is_told_to_those_who_read_it(database: Database
     kb_id = await fill(database, 3)
     secret, open_, other = await ids_of(database, kb_id)
     async with unit_of_work(database) as work:
-        stranger = Person((await add_user(work)).id)
+        stranger = UserViewer((await add_user(work)).id)
         await mark_narrowed(work, kb_id)
     await touch(database, col(Document.id) == secret, restricted=True)
     async with ProgressFeeds(database).follow(kb_id) as follower:
         assert follower is not None
         assert follower.base is not None
-        owner = ProgressView(database, Person(follower.base.owner_id), follower)
+        owner = ProgressView(database, UserViewer(follower.base.owner_id), follower)
         view = ProgressView(database, stranger, follower)
         await view.begin(follower.base)
         await erase(database, secret)
@@ -213,7 +213,7 @@ async def test_end_of_a_document_is_told_to_those_who_read_it(database: Database
 
 
 async def _removed(
-    view: ProgressView, follower: Follower, document_id: str, database: Database
+    view: ProgressView, follower: ProgressSubscriber, document_id: str, database: Database
 ) -> list[str]:
     """All that a view tells as removed until this document, which is erased now, is told."""
     await erase(database, document_id)

@@ -16,12 +16,12 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from api.app import create_app
-from api.http.dependencies import Requires, principal_of
-from api.http.middleware import OPEN_PATHS, is_open
-from api.http.responses import Body
+from api.dependencies import Requires, get_principal
+from api.http.responses import RequestModel
 from api.http.routing import EVERYWHERE
+from api.middleware import OPEN_PATHS, is_open
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.requests import MalformedJson
 from core.settings import Settings
 from kb_service.failures import MODEL_ERRORS
 
@@ -87,12 +87,12 @@ def test_openapi_names_the_errors_of_every_route_beside_its_own(app: FastAPI):
         for method, operation in methods.items():
             if is_open(path):
                 continue
-            codes = [*EVERYWHERE]
+            errors = [*EVERYWHERE]
             if "application/json" in operation.get("requestBody", {}).get("content", {}):
-                codes.append(ErrorCode.MALFORMED_JSON)
-            for code in codes:
-                named = operation["responses"][str(code.status)]["description"]
-                assert named.count(f"`{int(code)}`") == 1, f"{method} {path} {code.name}"
+                errors.append(MalformedJson)
+            for error in errors:
+                named = operation["responses"][str(error.status)]["description"]
+                assert named.count(f"`{error.code}`") == 1, f"{method} {path} {error.wire_name}"
 
 
 def test_open_paths_are_the_documented_ones():
@@ -153,7 +153,7 @@ def test_every_closed_route_knows_its_caller(app: FastAPI):
     anonymous = {
         route.path
         for route in routes_of(app)
-        if not is_open(route.path) and principal_of not in set(calls(route.dependant))
+        if not is_open(route.path) and get_principal not in set(calls(route.dependant))
     }
     assert anonymous == set()
 
@@ -169,7 +169,7 @@ def bodies(route: APIRoute) -> Iterator[type[BaseModel]]:
 def test_every_body_refuses_fields_that_it_does_not_know(app: FastAPI):
     models = {model for route in routes_of(app) for model in bodies(route)}
     assert len(models) > 5
-    assert {model for model in models if not issubclass(model, Body)} == set()
+    assert {model for model in models if not issubclass(model, RequestModel)} == set()
     assert {model for model in models if model.model_config.get("extra") != "forbid"} == set()
 
 
@@ -244,4 +244,4 @@ def is_asynchronous(call: Any) -> bool:
 def test_whatever_is_wrong_with_an_embedding_model_is_documented(path: str):
     responses = create_app(Settings()).openapi()["paths"][f"/api/v1/{path}"]["post"]["responses"]
     told = " ".join(answer.get("description", "") for answer in responses.values())
-    assert [error.code for error in MODEL_ERRORS if f"`{int(error.code)}`" not in told] == []
+    assert [error for error in MODEL_ERRORS if f"`{error.code}`" not in told] == []

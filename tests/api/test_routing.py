@@ -6,16 +6,16 @@ from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from api.app import create_app
-from api.http.responses import Body, Envelope, Shape
-from api.http.routing import LateRoute, Router, serve
+from api.http.responses import Envelope, RequestModel, ResponseModel
+from api.http.routing import LazyRoute, Router, serve
 from core.settings import Settings
 
 
-class Wish(Body):
+class Wish(RequestModel):
     count: int = 1
 
 
-class Thing(Shape):
+class Thing(ResponseModel):
     name: str
     count: int
 
@@ -34,7 +34,7 @@ def router() -> Router:
 
 def test_a_route_knows_its_place_before_it_is_worked_out(router: Router):
     (route,) = router.routes
-    assert isinstance(route, LateRoute)
+    assert isinstance(route, LazyRoute)
     assert (route.path_format, route.methods, route.name) == ("/things/{name}", {"PUT"}, "keep")
     assert "dependant" not in vars(route)
     assert (route.status_code, route.description, route.unique_id) == (201, "Keep one.", "keep")
@@ -62,5 +62,5 @@ def test_every_route_of_ours_is_late(tmp_path_factory: pytest.TempPathFactory):
     routes = [route for route in app.routes if isinstance(route, APIRoute)]
     assert len(routes) > 200
     # FastAPI's own pages are none of ours.
-    early = {route.path for route in routes if not isinstance(route, LateRoute)}
+    early = {route.path for route in routes if not isinstance(route, LazyRoute)}
     assert early <= {"/docs", "/docs/oauth2-redirect"}

@@ -6,14 +6,14 @@ import pytest
 from redis.asyncio import Redis
 
 from agents.runs.service import RunService
-from api.container import open_services
+from api.lifespan import open_context
 from core.auth.signing_keys import PURPOSE, ensure_signing_key
 from core.db.database import Database, open_database
 from core.db.unit_of_work import unit_of_work
 from core.security.vault import Vault, load_secret_key
 from core.settings import Settings
 from ingestion.preview import SplitPreviewer
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.engine_client.client import EngineClient
 from migrations.apply import migrate
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 PARTS = (
     ("runs", RunService, "drain"),
     ("previews", SplitPreviewer, "close"),
-    ("spaces", Spaces, "close"),
+    ("spaces", EmbeddingSpaces, "close"),
     ("engine", EngineClient, "close"),
     ("redis", Redis, "aclose"),
     ("database", Database, "close"),
@@ -63,6 +63,6 @@ async def test_part_that_fails_to_close_keeps_no_other_one_open(
 ):
     closed = watch(monkeypatch, failing)
     with pytest.raises(OSError, match=failing):
-        async with open_services(settings):
+        async with open_context(settings):
             pass
     assert closed == [name for name, _, _ in PARTS]

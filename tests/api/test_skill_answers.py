@@ -4,16 +4,14 @@ from typing import Any, cast
 
 import pytest
 
-from api.container import Services
-from api.skills.lint import SkillReporter
-from api.skills.schemas import detail
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.parser.draft import Surroundings
+from skills.lint.context import LintContext
 from skills.schema import SkillReport
 from skills.store import access as skill_access
+from skills.store.linting import SkillLinter, read_linted
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.skill_rows import add_skill
@@ -21,21 +19,21 @@ from tests.fixtures.skill_rows import add_skill
 pytestmark = pytest.mark.anyio
 
 
-class Watching(SkillReporter):
+class Watching(SkillLinter):
     """Notes how many connections are held while it reads."""
 
     def __init__(self, database: Database, principal: Principal) -> None:
-        super().__init__(cast(Services, None), principal)
+        super().__init__(principal, cast(Any, None))
         self.pool = cast(Any, database.engine.pool)
         self.held = {"before": 0, "while": 0}
 
-    async def surroundings(self, *_: object, **__: object) -> Surroundings:
+    async def read_context(self, *_: object, **__: object) -> LintContext:
         self.held["before"] = self.pool.checkedout()
-        return Surroundings()
+        return LintContext()
 
-    async def report(self, content: bytes, around: Surroundings) -> SkillReport:
+    async def lint(self, content: bytes, context: LintContext) -> SkillReport:
         self.held["while"] = self.pool.checkedout()
-        return await super().report(content, around)
+        return await super().lint(content, context)
 
 
 @one_database
@@ -46,6 +44,6 @@ async def test_no_connection_is_held_while_a_skill_is_read(database: Database):
     principal = Principal(anna.id, anna.username, DEFAULT_ROLE, frozenset())
     async with database.reading() as session:
         seen = await skill_access.get(session, principal, skill.id)
-    reporter = Watching(database, principal)
-    assert (await detail(database, seen, reporter)).content == "# SKILL: report"
-    assert reporter.held == {"before": 1, "while": 0}
+    linter = Watching(database, principal)
+    assert (await read_linted(database, seen, linter)).content == b"# SKILL: report"
+    assert linter.held == {"before": 1, "while": 0}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from cli.client.schemas import InterruptRecord
-from cli.commands.chat.interrupts import answer_all
+from cli.commands.chat.run import answer_all
 from cli.ui.output import Output
 
 CONFIRM = InterruptRecord(id="i1", reason="confirmation", message="Delete all?")

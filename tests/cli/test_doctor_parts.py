@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from cli.commands.doctor import security
-from cli.commands.doctor.backends import Part, Parts, check_kept_parts
-from cli.commands.doctor.local import Check, Verdict
+from cli.commands.doctor.backends import BackendReport, BackendReports, check_kept_parts
+from cli.commands.doctor.local import CheckResult, CheckVerdict
 from cli.commands.doctor.probe_backends import _database, _issuer
 from cli.commands.doctor.security import (
     check_clock,
@@ -43,7 +43,7 @@ def settings(tmp_path: Path, **fields) -> Settings:
     return Settings(_env_file=None, data_dir=tmp_path, **fields)
 
 
-def told(check: Check) -> tuple[str, str, bool]:
+def told(check: CheckResult) -> tuple[str, str, bool]:
     return check.verdict.value, check.detail, bool(check.hint)
 
 
@@ -82,7 +82,7 @@ async def test_damaged_database_is_not_taken_for_a_new_one(tmp_path: Path):
     file.write_bytes(b"no database at all" * 100)
     found = await _database(settings(tmp_path))
     (database_check, *_) = check_kept_parts(
-        OUTPUT, settings(tmp_path), Parts(**{**NEW_PARTS, "database": asdict(found)})
+        OUTPUT, settings(tmp_path), BackendReports(**{**NEW_PARTS, "database": asdict(found)})
     )
     assert (database_check.verdict, "backup" in database_check.hint) == ("failed", True)
 
@@ -171,8 +171,8 @@ def test_doctor_leaves_to_administrators_what_is_theirs(agentex: Agentex, server
 
 
 def test_doctor_finds_jobs_that_nobody_does(tmp_path: Path):
-    idle = Part(state="ok", waiting=3)
-    parts = Parts(**{**NEW_PARTS, "redis": idle})
+    idle = BackendReport(state="ok", waiting=3)
+    parts = BackendReports(**{**NEW_PARTS, "redis": idle})
     database, queue, vectors, _ = check_kept_parts(OUTPUT, settings(tmp_path), parts)
     assert told(queue) == ("failed", "0 workers, 3 jobs", True)
     assert database.detail == vectors.detail == MADE_AT_START.en
@@ -209,9 +209,9 @@ async def test_issuer_that_nobody_can_log_in_at_is_found(
     issuer, answers = discovery
     named = settings(tmp_path, oidc_issuer=issuer, oidc_client_id="agentex")
 
-    async def found() -> Check:
+    async def found() -> CheckResult:
         state = asdict(await _issuer(named))
-        return check_kept_parts(OUTPUT, named, Parts(**{**NEW_PARTS, "issuer": state}))[-1]
+        return check_kept_parts(OUTPUT, named, BackendReports(**{**NEW_PARTS, "issuer": state}))[-1]
 
     document = {
         "issuer": f"{issuer}/",
@@ -314,7 +314,7 @@ async def test_connection_that_others_can_read_is_found(
 
     monkeypatch.setattr(security, "_certificate_days", known)
     check = await check_transport(OUTPUT, url, headers)
-    assert check.verdict is (Verdict.WARNING if hints else Verdict.OK)
+    assert check.verdict is (CheckVerdict.WARNING if hints else CheckVerdict.OK)
     assert all(hint in check.hint for hint in hints)
     assert bool(check.hint) == bool(hints)
     # When it ends is told whatever else is wrong.
@@ -332,6 +332,6 @@ async def test_connection_that_others_can_read_is_found(
 )
 def test_clocks_that_are_apart_are_found(skews: dict[str, float], expected: str):
     check = check_clock(OUTPUT, skews)
-    assert check.verdict is Verdict(expected)
+    assert check.verdict is CheckVerdict(expected)
     if expected == "failed":
         assert check.detail == "400 s away from database"

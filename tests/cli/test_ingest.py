@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.commands.ingest.local_files import document_name, find_files, sha256
-from cli.commands.ingest.run import State, grouped
+from cli.commands.ingest.run import IngestState, grouped
 from ingestion.parsers import file_type as detection
 from tests.cli.conftest import Agentex
 from tests.fixtures.contract_server import Contract
@@ -435,7 +435,7 @@ def test_names_are_those_that_the_server_would_make_of_them():
 def test_each_state_has_a_word_for_the_summary():
     from cli.commands.ingest.command import _COUNTS
 
-    assert set(_COUNTS) == set(State)
+    assert set(_COUNTS) == set(IngestState)
 
 
 def test_picture_is_left_to_the_server_and_an_archive_is_sent_whole(

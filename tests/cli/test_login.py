@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.server.supervisor.preflight import STATE_FILE
-from cli.server.supervisor.status_file import Board
+from cli.supervisor.preflight import STATE_FILE
+from cli.supervisor.status_file import StatusFile
 from core.settings import get_settings
 from tests.cli.conftest import Agentex, run_here
 from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract
@@ -110,7 +110,7 @@ def started_elsewhere(fresh_server: Contract, monkeypatch: pytest.MonkeyPatch) -
     get_settings.cache_clear()
     path = get_settings().runtime_dir / STATE_FILE
     path.parent.mkdir(parents=True)
-    Board([], path, url=fresh_server.url).write()
+    StatusFile([], path, url=fresh_server.url).write()
     return path
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cli.server.supervisor import data_dir
-from cli.server.supervisor.preflight import CannotStart, claim_folder, claim_port
-from cli.server.supervisor.service import Pace, Part, State
-from cli.server.supervisor.status_file import Board
+from cli.supervisor import preflight
+from cli.supervisor.preflight import CannotStart, claim_folder, claim_port
+from cli.supervisor.service import RestartPace, Service, ServiceState
+from cli.supervisor.status_file import StatusFile
 from core.settings import Settings, get_settings
 from tests.fixtures.processes import (
     CHILD,
@@ -249,11 +249,11 @@ def test_folder_that_is_a_file_is_refused(tmp_path: Path):
 
 
 def test_lock_names_no_process_when_its_file_is_empty(tmp_path: Path):
-    descriptor = data_dir.lock(tmp_path)
+    descriptor = preflight.lock(tmp_path)
     try:
         (tmp_path / "agentex.lock").write_text("")
-        with pytest.raises(data_dir.FolderInUse) as refusal:
-            data_dir.lock(tmp_path)
+        with pytest.raises(preflight.FolderInUse) as refusal:
+            preflight.lock(tmp_path)
         assert refusal.value.pid is None
     finally:
         os.close(descriptor)
@@ -263,19 +263,19 @@ def test_lock_names_no_process_when_its_file_is_empty(tmp_path: Path):
     ("deaths", "pause"), [(1, 0.2), (2, 0.4), (3, 0.8), (6, 6.4), (7, 10.0), (500, 10.0)]
 )
 def test_pause_doubles_up_to_a_limit(deaths: int, pause: float):
-    assert Pace().pause(deaths) == pytest.approx(pause)
+    assert RestartPace().pause(deaths) == pytest.approx(pause)
 
 
 def test_board_keeps_since_while_the_state_stays(tmp_path: Path):
-    board = Board([Part("one", ("/bin/true",))], tmp_path / "supervisor.json")
+    board = StatusFile([Service("one", ("/bin/true",))], tmp_path / "supervisor.json")
     board.note_start("one", 11, 5.0)
     since = board.statuses["one"].since
-    board.change("one", State.STARTING, "loads")
+    board.change("one", ServiceState.STARTING, "loads")
     assert board.statuses["one"].since == since > 0
 
 
 def test_board_mirrors_each_start_in_its_file(tmp_path: Path):
-    board = Board([Part("one", ("/bin/true",))], tmp_path / "supervisor.json")
+    board = StatusFile([Service("one", ("/bin/true",))], tmp_path / "supervisor.json")
     for pid in (11, 12):
         board.note_start("one", pid, 5.0)
         content = json.loads((tmp_path / "supervisor.json").read_text())

@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from cli.server.supervisor.data_dir import create_folders, require_private
-from cli.server.supervisor.preflight import CannotStart, claim_folder
+from cli.supervisor.preflight import CannotStart, claim_folder, create_folders, require_private
 from core.settings import Settings
 
 

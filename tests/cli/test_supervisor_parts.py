@@ -8,36 +8,38 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.server.supervisor.display import Screen
-from cli.server.supervisor.logs import LogFile, Output, parse_line
-from cli.server.supervisor.service import Pace, Part, Readiness, State
-from cli.server.supervisor.status_file import Board
-from cli.server.supervisor.watcher import Watch
+from cli.supervisor.display import StatusDisplay
+from cli.supervisor.logs import LogFile, LogOutput, parse_line
+from cli.supervisor.service import ReadinessCheck, RestartPace, Service, ServiceState
+from cli.supervisor.status_file import StatusFile
+from cli.supervisor.watcher import ServiceWatcher
 from cli.ui.i18n import supervisor as messages
 from core.settings import Settings
 from tests.fixtures.processes import python
 
 
-def screen(*, terminal: bool = False, verbose: bool = False) -> tuple[Screen, io.StringIO]:
+def screen(*, terminal: bool = False, verbose: bool = False) -> tuple[StatusDisplay, io.StringIO]:
     file = io.StringIO()
     console = Console(file=file, force_terminal=terminal, width=200, highlight=False)
-    return Screen(console, verbose=verbose), file
+    return StatusDisplay(console, verbose=verbose), file
 
 
 def test_late_answer_of_a_dead_part_is_ignored(tmp_path: Path):
-    async def swallow_cancel() -> Readiness:
+    async def swallow_cancel() -> ReadinessCheck:
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
             answered.set()
-        return Readiness(True)
+        return ReadinessCheck(True)
 
-    async def scenario() -> State:
-        part = Part("one", tuple(python("raise SystemExit(1)")), swallow_cancel)
-        board = Board([part], tmp_path / "supervisor.json")
-        pace = Pace(first_pause=300, longest_pause=300, check_timeout=60)
-        watch = Watch(part, board, screen()[0], pace=pace, log=LogFile(tmp_path / "one.log"))
-        board.listeners.append(lambda s: died.set() if s.state == State.RESTARTING else None)
+    async def scenario() -> ServiceState:
+        part = Service("one", tuple(python("raise SystemExit(1)")), swallow_cancel)
+        board = StatusFile([part], tmp_path / "supervisor.json")
+        pace = RestartPace(first_pause=300, longest_pause=300, check_timeout=60)
+        watch = ServiceWatcher(
+            part, board, screen()[0], pace=pace, log=LogFile(tmp_path / "one.log")
+        )
+        board.listeners.append(lambda s: died.set() if s.state == ServiceState.RESTARTING else None)
         run = asyncio.create_task(watch.run([]))
         async with asyncio.timeout(20):
             await answered.wait()
@@ -52,17 +54,19 @@ def test_late_answer_of_a_dead_part_is_ignored(tmp_path: Path):
         return state
 
     answered, died = asyncio.Event(), asyncio.Event()
-    assert asyncio.run(scenario()) == State.RESTARTING
+    assert asyncio.run(scenario()) == ServiceState.RESTARTING
 
 
 def test_plain_screen_writes_each_state_once(tmp_path: Path):
     shown, file = screen()
-    board = Board([Part("redis"), Part("api", ("/bin/true",))], tmp_path / "supervisor.json")
+    board = StatusFile(
+        [Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json"
+    )
     board.listeners.append(shown.change)
     shown.begin(board.statuses)
     board.note_start("api", 1, 1.0)
-    board.change("api", State.STARTING, "loads")
-    board.change("api", State.READY)
+    board.change("api", ServiceState.STARTING, "loads")
+    board.change("api", ServiceState.READY)
     shown.end()
     words = [line.split()[2:] for line in file.getvalue().splitlines()]
     assert words == [["redis", "external"], ["api", "starting"], ["api", "ready"]]
@@ -70,8 +74,8 @@ def test_plain_screen_writes_each_state_once(tmp_path: Path):
 
 def test_plain_screen_says_what_a_slow_part_waits_for(tmp_path: Path):
     shown, file = screen()
-    board = Board([Part("api", ("/bin/true",))], tmp_path / "supervisor.json")
-    board.change("api", State.STARTING, "loads the encoder")
+    board = StatusFile([Service("api", ("/bin/true",))], tmp_path / "supervisor.json")
+    board.change("api", ServiceState.STARTING, "loads the encoder")
     shown.begin(board.statuses)
     shown.refresh()
     assert file.getvalue() == ""
@@ -83,11 +87,13 @@ def test_plain_screen_says_what_a_slow_part_waits_for(tmp_path: Path):
 
 def test_terminal_screen_draws_a_table(tmp_path: Path):
     shown, file = screen(terminal=True)
-    board = Board([Part("redis"), Part("api", ("/bin/true",))], tmp_path / "supervisor.json")
+    board = StatusFile(
+        [Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json"
+    )
     board.listeners.append(shown.change)
     shown.begin(board.statuses)
     board.note_start("api", 1, 1.0)
-    board.change("api", State.STARTING, "loads [bold]all[/bold]")
+    board.change("api", ServiceState.STARTING, "loads [bold]all[/bold]")
     shown.end()
     shown.say("after")
     text = file.getvalue()
@@ -113,7 +119,7 @@ def test_log_line_becomes_level_and_text(line: str, parsed: tuple[str, str]):
 
 def test_output_joins_lines_that_come_in_pieces(tmp_path: Path):
     lines: list[str] = []
-    output = Output(LogFile(tmp_path / "log"), lines.append)
+    output = LogOutput(LogFile(tmp_path / "log"), lines.append)
     for data in (b"fir", b"st\nsec", b"ond \xe4\xb8", b"\xad\n\n\x1b[31mred\x1b[0m\x07\nlast", b""):
         output.feed(data)
     assert lines == ["first", "second 中", "red", "last"]
@@ -123,7 +129,7 @@ def test_output_joins_lines_that_come_in_pieces(tmp_path: Path):
 
 def test_output_cuts_a_line_without_end(tmp_path: Path):
     lines: list[str] = []
-    output = Output(LogFile(tmp_path / "log"), lines.append)
+    output = LogOutput(LogFile(tmp_path / "log"), lines.append)
     for _ in range(5):
         output.feed(b"x" * 30_000)
     assert [len(line) for line in lines] == [90_000]
@@ -181,6 +187,6 @@ def test_welcome_names_the_server_for_the_client_where_it_must(
 
 
 def test_state_file_survives_a_full_or_missing_folder(tmp_path: Path):
-    board = Board([Part("api", ("/bin/true",))], tmp_path / "missing" / "supervisor.json")
-    board.change("api", State.READY)
+    board = StatusFile([Service("api", ("/bin/true",))], tmp_path / "missing" / "supervisor.json")
+    board.change("api", ServiceState.READY)
     assert json.dumps(board.statuses["api"].state) == '"ready"'

@@ -13,7 +13,7 @@ from core.settings import Settings
 from kb_service.object_storage.factory import open_object_store
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.object_storage.protocol import ObjectStore
-from kb_service.object_storage.s3 import RemoteObjectStore
+from kb_service.object_storage.s3 import S3ObjectStore
 from tests.fixtures.stored import blocks
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ BIG = bytes(range(256)) * 50_000
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     if request.param == "local":
         return LocalObjectStore(tmp_path / "files")
-    return RemoteObjectStore(MemoryStore())
+    return S3ObjectStore(MemoryStore())
 
 
 async def read(store: ObjectStore, key: str) -> bytes:
@@ -58,7 +58,7 @@ async def test_a_few_objects_are_stored_together(store: ObjectStore):
 
 
 async def test_a_few_objects_of_which_one_is_not_accepted_leave_nothing(tmp_path: Path):
-    store = RemoteObjectStore(LocalStore(tmp_path))
+    store = S3ObjectStore(LocalStore(tmp_path))
     keys = [str(uuid4()) for _ in range(3)]
     # Where a folder is no object can be.
     (tmp_path / keys[1] / "in the way").mkdir(parents=True)
@@ -118,7 +118,7 @@ async def test_store_that_nobody_answers_for_says_so_in_time():
         object_store_secret_key="secret",
     )
     store = open_object_store(settings)
-    assert isinstance(store, RemoteObjectStore)
+    assert isinstance(store, S3ObjectStore)
     with pytest.raises(ObjectStoreUnavailable):
         await store.write(str(uuid4()), blocks(b"x"))
     with pytest.raises(ObjectStoreUnavailable):

@@ -12,9 +12,9 @@ from PIL import Image
 import ingestion.parsers
 from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import SEPARATOR
 from tests.fixtures import made_files
@@ -149,12 +149,12 @@ def test_parse_has_a_docstring(media_type):
 def test_sample_is_detected_as_its_type(media_type, samples):
     path = sample(SAMPLES[media_type], samples)
     content = path.read_bytes()
-    assert detect(path.name, content[:HEAD_BYTES], len(content)).name == media_type
+    assert detect_type(path.name, content[:HEAD_BYTES], len(content)).name == media_type
 
 
 @every_parser
 def test_elements_are_exact_spans_of_the_text(media_type, samples):
-    parsed = parser_for(media_type)(sample(SAMPLES[media_type], samples), Limits())
+    parsed = parser_for(media_type)(sample(SAMPLES[media_type], samples), ParseLimits())
     assert parsed.elements
     assert parsed.text == SEPARATOR.join(element.text for element in parsed.elements)
     for element in parsed.elements:
@@ -175,13 +175,13 @@ def test_elements_are_exact_spans_of_the_text(media_type, samples):
 def test_same_file_gives_the_same_result_twice(media_type, samples):
     path = sample(SAMPLES[media_type], samples)
     parse = parser_for(media_type)
-    assert parse(path, Limits()) == parse(path, Limits())
+    assert parse(path, ParseLimits()) == parse(path, ParseLimits())
 
 
 @every_parser
 def test_file_without_text_fails_as_empty_text(media_type, tmp_path):
     with pytest.raises(ParseFailure) as caught:
-        parser_for(media_type)(empty_file(media_type, tmp_path), Limits())
+        parser_for(media_type)(empty_file(media_type, tmp_path), ParseLimits())
     assert caught.value.reason is FailureReason.EMPTY_TEXT
 
 
@@ -189,7 +189,7 @@ def test_file_without_text_fails_as_empty_text(media_type, tmp_path):
 def test_output_over_the_limit_fails(media_type, samples):
     path = sample(SAMPLES[media_type], samples)
     with pytest.raises(ParseFailure) as caught:
-        parser_for(media_type)(path, Limits(output_characters=5))
+        parser_for(media_type)(path, ParseLimits(output_characters=5))
     assert caught.value.reason is FailureReason.OUTPUT_TOO_LARGE
 
 
@@ -198,7 +198,7 @@ def test_file_stays_as_it_was_when_parsed(media_type, samples, tmp_path):
     path = tmp_path / SAMPLES[media_type]
     content = sample(SAMPLES[media_type], samples).read_bytes()
     path.write_bytes(content)
-    parser_for(media_type)(path, Limits())
+    parser_for(media_type)(path, ParseLimits())
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
 
@@ -210,9 +210,9 @@ def test_text_format_survives_any_bytes(media_type, cut, tmp_path):
     path.write_bytes(bytes(range(256))[cut:] * 20)
     if media_type in ("application/json", "application/jsonl", "application/xml"):
         with pytest.raises(ParseFailure, match="damaged"):
-            parser_for(media_type)(path, Limits())
+            parser_for(media_type)(path, ParseLimits())
         return
-    parsed = parser_for(media_type)(path, Limits())
+    parsed = parser_for(media_type)(path, ParseLimits())
     assert not CONTROL.search(parsed.text)
     assert parsed.warnings
 

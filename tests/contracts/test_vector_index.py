@@ -17,21 +17,21 @@ from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.bm25 import encode_document, encode_query
-from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.engine_messages import pack_points, unpack_points
 from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import (
     NO_HITS,
-    Among,
     ChunkPoint,
+    DocumentFilter,
+    HybridHits,
     IndexedDocument,
-    Legs,
     SparseVector,
     VectorIndex,
     point_id,
     window_id,
 )
-from kb_service.vector_index.qdrant_server import ServerVectorIndex
+from kb_service.vector_index.qdrant_server import QdrantVectorIndex
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.engines import running_engine
 
@@ -70,7 +70,7 @@ async def remote(request, tmp_path):
 
 @contextlib.asynccontextmanager
 async def memory(request, tmp_path):
-    yield ServerVectorIndex(AsyncQdrantClient(":memory:"), DEFAULT.name, DIMENSION)
+    yield QdrantVectorIndex(AsyncQdrantClient(":memory:"), DEFAULT.name, DIMENSION)
 
 
 @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ async def server(request, tmp_path):
     model = f"contract-{uuid4()}"
     key = get_settings().qdrant_api_key
     client = AsyncQdrantClient(url=url, api_key=key.get_secret_value() if key else None)
-    yield ServerVectorIndex(client, model, DIMENSION)
+    yield QdrantVectorIndex(client, model, DIMENSION)
     await client.delete_collection(f"agentex-{model}")
 
 
@@ -117,13 +117,13 @@ def new_id() -> str:
     return str(uuid4())
 
 
-async def ask(index: VectorIndex, *kb_ids: str, text: str = "common", **options) -> Legs:
+async def ask(index: VectorIndex, *kb_ids: str, text: str = "common", **options) -> HybridHits:
     return await index.query(
         kb_ids=list(kb_ids),
         dense=options.get("dense", direction(0)),
         sparse=encode_query(text),
         depth=options.get("depth", 100),
-        among=Among(options.get("only"), options.get("hidden", ())),
+        documents=DocumentFilter(options.get("only"), options.get("hidden", ())),
     )
 
 
@@ -168,7 +168,7 @@ async def test_only_the_documents_asked_for_are_found_and_keep_their_scores(inde
         expected = {hit.id: hit.score for hit in whole if hit.document_id in some}
         assert {hit.id: hit.score for hit in part} == pytest.approx(expected)
         assert len(part) == 2
-    assert await ask(index, kb_id, only=[]) == Legs()
+    assert await ask(index, kb_id, only=[]) == HybridHits()
 
 
 async def test_hidden_documents_are_as_if_they_were_not_there(index):
@@ -189,7 +189,7 @@ async def test_hidden_documents_are_as_if_they_were_not_there(index):
         for mine, theirs in ((seen.dense, alone.dense), (seen.sparse, alone.sparse)):
             assert scores(mine) == pytest.approx(scores(theirs), rel=1e-6)
             assert {hit.document_id for hit in mine}.isdisjoint(hidden)
-    assert (await ask(index, kb_id, hidden=documents)) == Legs()
+    assert (await ask(index, kb_id, hidden=documents)) == HybridHits()
 
 
 async def test_leg_is_empty_when_it_is_not_asked(index):
@@ -202,7 +202,7 @@ async def test_leg_is_empty_when_it_is_not_asked(index):
     neither = await index.query(kb_ids=[kb_id], dense=None, sparse=SparseVector((), ()), depth=5)
     assert (len(only_sparse.dense), len(only_sparse.sparse)) == (0, 1)
     assert (len(only_dense.dense), len(only_dense.sparse)) == (1, 0)
-    assert neither == Legs()
+    assert neither == HybridHits()
 
 
 async def test_chunk_without_dense_vector_is_found_by_its_words_only(index):
@@ -247,8 +247,8 @@ async def test_windows_name_their_chunk_and_leave_its_words_alone(index):
 
 async def test_nothing_is_found_when_no_knowledge_base_is_named(index):
     await index.upsert([chunk(new_id(), new_id())])
-    assert await ask(index) == Legs()
-    assert await ask(index, new_id()) == Legs()
+    assert await ask(index) == HybridHits()
+    assert await ask(index, new_id()) == HybridHits()
 
 
 async def test_tenants_see_neither_points_nor_statistics_of_others(index):
@@ -468,7 +468,7 @@ async def test_error_says_who_is_missing_when_the_server_is_down():
     settings = Settings(qdrant_url="http://127.0.0.1:1")
     client = EngineClient(settings.effective_engine_socket)
     index = open_vector_index(settings, client, model=DEFAULT.name, dimension=DIMENSION)
-    assert isinstance(index, ServerVectorIndex)
+    assert isinstance(index, QdrantVectorIndex)
     with pytest.raises(VectorIndexUnavailable) as caught:
         await index.ensure_ready()
     assert caught.value.details == {"reason": "the Qdrant server does not answer"}
@@ -479,11 +479,11 @@ def test_engine_keeps_the_vectors_when_no_server_is_set(tmp_path):
     settings = Settings(data_dir=tmp_path, qdrant_url=None)
     client = EngineClient(settings.effective_engine_socket)
     index = open_vector_index(settings, client, model=DEFAULT.name, dimension=DIMENSION)
-    assert isinstance(index, RemoteVectorIndex)
+    assert isinstance(index, EngineVectorIndex)
 
 
 async def test_server_makes_its_collection_when_it_is_first_used_by_several_at_once():
-    index = ServerVectorIndex(AsyncQdrantClient(":memory:"), DEFAULT.name, DIMENSION)
+    index = QdrantVectorIndex(AsyncQdrantClient(":memory:"), DEFAULT.name, DIMENSION)
     assert await asyncio.gather(*(index.count() for _ in range(5))) == [0] * 5
     await index.upsert([chunk("kb", "doc")])
     assert await index.documents() == [IndexedDocument("doc", 1, 1)]

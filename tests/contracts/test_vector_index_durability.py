@@ -16,7 +16,7 @@ from core.errors.server import VectorIndexUnavailable
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index import edge_shard
-from kb_service.vector_index.engine_index import RemoteVectorIndex
+from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, point_id
 from tests.contracts.test_vector_index import direction
 from tests.fixtures.edge_index import EdgeVectorIndex
@@ -45,7 +45,7 @@ def chunks(count: int, document_id: str = "document") -> list[ChunkPoint]:
 async def test_acknowledged_points_are_there_when_the_engine_was_killed(tmp_path):
     acknowledged = 0
 
-    async def write_until_killed(index: RemoteVectorIndex) -> None:
+    async def write_until_killed(index: EngineVectorIndex) -> None:
         nonlocal acknowledged
         for number in range(1000):
             await index.upsert(chunks(50, f"document-{number}"))
@@ -56,7 +56,7 @@ async def test_acknowledged_points_are_there_when_the_engine_was_killed(tmp_path
     with running_engine(tmp_path / "data") as first:
         process = first.process
         client = EngineClient(first.settings.effective_engine_socket)
-        index = RemoteVectorIndex(client, DEFAULT.name, DIMENSION)
+        index = EngineVectorIndex(client, DEFAULT.name, DIMENSION)
         await until_ready(client)
         writing = asyncio.create_task(write_until_killed(index))
         await asyncio.to_thread(process.wait, 60)

@@ -8,7 +8,7 @@ import pytest
 
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import ChunkPoint, SparseVector, VectorIndex, point_id
-from kb_service.vector_index.qdrant_server import ServerVectorIndex
+from kb_service.vector_index.qdrant_server import QdrantVectorIndex
 from tests.contracts.test_vector_index import chunk, direction, engine, index
 
 __all__ = ["engine", "index"]
@@ -100,7 +100,7 @@ async def test_points_written_again_give_the_same_scores(index: VectorIndex):
     legs = [await index.query(kb_ids=[one], depth=40, **queries) for one in (kb, other_kb)]
     pairs = ((legs[0].dense, legs[1].dense), (legs[0].sparse, legs[1].sparse))
     scores = [[[hit.score for hit in leg] for leg in pair] for pair in pairs]
-    if isinstance(index, ServerVectorIndex):
+    if isinstance(index, QdrantVectorIndex):
         # qdrant-client's local mode normalises each time anew, which moves the last bit.
         assert [pair[0] for pair in scores] == [pytest.approx(pair[1]) for pair in scores]
         return

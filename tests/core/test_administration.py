@@ -8,12 +8,12 @@ from sqlmodel import select
 
 from core.audit.log import AuditAction
 from core.audit.models import AuditEntry
-from core.auth.authentication import principal_of_user
+from core.auth.authentication import principal_for_user
 from core.auth.models import User, UserStatus
 from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
-from core.auth.principal import Principal, may_use_connection, may_use_model
+from core.auth.principal import Principal, may_use_model
 from core.auth.roles import RoleDraft, create_role, effective_permissions
-from core.auth.user_admin import Only, UserChange, change_user
+from core.auth.user_admin import AccessLimit, UserChange, change_user
 from core.auth.users import UserDraft, create_user, ensure_roles, get_role, get_role_by_name
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -35,7 +35,7 @@ async def add(database: Database, name: str, role: str = DEFAULT_ROLE) -> User:
 
 async def principal_of(database: Database, user: User) -> Principal:
     async with database.reading() as session:
-        return await principal_of_user(session, user.id)
+        return await principal_for_user(session, user.id)
 
 
 async def change(database: Database, by: Principal, user: User, change: UserChange) -> User:
@@ -142,21 +142,20 @@ async def test_nobody_gives_or_rules_over_more_than_they_have(database: Database
 
 
 @one_database
-async def test_limits_to_models_and_connections_decide_alone(database: Database):
+async def test_limits_to_models_decide_alone(database: Database):
     admin = await add(database, "root", ADMIN_ROLE)
     anna = await add(database, "anna")
     caller = await principal_of(database, admin)
     free = await principal_of(database, anna)
-    for rule in (may_use_model, may_use_connection):
-        assert [rule(free, "a", is_open=is_open) for is_open in (True, False)] == [True, False]
-    wanted = UserChange(model_access=Only(["a", "a"]), mcp_access=Only([]))
+    for is_open in (True, False):
+        assert may_use_model(free, "a", is_open=is_open) == is_open
+    wanted = UserChange(model_access=AccessLimit(["a", "a"]), mcp_access=AccessLimit([]))
     changed = await change(database, caller, anna, wanted)
     assert (changed.model_access, changed.mcp_access) == (["a"], [])
     bound = await principal_of(database, anna)
     assert may_use_model(bound, "a", is_open=False)
     assert not may_use_model(bound, "b", is_open=True)
-    assert not may_use_connection(bound, "a", is_open=True)
-    await change(database, caller, anna, UserChange(model_access=Only(None)))
+    await change(database, caller, anna, UserChange(model_access=AccessLimit(None)))
     assert may_use_model(await principal_of(database, anna), "b", is_open=True)
 
 

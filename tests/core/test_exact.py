@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from core.types.strict import Exact
+from core.types.strict import StrictJsonModel
 
 Share = Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-class Choice(Exact):
+class Choice(StrictJsonModel):
     share: Share = None
     count: Annotated[int | None, Field(ge=1)] = None
     is_on: bool | None = None
@@ -50,7 +50,7 @@ def test_description_of_a_number_stays_the_same():
     class Plain(BaseModel):
         share: Share = None
 
-    class Strict(Exact):
+    class Strict(StrictJsonModel):
         share: Share = None
 
     assert Strict.model_json_schema()["properties"] == Plain.model_json_schema()["properties"]

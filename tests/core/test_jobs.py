@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 from core.db.database import Database
 from core.db.outbox import OutboxJob
 from core.db.unit_of_work import unit_of_work
-from core.redis.heartbeats import beat, count_workers, withdraw, worker_name
+from core.redis.heartbeats import count_workers, remove_heartbeat, send_heartbeat, worker_name
 from core.redis.jobs import QUEUE_NAME, JobQueue, deserialize_job, queue_depth, serialize_job
-from core.redis.notify import wake_ups
+from core.redis.notify import wake_signals
 
 pytestmark = pytest.mark.anyio
 # What a pickle that runs a command looks like; nothing here loads it.
@@ -59,7 +59,7 @@ async def test_what_lies_in_redis_is_json(database: Database, redis: Redis):
 
 async def test_who_listens_is_woken_at_once_and_at_every_wake_up(database: Database, redis: Redis):
     queue = JobQueue(database, redis)
-    listening = wake_ups(redis)
+    listening = wake_signals(redis)
     # What came before anybody listened must not be missed.
     await asyncio.wait_for(anext(listening), 10)
     for _ in range(2):
@@ -79,17 +79,17 @@ async def test_redis_that_is_down_is_no_reason_to_fail_a_wake_up(
     async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
         await JobQueue(database, nobody).push([], wake=True)
         with pytest.raises(RedisError):
-            await anext(wake_ups(nobody))
+            await anext(wake_signals(nobody))
 
 
 async def test_workers_that_live_are_counted(redis: Redis):
     assert await count_workers(redis) == 0
     names = [worker_name(), worker_name()]
     for name in names:
-        await beat(redis, name)
+        await send_heartbeat(redis, name)
     assert await count_workers(redis) == 2
     assert 0 < await redis.ttl(f"agentex:worker:{names[0]}") <= 15
-    await withdraw(redis, names[0])
+    await remove_heartbeat(redis, names[0])
     assert await count_workers(redis) == 1
 
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.db.priority_lock import TwoLaneLock
+from core.db.priority_lock import PriorityLock
 
 pytestmark = pytest.mark.anyio
 
 
 async def let_in(*lanes: bool, gone: frozenset[int] = frozenset()) -> list[int]:
     """In which order waiters of these lanes are let in, those that give up left out."""
-    lock = TwoLaneLock()
+    lock = PriorityLock()
     order: list[int] = []
 
     async def wait(number: int) -> None:
@@ -53,7 +53,7 @@ async def test_everybody_who_still_waits_is_let_in_once(lanes: list[bool], gone:
 
 
 async def test_turn_that_came_as_its_waiter_gave_up_goes_to_the_next():
-    lock = TwoLaneLock()
+    lock = PriorityLock()
     await lock.acquire(urgent=False)
     first = asyncio.create_task(lock.acquire(urgent=True))
     second = asyncio.create_task(lock.acquire(urgent=False))

@@ -4,14 +4,14 @@ import pytest
 from sqlmodel import col, select
 
 from core.db.database import Database
-from core.db.id_array import listed
+from core.db.id_array import id_array
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 
-_ASKED = listed("ids")
+_ASKED = id_array("ids")
 _QUERY = select(col(KnowledgeBase.id)).join(_ASKED, _ASKED.c.value == col(KnowledgeBase.id))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from core.auth.api_keys import ApiKeyDraft, make_api_key
+from core.auth.api_keys import ApiKeyDraft, create_api_key
 from core.auth.authentication import Authenticator, change_password, check_password
 from core.auth.models import TokenFamily, User
 from core.auth.permissions import DEFAULT_ROLE
@@ -171,7 +171,7 @@ async def test_login_that_ends_meanwhile_makes_no_key(database):
 
     async def make() -> None:
         async with unit_of_work(database) as work:
-            await make_api_key(work.session, principal, ApiKeyDraft("late"))
+            await create_api_key(work.session, principal, ApiKeyDraft("late"))
 
     async with unit_of_work(database) as work:
         row = await work.session.get_one(User, user.id)

@@ -17,7 +17,7 @@ from sqlmodel import select
 
 from core.db.database import Database
 from migrations.apply import _config, main, migrate
-from migrations.level import level, revisions
+from migrations.level import revisions, schema_revision
 from migrations.tables import all_tables
 from skills.models import SkillVersion
 from tests.fixtures.bare_rows import add_document
@@ -47,17 +47,17 @@ async def test_empty_database_gets_every_table(empty_database_url: str):
 async def test_level_is_told_only_by_a_database_that_lets_one_look(empty_database_url: str):
     database = Database(empty_database_url)
     try:
-        assert await level(database) is None
+        assert await schema_revision(database) is None
         async with database.writing() as session:
             await (await session.connection()).execute(
                 text("CREATE TABLE alembic_version (id INT)")
             )
         with pytest.raises(DBAPIError):
-            await level(database)
+            await schema_revision(database)
         async with database.writing() as session:
             await (await session.connection()).execute(text("DROP TABLE alembic_version"))
         await migrate(database)
-        assert await level(database) == revisions()[-1]
+        assert await schema_revision(database) == revisions()[-1]
     finally:
         await database.close()
 

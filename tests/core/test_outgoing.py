@@ -12,7 +12,7 @@ import pytest
 from core.errors.requests import UrlNotAllowed
 from core.outbound import transports
 from core.outbound.connector import KEPT_SECONDS
-from core.outbound.guard import NameNotResolved, OutgoingGuard
+from core.outbound.guard import NameNotResolved, OutboundGuard
 
 pytestmark = pytest.mark.anyio
 
@@ -61,14 +61,14 @@ FORMS = (
 Client = httpx.AsyncClient | httpx2.AsyncClient
 
 
-def of_httpx(guard: OutgoingGuard) -> Client:
-    transport = transports.HttpxTransportGuardedTransport(guard)
+def of_httpx(guard: OutboundGuard) -> Client:
+    transport = transports.GuardedHttpxTransport(guard)
     assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 
 
-def of_httpx2(guard: OutgoingGuard) -> Client:
-    transport = transports.GuardedTransport(guard)
+def of_httpx2(guard: OutboundGuard) -> Client:
+    transport = transports.GuardedHttpx2Transport(guard)
     assert transport._pool._keepalive_expiry == KEPT_SECONDS
     return httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=5)
 
@@ -103,9 +103,9 @@ async def canary() -> AsyncGenerator[Canary]:
 
 @BOTH
 async def test_no_spelling_of_a_private_address_is_connected_to(
-    client_of: Callable[[OutgoingGuard], Client],
+    client_of: Callable[[OutboundGuard], Client],
 ):
-    guard = OutgoingGuard()
+    guard = OutboundGuard()
     async with canary() as listening, client_of(guard) as client:
         for form in FORMS:
             url = f"http://{form}:{listening.port}/"
@@ -132,11 +132,11 @@ async def test_no_spelling_of_a_private_address_is_connected_to(
 )
 async def test_what_is_no_plain_url_of_a_web_service_is_refused(url: str):
     with pytest.raises(UrlNotAllowed):
-        await OutgoingGuard().check(url)
+        await OutboundGuard().check(url)
 
 
 async def test_public_addresses_pass_and_mapped_forms_are_unwrapped():
-    guard = OutgoingGuard()
+    guard = OutboundGuard()
     await guard.check("https://93.184.215.14/mcp")
     await guard.check("wss://93.184.215.14:8443", schemes=("ws", "wss"))
     assert await guard.resolve("::ffff:93.184.215.14", 443) == ["93.184.215.14"]
@@ -145,10 +145,10 @@ async def test_public_addresses_pass_and_mapped_forms_are_unwrapped():
 
 @BOTH
 async def test_a_listed_target_is_reached_under_its_own_name_and_no_other_port_is(
-    client_of: Callable[[OutgoingGuard], Client],
+    client_of: Callable[[OutboundGuard], Client],
 ):
     async with canary() as listed, canary() as other:
-        guard = OutgoingGuard([f"LocalHost.:{listed.port}"])
+        guard = OutboundGuard([f"LocalHost.:{listed.port}"])
         async with client_of(guard) as client:
             answer = await client.get(f"http://localhost:{listed.port}/")
             assert answer.status_code == 204
@@ -161,13 +161,13 @@ async def test_a_listed_target_is_reached_under_its_own_name_and_no_other_port_i
 
 
 async def test_a_listed_address_is_reached_by_every_name_of_it():
-    guard = OutgoingGuard(["127.0.0.1:3001", "[::1]:3001"])
+    guard = OutboundGuard(["127.0.0.1:3001", "[::1]:3001"])
     assert await guard.resolve("localhost", 3001)
     assert await guard.resolve("::ffff:127.0.0.1", 3001) == ["127.0.0.1"]
 
 
 async def test_listing_never_opens_link_local_or_unspecified_addresses():
-    guard = OutgoingGuard(["169.254.169.254:80", "0.0.0.0:80", "[fd00:ec2::254]:80"])
+    guard = OutboundGuard(["169.254.169.254:80", "0.0.0.0:80", "[fd00:ec2::254]:80"])
     for host in ("169.254.169.254", "0.0.0.0", "fd00:ec2::254"):
         with pytest.raises(UrlNotAllowed):
             await guard.resolve(host, 80)
@@ -175,11 +175,11 @@ async def test_listing_never_opens_link_local_or_unspecified_addresses():
 
 @BOTH
 async def test_a_redirect_to_loopback_is_not_followed(
-    client_of: Callable[[OutgoingGuard], Client],
+    client_of: Callable[[OutboundGuard], Client],
 ):
     async with canary() as listed, canary() as inner:
         listed.answer = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{inner.port}/\r\n"
-        async with client_of(OutgoingGuard([f"127.0.0.1:{listed.port}"])) as client:
+        async with client_of(OutboundGuard([f"127.0.0.1:{listed.port}"])) as client:
             with pytest.raises(UrlNotAllowed):
                 await client.get(f"http://127.0.0.1:{listed.port}/")
         assert (listed.connections, inner.connections) == (1, 0)
@@ -187,7 +187,7 @@ async def test_a_redirect_to_loopback_is_not_followed(
 
 @BOTH
 async def test_a_name_that_flips_after_the_check_is_judged_again_at_the_connection(
-    client_of: Callable[[OutgoingGuard], Client], monkeypatch: pytest.MonkeyPatch
+    client_of: Callable[[OutboundGuard], Client], monkeypatch: pytest.MonkeyPatch
 ):
     answers = ["93.184.215.14", "127.0.0.1"]
 
@@ -196,7 +196,7 @@ async def test_a_name_that_flips_after_the_check_is_judged_again_at_the_connecti
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (answers.pop(0), port))]
 
     async with canary() as inner:
-        guard = OutgoingGuard()
+        guard = OutboundGuard()
         monkeypatch.setattr(socket, "getaddrinfo", flipping)
         url = f"http://flipping.example:{inner.port}/"
         await guard.check(url)
@@ -215,14 +215,14 @@ async def test_a_name_with_a_private_address_among_public_ones_is_refused(
 
     monkeypatch.setattr(socket, "getaddrinfo", mixed)
     with pytest.raises(UrlNotAllowed):
-        await OutgoingGuard().resolve("mixed.example", 443)
+        await OutboundGuard().resolve("mixed.example", 443)
 
 
 @BOTH
 async def test_a_name_without_an_address_fails_like_any_dead_server(
-    client_of: Callable[[OutgoingGuard], Client],
+    client_of: Callable[[OutboundGuard], Client],
 ):
-    guard = OutgoingGuard()
+    guard = OutboundGuard()
     await guard.check("http://nowhere.invalid/")
     with pytest.raises(NameNotResolved):
         await guard.resolve("nowhere.invalid", 80)

@@ -7,9 +7,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import col, select
 
 from core.db.database import Database
-from core.db.id_array import listed
-from core.db.prepared import Prepared
-from core.db.read_pool import Reads
+from core.db.id_array import id_array
+from core.db.prepared import PreparedQuery
+from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
@@ -17,7 +17,7 @@ from tests.fixtures.bare_rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
 
-_ASKED = listed("ids")
+_ASKED = id_array("ids")
 _ON = _ASKED.c.value == col(KnowledgeBase.id)
 _QUERY = select(
     col(KnowledgeBase.id),
@@ -27,8 +27,8 @@ _QUERY = select(
     col(KnowledgeBase.deleted_at),
     col(KnowledgeBase.deleted_at).is_(None),
 ).join(_ASKED, _ON)
-_PREPARED = Prepared(_QUERY)
-_IDS = Prepared(select(col(KnowledgeBase.id)).join(_ASKED, _ON))
+_PREPARED = PreparedQuery(_QUERY)
+_IDS = PreparedQuery(select(col(KnowledgeBase.id)).join(_ASKED, _ON))
 
 
 async def test_rows_are_those_of_sqlalchemy_with_values_of_the_same_types(database: Database):
@@ -38,7 +38,7 @@ async def test_rows_are_those_of_sqlalchemy_with_values_of_the_same_types(databa
         second.enabled = False
         ids = [first.id, second.id, "nobody's"]
 
-    def both(reads: Reads) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    def both(reads: ReadContext) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
         theirs = reads.connection.execute(_QUERY, {"ids": ids})
         return sorted(map(tuple, reads.rows(_PREPARED, ids))), sorted(map(tuple, theirs))
 
@@ -69,7 +69,7 @@ async def test_one_reading_sees_one_moment(database: Database):
         async with unit_of_work(database) as work:
             ids.append((await add_knowledge_base(work)).id)
 
-    def work(reads: Reads) -> tuple[int, int]:
+    def work(reads: ReadContext) -> tuple[int, int]:
         before = len(reads.rows(_IDS, ids))
         reads.wait_for(add())
         return before, len(reads.rows(_IDS, ids))
@@ -80,7 +80,7 @@ async def test_one_reading_sees_one_moment(database: Database):
 
 async def test_what_the_driver_refuses_is_told_without_what_was_asked_for(database: Database):
     nowhere = table("nowhere", column("id"), column("told", Boolean))
-    asked = Prepared(select(nowhere.c.id).join(_ASKED, _ASKED.c.value == nowhere.c.id))
+    asked = PreparedQuery(select(nowhere.c.id).join(_ASKED, _ASKED.c.value == nowhere.c.id))
     with pytest.raises((DatabaseUnavailable, DBAPIError)) as refused:
         await database.read(lambda reads: reads.rows(asked, ["a secret"]))
     error: BaseException | None = refused.value
@@ -97,4 +97,4 @@ def test_a_query_with_another_parameter_is_refused():
     query = select(col(KnowledgeBase.id)).join(_ASKED, _ON)
     query = query.where(col(KnowledgeBase.name) == bindparam("name"))
     with pytest.raises(ValueError, match="name"):
-        Prepared(query).written(sqlite.dialect())
+        PreparedQuery(query).written(sqlite.dialect())

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import select
 
 from core.db.database import Database
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
 from kb_service.models import KnowledgeBase
@@ -22,7 +22,7 @@ from tests.fixtures.bare_rows import add_knowledge_base
 pytestmark = pytest.mark.anyio
 
 
-def ids(reads: Reads) -> set[str]:
+def ids(reads: ReadContext) -> set[str]:
     return set(reads.connection.execute(select(KnowledgeBase.id)).scalars())
 
 
@@ -40,7 +40,7 @@ async def test_a_plain_function_reads_rows(database: Database):
 async def test_it_waits_for_something_of_the_event_loop(database: Database):
     await add(database)
 
-    def work(reads: Reads) -> tuple[int, int, int]:
+    def work(reads: ReadContext) -> tuple[int, int, int]:
         before = len(ids(reads))
         return before, reads.wait_for(asyncio.sleep(0.01, 7)), len(ids(reads))
 
@@ -52,7 +52,7 @@ async def test_what_it_waits_for_fails_in_its_hands(database: Database):
         await asyncio.sleep(0)
         raise ZeroDivisionError
 
-    def work(reads: Reads) -> str:
+    def work(reads: ReadContext) -> str:
         try:
             reads.wait_for(fail())
         except ZeroDivisionError:
@@ -68,7 +68,7 @@ async def test_what_it_waits_for_fails_in_its_hands(database: Database):
 async def test_it_sees_one_moment_of_a_file_and_holds_up_no_event_loop(database: Database):
     first = await add(database)
 
-    def work(reads: Reads) -> tuple[set[str], set[str], str]:
+    def work(reads: ReadContext) -> tuple[set[str], set[str], str]:
         before = ids(reads)
         # The event loop writes meanwhile: it is not in this function's way, nor the other way round.
         reads.wait_for(add(database))
@@ -153,7 +153,7 @@ async def test_who_reads_when_the_database_is_closed_reads_on_and_leaves_nothing
     await add(database)
     begun, goes_on = threading.Event(), threading.Event()
 
-    def work(reads: Reads) -> int:
+    def work(reads: ReadContext) -> int:
         found = len(ids(reads))
         begun.set()
         goes_on.wait(10)

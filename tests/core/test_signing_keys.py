@@ -6,7 +6,7 @@ import jwt
 import pytest
 from sqlmodel import col, select
 
-from core.auth.authentication import living_principals
+from core.auth.authentication import active_principals
 from core.auth.models import StoredSigningKey, TokenFamily
 from core.auth.principal import Principal
 from core.auth.signing_keys import SigningKeys, ensure_signing_key, rotate_signing_key
@@ -52,7 +52,7 @@ async def look(database: Database, keys: SigningKeys) -> TokenIssuer:
 
 async def living(database: Database, family_ids: list[str]) -> dict[str, Principal]:
     async with database.reading() as session:
-        return await living_principals(session, family_ids=family_ids, key_ids=[])
+        return await active_principals(session, family_ids=family_ids, key_ids=[])
 
 
 async def pass_time(database: Database, seconds: float) -> None:

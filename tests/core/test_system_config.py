@@ -30,15 +30,17 @@ async def test_stored_value_wins_over_the_environment_until_it_is_reset(database
 
     async def source() -> str:
         async with database.reading() as session:
-            views = {one.key.name: one for one in await runtime_config.view(session, environment)}
+            views = {
+                one.key.name: one for one in await runtime_config.list_config(session, environment)
+            }
         return views["run_max_turns"].source
 
     assert ((await live.now()).run_max_turns, await source()) == (9, "environment")
     async with unit_of_work(database) as work:
-        await runtime_config.change(work, environment, "run_max_turns", 3, by="ann")
+        await runtime_config.set_config(work, environment, "run_max_turns", 3, by="ann")
     assert ((await live.now()).run_max_turns, await source()) == (3, "stored")
     async with unit_of_work(database) as work:
-        assert (await runtime_config.reset(work, environment, "run_max_turns")).value == 9
+        assert (await runtime_config.reset_config(work, environment, "run_max_turns")).value == 9
     assert ((await live.now()).run_max_turns, await source()) == (9, "environment")
     async with database.reading() as session:
         noted = (await session.exec(select(AuditEntry).order_by(AuditEntry.created_at))).all()

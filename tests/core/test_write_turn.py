@@ -14,7 +14,7 @@ import pytest
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.db.write_lock import WriteTurn
+from core.db.write_lock import WriteLock
 from core.errors.server import DatabaseUnavailable
 from tests.fixtures.processes import ROOT
 
@@ -48,10 +48,10 @@ def greedy(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 async def test_two_of_one_process_never_hold_it_together(tmp_path: Path):
-    turns = [WriteTurn(tmp_path / "db"), WriteTurn(tmp_path / "db")]
+    turns = [WriteLock(tmp_path / "db"), WriteLock(tmp_path / "db")]
     holders = 0
 
-    async def hold(turn: WriteTurn) -> None:
+    async def hold(turn: WriteLock) -> None:
         nonlocal holders
         async with turn.taken(10):
             holders += 1
@@ -63,7 +63,7 @@ async def test_two_of_one_process_never_hold_it_together(tmp_path: Path):
 
 
 async def test_a_process_that_never_pauses_does_not_keep_others_out(tmp_path: Path, greedy):
-    turn = WriteTurn(tmp_path / "db")
+    turn = WriteLock(tmp_path / "db")
     for _ in range(20):
         # Each comes in after one turn of the other's; ten seconds would be five hundred of them.
         async with turn.taken(10):
@@ -74,12 +74,12 @@ async def test_a_process_that_never_pauses_does_not_keep_others_out(tmp_path: Pa
 async def test_a_killed_holder_gives_it_up(tmp_path: Path, greedy):
     os.kill(greedy.pid, signal.SIGKILL)
     greedy.wait()
-    async with WriteTurn(tmp_path / "db").taken(1):
+    async with WriteLock(tmp_path / "db").taken(1):
         pass
 
 
 async def test_a_stopped_holder_keeps_nobody_out(tmp_path: Path, greedy):
-    turn = WriteTurn(tmp_path / "db")
+    turn = WriteLock(tmp_path / "db")
     os.kill(greedy.pid, signal.SIGSTOP)
     started = time.monotonic()
     for _ in range(50):
@@ -91,19 +91,19 @@ async def test_a_stopped_holder_keeps_nobody_out(tmp_path: Path, greedy):
 
 
 async def test_who_waits_too_long_is_told_and_leaves_nothing_locked(tmp_path: Path):
-    turn = WriteTurn(tmp_path / "db")
+    turn = WriteLock(tmp_path / "db")
     async with turn.taken(1):
         with pytest.raises(TimeoutError):
             async with turn.taken(0.05):
                 pass
     async with turn.taken(1):
         pass
-    async with WriteTurn(tmp_path / "db").taken(1):
+    async with WriteLock(tmp_path / "db").taken(1):
         pass
 
 
 async def test_a_writer_that_fails_gives_its_turn_back(tmp_path: Path):
-    turn = WriteTurn(tmp_path / "db")
+    turn = WriteLock(tmp_path / "db")
     with pytest.raises(ValueError, match="no"):
         async with turn.taken(1):
             raise ValueError("no")
@@ -113,14 +113,14 @@ async def test_a_writer_that_fails_gives_its_turn_back(tmp_path: Path):
 
 async def test_database_in_memory_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    async with WriteTurn(None).taken(1):
+    async with WriteLock(None).taken(1):
         pass
     assert os.listdir(tmp_path) == []
 
 
 async def test_lock_file_is_not_left_open_when_the_other_one_can_not_be_made(tmp_path: Path):
     (tmp_path / "db-turn").mkdir()
-    turn = WriteTurn(tmp_path / "db")
+    turn = WriteLock(tmp_path / "db")
     for _ in range(3):
         with pytest.raises(IsADirectoryError):
             async with turn.taken(1):

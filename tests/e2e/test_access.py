@@ -3,7 +3,13 @@
 import json
 from uuid import uuid4
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    KnowledgeBaseNotFound,
+    MemoryNotFound,
+    PermissionDenied,
+    ReadOnly,
+    SessionNotFound,
+)
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server
 from tests.fixtures.things import (
@@ -72,7 +78,7 @@ def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(
 ):
     own = other.create_kb()
     other.ingest(own, "a.md", "# Zebra\n\nMy own zebra.")
-    code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    code = KnowledgeBaseNotFound
     for ids in (
         [own, kept_things.ids["kb_id"]],
         [kept_things.ids["kb_id"], own],
@@ -91,7 +97,7 @@ def test_run_over_a_foreign_knowledge_base_or_session_is_refused(kept_things: Th
         "forwarded_props": {"agent_type": "agentic_rag", "knowledge_base_ids": [own, foreign]},
     }
     text = run_agent(other, **body)
-    assert json.loads(text)["code"] == ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    assert json.loads(text)["code"] == KnowledgeBaseNotFound.code
     assert "noon" not in text
     body["forwarded_props"] = {"agent_type": "agentic_rag", "knowledge_base_ids": [own]}
     body["thread_id"] = kept_things.ids["session_id"]
@@ -107,7 +113,7 @@ def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(
     config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kept_things.ids["kb_id"]]}
     answer = other.request("POST", "/sessions", json={"title": "x", "config": config})
     if answer.status_code != 200:
-        check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+        check_error(answer, KnowledgeBaseNotFound)
         return
     session_id = answer.json()["data"]["id"]
     assert "noon" not in run_agent(other, thread_id=session_id, run_id=str(uuid4()))
@@ -133,23 +139,23 @@ def test_public_knowledge_base_can_be_read_and_not_changed(things: Things, other
             ("POST", f"{path}/documents/{doc_id}/retry", {}),
         ]
         for method, url, options in writes:
-            other.refused(ErrorCode.READ_ONLY, method, url, **options)
+            other.refused(ReadOnly, method, url, **options)
         assert things.state() == before
     finally:
         things.owner.put(path, {"is_public": False})
-    other.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", path)
+    other.refused(KnowledgeBaseNotFound, "GET", path)
 
 
 def test_administrator_does_not_look_into_other_peoples_things(server: Server, kept_things: Things):
     admin = server.admin()
     path = f"/knowledge-bases/{kept_things.ids['kb_id']}"
     for method, url in (("GET", path), ("DELETE", path), ("GET", f"{path}/documents")):
-        admin.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, method, url)
+        admin.refused(KnowledgeBaseNotFound, method, url)
     session = f"/sessions/{kept_things.ids['session_id']}"
-    admin.refused(ErrorCode.SESSION_NOT_FOUND, "GET", session)
+    admin.refused(SessionNotFound, "GET", session)
     memory = f"/memories/{kept_things.ids['memory_id']}"
     for method in ("GET", "DELETE"):
-        admin.refused(ErrorCode.MEMORY_NOT_FOUND, method, memory)
+        admin.refused(MemoryNotFound, method, memory)
 
 
 def test_role_without_the_permission_may_look_but_not_write(server: Server, things: Things):
@@ -166,7 +172,7 @@ def test_role_without_the_permission_may_look_but_not_write(server: Server, thin
         ("POST", f"{path}/documents", FILE),
         ("DELETE", f"{path}/documents/{things.ids['doc_id']}", {}),
     ):
-        details = caller.refused(ErrorCode.PERMISSION_DENIED, method, url, **options)
+        details = caller.refused(PermissionDenied, method, url, **options)
         assert details == {"permission": "kb:write"}
 
 

@@ -11,7 +11,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidToken, NotAuthenticated, TokenExpired
+from core.errors.base import AgentexError
+from core.errors.oidc import OidcStateInvalid
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.forger import Forger, encode
 from tests.fixtures.multipart import connection, head, read_status
@@ -53,9 +56,9 @@ def test_every_operation_but_the_documented_open_ones_needs_a_credential(server:
         if name in OPEN:
             # A redirect to the identity provider, or none while that is away.
             is_known = answer.status_code in {200, 302, 400, 502, 503}
-            assert is_known or answer.json()["code"] == ErrorCode.OIDC_STATE_INVALID, name
+            assert is_known or answer.json()["code"] == OidcStateInvalid.code, name
             continue
-        check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+        check_error(answer, NotAuthenticated)
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
@@ -91,7 +94,7 @@ def test_credential_is_checked_before_the_body_is_read(server: Server):
 def test_missing_or_unknown_credentials_are_refused(server: Server, headers: dict[str, str]):
     answer = server.api(**headers).request("GET", "/users/me")
     if answer.status_code != 400 or "Host" not in headers:
-        check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+        check_error(answer, NotAuthenticated)
 
 
 @one_shape
@@ -113,14 +116,14 @@ def test_spelling_of_a_path_opens_nothing(server: Server, path: str):
 def test_made_up_api_keys_are_not_valid(server: Server, key: str):
     for header, value in (("X-API-Key", key), ("Authorization", f"Bearer {key}")):
         answer = server.http.get("/api/v1/users/me", headers={header: value.encode()})
-        check_error(answer, ErrorCode.INVALID_TOKEN)
+        check_error(answer, InvalidToken)
 
 
 def test_api_key_in_the_query_is_no_credential(server: Server, user: Api):
     key = user.post("/users/me/api-keys", {"name": "k"})["key"]
     for name in ("api_key", "key", "access_token", "X-API-Key"):
         answer = server.api().request("GET", "/users/me", params={name: key})
-        check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+        check_error(answer, NotAuthenticated)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +145,7 @@ def user(forger: Forger) -> Api:
     return forger.user
 
 
-def refuse(server: Server, token: str, code: ErrorCode = ErrorCode.INVALID_TOKEN) -> None:
+def refuse(server: Server, token: str, code: type[AgentexError] = InvalidToken) -> None:
     answer = server.http.get("/api/v1/users/me", headers={"Authorization": f"Bearer {token}"})
     check_error(answer, code)
 
@@ -235,14 +238,14 @@ def test_wrong_claims_are_refused(server: Server, forger: Forger, claims: dict[s
 @one_shape
 def test_times_have_a_leeway_of_less_than_a_minute(server: Server, forger: Forger):
     now = datetime.now(UTC)
-    refuse(server, forger.token(exp=now - timedelta(seconds=90)), ErrorCode.TOKEN_EXPIRED)
+    refuse(server, forger.token(exp=now - timedelta(seconds=90)), TokenExpired)
     refuse(server, forger.token(iat=now + timedelta(seconds=90)))
 
 
 def test_refresh_token_gives_no_access_and_access_token_no_refresh(server: Server, user: Api):
     refuse(server, user.refresh_token)
     body = {"refresh_token": user.access_token}
-    user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=body)
+    user.refused(InvalidToken, "POST", "/auth/refresh", json=body)
     assert user.get("/users/me")["id"] == user.user_id
 
 
@@ -268,10 +271,10 @@ def test_changed_token_is_refused(server: Server, user: Api):
 def test_nonsense_refresh_tokens_are_refused(user: Api):
     for token in ("", "a.b.c", "null", "\x00", "x" * 9000):
         body = {"refresh_token": token}
-        user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=body)
+        user.refused(InvalidToken, "POST", "/auth/refresh", json=body)
     for value in (None, 7, {}, "x" * 10_001):
         body = {"refresh_token": value}
-        user.refused(ErrorCode.INVALID_REQUEST, "POST", "/auth/refresh", json=body)
+        user.refused(InvalidRequest, "POST", "/auth/refresh", json=body)
 
 
 def test_refusal_takes_no_longer_than_a_moment(server: Server):

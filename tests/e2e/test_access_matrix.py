@@ -14,9 +14,18 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from api.http.middleware import is_open
+from api.middleware import is_open
 from core.auth.permissions import BUILT_IN_ROLES
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    NotAuthenticated,
+    OwnerOnly,
+    PermissionDenied,
+    ReadOnly,
+    TokenExpired,
+)
+from core.errors.base import AgentexError
 from tests.fixtures.client import Api, check_error, unique
 from tests.fixtures.forger import Forger
 from tests.fixtures.server import Server, one_shape
@@ -168,12 +177,12 @@ def test_nothing_is_open_to_a_credential_that_does_not_count(
     gone.post("/auth/logout", {})
     server.sql("UPDATE \"user\" SET status = 'disabled' WHERE id = :id", id=off.user_id)
     callers = {
-        "no token": (Api(server.http, {}), ErrorCode.NOT_AUTHENTICATED),
-        "expired": (server.api(Authorization=f"Bearer {forged}"), ErrorCode.TOKEN_EXPIRED),
-        "logged out": (gone, ErrorCode.INVALID_TOKEN),
-        "revoked key": (by_key, ErrorCode.INVALID_TOKEN),
-        "disabled": (off, ErrorCode.ACCOUNT_DISABLED),
-        "disabled by key": (off_by_key, ErrorCode.ACCOUNT_DISABLED),
+        "no token": (Api(server.http, {}), NotAuthenticated),
+        "expired": (server.api(Authorization=f"Bearer {forged}"), TokenExpired),
+        "logged out": (gone, InvalidToken),
+        "revoked key": (by_key, InvalidToken),
+        "disabled": (off, AccountDisabled),
+        "disabled by key": (off_by_key, AccountDisabled),
     }
     ids = administered | kept_things.ids
     for operation in closed(server):
@@ -199,8 +208,8 @@ def test_role_without_a_permission_is_refused_alike_whatever_is_named(
                 continue
             where = f"{operation.name}: {who}"
             there = operation.ask(person.api, ids.__getitem__)
-            assert there.status_code == ErrorCode.PERMISSION_DENIED.status, f"{where}: {there.text}"
-            assert check_error(there, ErrorCode.PERMISSION_DENIED) == {"permission": lacking[0]}
+            assert there.status_code == PermissionDenied.status, f"{where}: {there.text}"
+            assert check_error(there, PermissionDenied) == {"permission": lacking[0]}
             if "{" in operation.path:
                 assert alike(there, operation.ask(person.api, absent)), where
             refused += 1
@@ -278,7 +287,7 @@ def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(
         for person in people:
             answer = known[name].ask(person.api, things.ids.__getitem__)
             if lacking := person.lacking(known[name]):
-                details = check_error(answer, ErrorCode.PERMISSION_DENIED)
+                details = check_error(answer, PermissionDenied)
                 assert details == {"permission": lacking[0]}, name
                 continue
             refusal = refusal_of(name, access)
@@ -288,9 +297,9 @@ def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(
                 assert check_error(answer, refusal) == {}, name
 
 
-def refusal_of(name: str, access: str) -> ErrorCode | None:
+def refusal_of(name: str, access: str) -> type[AgentexError] | None:
     """What somebody with whom a knowledge base is shared is told."""
     if name in MANAGING:
-        return ErrorCode.READ_ONLY if access == "read" else ErrorCode.OWNER_ONLY
+        return ReadOnly if access == "read" else OwnerOnly
     is_reading = name.startswith("GET") or name in READING
-    return None if is_reading or access == "write" else ErrorCode.READ_ONLY
+    return None if is_reading or access == "write" else ReadOnly

@@ -4,7 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import AccountDisabled, InvalidCredentials, InvalidToken, TokenReused
+from core.errors.base import AgentexError
+from core.errors.conflicts import EmailTaken, UsernameTaken
+from core.errors.requests import InvalidRequest, WeakPassword
 from tests.fixtures.client import PASSWORD, Api, check_error, conforms, unique
 from tests.fixtures.server import Server, one_shape
 
@@ -82,9 +85,9 @@ def test_refresh_answers_as_documented_and_its_tokens_work(user: Api):
 def test_logout_answers_as_documented_and_ends_every_token_at_once(user: Api):
     answer = user.request("POST", "/auth/logout")
     assert answer.json() == {"code": 0, "message": "success"}
-    user.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    user.refused(InvalidToken, "GET", "/users/me")
     body = {"refresh_token": user.refresh_token}
-    user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=body)
+    user.refused(InvalidToken, "POST", "/auth/refresh", json=body)
 
 
 def test_logout_leaves_other_logins_alone(server: Server, user: Api):
@@ -96,18 +99,18 @@ def test_logout_leaves_other_logins_alone(server: Server, user: Api):
 def test_refresh_token_works_once_and_its_second_use_ends_the_login(user: Api):
     old = {"refresh_token": user.refresh_token}
     data = user.post("/auth/refresh", old)
-    user.refused(ErrorCode.TOKEN_REUSED, "POST", "/auth/refresh", json=old)
+    user.refused(TokenReused, "POST", "/auth/refresh", json=old)
     fresh = {"Authorization": f"Bearer {data['access_token']}"}
-    user.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me", headers=fresh)
+    user.refused(InvalidToken, "GET", "/users/me", headers=fresh)
     newer = {"refresh_token": data["refresh_token"]}
-    user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=newer)
+    user.refused(InvalidToken, "POST", "/auth/refresh", json=newer)
 
 
 def test_reuse_of_a_refresh_token_leaves_the_persons_other_logins_alone(server: Server, user: Api):
     elsewhere = server.api().log_in(user.name)
     old = {"refresh_token": user.refresh_token}
     user.post("/auth/refresh", old)
-    user.refused(ErrorCode.TOKEN_REUSED, "POST", "/auth/refresh", json=old)
+    user.refused(TokenReused, "POST", "/auth/refresh", json=old)
     assert elsewhere.get("/users/me")["id"] == user.user_id
 
 
@@ -126,7 +129,7 @@ def test_wrong_password_and_unknown_user_get_the_same_answer(user: Api, server: 
     unknown = {"username": unique("nobody"), "password": "Wrong-password1"}
     first = nobody.request("POST", "/auth/login", json=wrong)
     second = nobody.request("POST", "/auth/login", json=unknown)
-    check_error(first, ErrorCode.INVALID_CREDENTIALS)
+    check_error(first, InvalidCredentials)
     assert first.content == second.content
 
 
@@ -134,26 +137,26 @@ def test_wrong_password_and_unknown_user_get_the_same_answer(user: Api, server: 
 @pytest.mark.parametrize(
     ("change", "code", "field"),
     [
-        ({"email": "not-an-address"}, ErrorCode.INVALID_REQUEST, "email"),
-        ({"email": "a@b"}, ErrorCode.INVALID_REQUEST, "email"),
-        ({"email": f"{'x' * 250}@example.com"}, ErrorCode.INVALID_REQUEST, "email"),
-        ({"username": "x"}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"username": "two words"}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"username": "x" * 65}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"username": "nul\x00"}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"username": 7}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"username": None}, ErrorCode.INVALID_REQUEST, "username"),
-        ({"password": "short1"}, ErrorCode.WEAK_PASSWORD, "password"),
-        ({"password": "onlyletters"}, ErrorCode.WEAK_PASSWORD, "password"),
-        ({"password": "1234567890"}, ErrorCode.WEAK_PASSWORD, "password"),
-        ({"password": "a1" * 129}, ErrorCode.WEAK_PASSWORD, "password"),
-        ({"role": "admin"}, ErrorCode.INVALID_REQUEST, "role"),
-        ({"is_admin": True}, ErrorCode.INVALID_REQUEST, "is_admin"),
-        ({"id": "7"}, ErrorCode.INVALID_REQUEST, "id"),
+        ({"email": "not-an-address"}, InvalidRequest, "email"),
+        ({"email": "a@b"}, InvalidRequest, "email"),
+        ({"email": f"{'x' * 250}@example.com"}, InvalidRequest, "email"),
+        ({"username": "x"}, InvalidRequest, "username"),
+        ({"username": "two words"}, InvalidRequest, "username"),
+        ({"username": "x" * 65}, InvalidRequest, "username"),
+        ({"username": "nul\x00"}, InvalidRequest, "username"),
+        ({"username": 7}, InvalidRequest, "username"),
+        ({"username": None}, InvalidRequest, "username"),
+        ({"password": "short1"}, WeakPassword, "password"),
+        ({"password": "onlyletters"}, WeakPassword, "password"),
+        ({"password": "1234567890"}, WeakPassword, "password"),
+        ({"password": "a1" * 129}, WeakPassword, "password"),
+        ({"role": "admin"}, InvalidRequest, "role"),
+        ({"is_admin": True}, InvalidRequest, "is_admin"),
+        ({"id": "7"}, InvalidRequest, "id"),
     ],
 )
 def test_registration_with_a_bad_field_names_it_and_makes_no_account(
-    server: Server, change: dict[str, object], code: ErrorCode, field: str
+    server: Server, change: dict[str, object], code: type[AgentexError], field: str
 ):
     body = {**account(), **change}
     before = server.count("user")
@@ -175,7 +178,7 @@ def test_bad_mail_address_answers_word_for_word_as_documented(server: Server):
 def test_password_may_not_be_the_user_name(server: Server):
     name = unique("person1")
     body = {"username": name, "email": f"{name}@example.com", "password": name.upper()}
-    server.api().refused(ErrorCode.WEAK_PASSWORD, "POST", "/auth/register", json=body)
+    server.api().refused(WeakPassword, "POST", "/auth/register", json=body)
 
 
 def test_name_and_address_are_taken_in_any_spelling(server: Server):
@@ -184,9 +187,9 @@ def test_name_and_address_are_taken_in_any_spelling(server: Server):
     nobody.post("/auth/register", body)
     for name in (body["username"], body["username"].upper(), body["username"].replace("k", "ｋ")):
         again = {**account(), "username": name}
-        nobody.refused(ErrorCode.USERNAME_TAKEN, "POST", "/auth/register", json=again)
+        nobody.refused(UsernameTaken, "POST", "/auth/register", json=again)
     again = {**account(), "email": body["email"].upper()}
-    nobody.refused(ErrorCode.EMAIL_TAKEN, "POST", "/auth/register", json=again)
+    nobody.refused(EmailTaken, "POST", "/auth/register", json=again)
 
 
 def test_one_of_many_simultaneous_registrations_wins_and_none_is_an_administrator(server: Server):
@@ -214,7 +217,7 @@ def test_any_character_of_a_password_counts(server: Server, password: str):
     for wrong in (password[:-1], password.strip(" \x00")[:-2], password.replace("\x00", "")):
         if wrong != password:
             body = {"username": user.name, "password": wrong}
-            user.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=body)
+            user.refused(InvalidCredentials, "POST", "/auth/login", json=body)
 
 
 def test_error_messages_follow_the_callers_language(server: Server):
@@ -231,12 +234,12 @@ def test_error_messages_follow_the_callers_language(server: Server):
 def test_disabled_account_is_refused_with_every_credential(server: Server, user: Api):
     key = user.post("/users/me/api-keys", {"name": "k"})["key"]
     server.sql("UPDATE \"user\" SET status = 'disabled' WHERE id = :id", id=user.user_id)
-    user.refused(ErrorCode.ACCOUNT_DISABLED, "GET", "/users/me")
+    user.refused(AccountDisabled, "GET", "/users/me")
     by_key = server.api(**{"X-API-Key": key})
-    by_key.refused(ErrorCode.ACCOUNT_DISABLED, "GET", "/users/me")
+    by_key.refused(AccountDisabled, "GET", "/users/me")
     body = {"refresh_token": user.refresh_token}
-    user.refused(ErrorCode.ACCOUNT_DISABLED, "POST", "/auth/refresh", json=body)
+    user.refused(AccountDisabled, "POST", "/auth/refresh", json=body)
     login = {"username": user.name, "password": PASSWORD}
-    server.api().refused(ErrorCode.ACCOUNT_DISABLED, "POST", "/auth/login", json=login)
+    server.api().refused(AccountDisabled, "POST", "/auth/login", json=login)
     wrong = {"username": user.name, "password": "Wrong-password1"}
-    server.api().refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=wrong)
+    server.api().refused(InvalidCredentials, "POST", "/auth/login", json=wrong)

@@ -2,7 +2,9 @@
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ApiKeyNotFound, InvalidCredentials, InvalidToken
+from core.errors.conflicts import UsernameTaken
+from core.errors.requests import InvalidRequest, WeakPassword
 from tests.fixtures.client import PASSWORD, Api, conforms, unique
 from tests.fixtures.server import Server, one_shape
 
@@ -82,7 +84,7 @@ def test_time_zone_is_set_kept_and_unset(user: Api):
 
 def test_change_with_an_unknown_time_zone_changes_nothing(user: Api):
     body = {"avatar_url": "https://example.com/b.png", "settings": {"timezone": "Asia/Peking"}}
-    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", "/users/me", json=body)
+    details = user.refused(InvalidRequest, "PUT", "/users/me", json=body)
     assert details["field"] == "settings.timezone"
     assert user.get("/users/me")["avatar_url"] is None
 
@@ -110,13 +112,13 @@ def test_change_with_an_unknown_time_zone_changes_nothing(user: Api):
 )
 def test_change_that_is_not_the_persons_to_make_changes_nothing(someone: Api, body: object):
     before = someone.get("/users/me")
-    someone.refused(ErrorCode.INVALID_REQUEST, "PUT", "/users/me", json=body)
+    someone.refused(InvalidRequest, "PUT", "/users/me", json=body)
     assert someone.get("/users/me") == before
 
 
 def test_name_of_another_person_is_refused(user: Api, other: Api):
     body = {"username": other.name.upper()}
-    user.refused(ErrorCode.USERNAME_TAKEN, "PUT", "/users/me", json=body)
+    user.refused(UsernameTaken, "PUT", "/users/me", json=body)
 
 
 def test_password_change_ends_other_logins_and_keeps_this_one(server: Server, member: Api):
@@ -125,21 +127,21 @@ def test_password_change_ends_other_logins_and_keeps_this_one(server: Server, me
     answer = member.request("PUT", "/users/me/password", json=body)
     assert answer.json() == {"code": 0, "message": "success"}
     assert member.get("/users/me")["id"] == member.user_id
-    elsewhere.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    elsewhere.refused(InvalidToken, "GET", "/users/me")
     old = {"refresh_token": elsewhere.refresh_token}
-    elsewhere.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=old)
+    elsewhere.refused(InvalidToken, "POST", "/auth/refresh", json=old)
     login = {"username": member.name, "password": PASSWORD}
-    member.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+    member.refused(InvalidCredentials, "POST", "/auth/login", json=login)
     assert server.api().log_in(member.name, NEW_PASSWORD).user_id == member.user_id
 
 
 def test_password_change_needs_the_old_password_and_a_strong_new_one(server: Server, member: Api):
     wrong = {"old_password": "Wrong-password1", "new_password": NEW_PASSWORD}
     path = "/users/me/password"
-    details = member.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", path, json=wrong)
+    details = member.refused(InvalidCredentials, "PUT", path, json=wrong)
     assert details["field"] == "old_password"
     weak = {"old_password": PASSWORD, "new_password": "short1"}
-    member.refused(ErrorCode.WEAK_PASSWORD, "PUT", path, json=weak)
+    member.refused(WeakPassword, "PUT", path, json=weak)
     assert server.api().log_in(member.name).user_id == member.user_id
 
 
@@ -175,15 +177,15 @@ def test_api_key_works_in_both_headers_until_it_is_revoked(server: Server, user:
     answer = user.request("DELETE", f"/users/me/api-keys/{new['id']}")
     assert answer.json() == {"code": 0, "message": "success"}
     for caller in callers:
-        caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+        caller.refused(InvalidToken, "GET", "/users/me")
     path = f"/users/me/api-keys/{new['id']}"
-    user.refused(ErrorCode.API_KEY_NOT_FOUND, "DELETE", path)
+    user.refused(ApiKeyNotFound, "DELETE", path)
 
 
 def test_api_key_of_another_person_is_not_found_and_stays(server: Server, user: Api, other: Api):
     new = user.post("/users/me/api-keys", {"name": "k"})
     path = f"/users/me/api-keys/{new['id']}"
-    other.refused(ErrorCode.API_KEY_NOT_FOUND, "DELETE", path)
+    other.refused(ApiKeyNotFound, "DELETE", path)
     assert server.api(**{"X-API-Key": new["key"]}).get("/users/me")["id"] == user.user_id
     assert new["id"] not in other.request("GET", "/users/me/api-keys").text
 
@@ -194,7 +196,7 @@ def test_api_key_of_another_person_is_not_found_and_stays(server: Server, user: 
 )
 def test_api_key_with_a_bad_name_is_not_made(someone: Api, body: dict[str, str]):
     before = someone.get("/users/me/api-keys")["total"]
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/users/me/api-keys", json=body)
+    someone.refused(InvalidRequest, "POST", "/users/me/api-keys", json=body)
     assert someone.get("/users/me/api-keys")["total"] == before
 
 

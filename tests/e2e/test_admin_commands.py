@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import AccountDisabled
+from core.errors.conflicts import LastAdministrator
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
 from tests.fixtures.terminal import Terminal
@@ -28,7 +29,7 @@ def test_account_is_created_changed_switched_off_and_on(terminal: Terminal, serv
     code, said = terminal("users", "disable", name, "--lang", "zh")
     assert (code, said) == (0, f"{name} 已停用：它的登录已结束，密钥被拒绝。\n")
     login = {"username": name, "password": PASSWORD}
-    lisi.refused(ErrorCode.ACCOUNT_DISABLED, "POST", "/auth/login", json=login)
+    lisi.refused(AccountDisabled, "POST", "/auth/login", json=login)
     _, listed = terminal("users", "list", "--search", name, "--status", "disabled")
     assert listed.splitlines()[1].split("\t")[:4] == [
         name, f"{name}@example.com", "developer", "disabled"
@@ -87,7 +88,7 @@ def test_roles_are_listed_and_an_unknown_one_names_them(terminal: Terminal, some
 
 def test_server_objects_to_losing_its_last_administrator(terminal: Terminal, server: Server):
     code, said = terminal("users", "disable", server.settings.admin_username)
-    assert (code, said.strip()) == (1, ErrorCode.LAST_ADMINISTRATOR.message)
+    assert (code, said.strip()) == (1, LastAdministrator.message)
     assert server.api().log_in(server.settings.admin_username, ADMIN_PASSWORD)
 
 

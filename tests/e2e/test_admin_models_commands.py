@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidToken
+from core.errors.conflicts import RoleBuiltIn, RoleInUse
+from core.errors.requests import UrlNotAllowed
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.terminal import Terminal
@@ -86,7 +88,7 @@ def test_model_is_made_the_default_and_tested(
     assert said.startswith(f"{model['name']}: ")
     assert KEY not in said + server.text
     code, said = terminal("models", "edit", model["name"], "--base-url", "http://169.254.169.254")
-    assert (code, ErrorCode.URL_NOT_ALLOWED.message in said) == (2, True)
+    assert (code, UrlNotAllowed.message in said) == (2, True)
     code, said = terminal("models", "edit", model["name"], "--clear", "name")
     assert (code, "--help" in said) == (2, True)
 
@@ -141,7 +143,7 @@ def test_key_is_made_listed_and_revoked_for_oneself_and_for_others(
     assert (listed["scopes"], listed["expires_at"]) == (["kb:view"], "2099-01-31T00:00:00Z")
     assert key not in str(listed)
     assert terminal("keys", "revoke", name, "--yes") == (0, f"Revoked the API key {name}.\n")
-    server.api(**{"X-API-Key": key}).refused(ErrorCode.INVALID_TOKEN, "GET", "/knowledge-bases")
+    server.api(**{"X-API-Key": key}).refused(InvalidToken, "GET", "/knowledge-bases")
 
     theirs = user.post("/users/me/api-keys", {"name": "theirs"})
     code, said = terminal("keys", "list", "--user", user.name)
@@ -150,7 +152,7 @@ def test_key_is_made_listed_and_revoked_for_oneself_and_for_others(
     assert terminal("keys", "revoke", "theirs", "--user", user.name)[0] == 2
     terminal.json("keys", "revoke", "theirs", "--user", user.name, "--yes")
     by_key = server.api(**{"X-API-Key": theirs["key"]})
-    by_key.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    by_key.refused(InvalidToken, "GET", "/users/me")
     (act,) = terminal.json("audit", "--action", "api_key.revoked", "--search", theirs["id"])[
         "items"
     ]
@@ -170,8 +172,8 @@ def test_role_is_made_changed_and_deleted(terminal: Terminal, user: Api):
     assert "Lacks: kb:write" in said
     terminal.json("users", "set-role", user.name, name)
     code, said = terminal("roles", "delete", name, "--yes")
-    assert (code, ErrorCode.ROLE_IN_USE.message in said) == (1, True)
+    assert (code, RoleInUse.message in said) == (1, True)
     terminal.json("users", "set-role", user.name, "user")
     assert terminal("roles", "delete", name, "--yes") == (0, f"Deleted the role {name}.\n")
     code, said = terminal("roles", "edit", "admin", "--permission", "kb:view")
-    assert (code, ErrorCode.ROLE_BUILT_IN.message in said) == (1, True)
+    assert (code, RoleBuiltIn.message in said) == (1, True)

@@ -6,7 +6,24 @@ from uuid import uuid4
 import pytest
 
 from core.auth.permissions import Permission
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    RoleNotFound,
+    UserNotFound,
+)
+from core.errors.base import AgentexError
+from core.errors.conflicts import (
+    LastAdministrator,
+    RoleBuiltIn,
+    RoleInUse,
+    RoleNameTaken,
+    UsernameTaken,
+    UserOwnsThings,
+)
+from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
 from tests.fixtures.client import PASSWORD, Api, conforms, eventually, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server, one_shape
 
@@ -77,8 +94,8 @@ def test_list_is_sorted_and_paged_and_no_secret_column_can_be_sorted_by(admin: A
     assert (names, pages[0]["total"], pages[0]["pages"]) == (["A", "b", "c"], 3, 2)
     for field in ("password_hash", "username_key", "id;--", ""):
         params = {"sort_by": field}
-        admin.refused(ErrorCode.INVALID_PAGINATION, "GET", USERS, params=params)
-    admin.refused(ErrorCode.INVALID_REQUEST, "GET", USERS, params={"status": "deleted"})
+        admin.refused(InvalidPagination, "GET", USERS, params=params)
+    admin.refused(InvalidRequest, "GET", USERS, params={"status": "deleted"})
     assert "password" not in admin.request("GET", USERS).text
 
 
@@ -119,7 +136,7 @@ def test_change_as_documented_counts_from_the_next_request(admin: Api, user: Api
     assert (mine["role"]["name"], mine["permissions"]) == ("developer", data["permissions"])
     assert "kb:write" not in mine["permissions"]
     body = {"name": "x"}
-    user.refused(ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json=body)
+    user.refused(PermissionDenied, "POST", "/knowledge-bases", json=body)
     # What is left out stays; null lifts a limit.
     admin.put(path, {"custom_permissions": {"revokes": []}, "model_access": None})
     changed = admin.get(path)
@@ -127,7 +144,7 @@ def test_change_as_documented_counts_from_the_next_request(admin: Api, user: Api
     assert (changed["model_access"], changed["mcp_access"]) == (None, ["connection_id_1"])
     assert user.create_kb()
     admin.put(path, {"role_id": roles["viewer"]})
-    user.refused(ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json=body)
+    user.refused(PermissionDenied, "POST", "/knowledge-bases", json=body)
 
 
 @one_shape
@@ -158,7 +175,7 @@ def test_change_as_documented_counts_from_the_next_request(admin: Api, user: Api
 def test_change_that_can_not_be_made_changes_nothing(admin: Api, someone: Api, body: object):
     path = f"{USERS}/{someone.user_id}"
     before = admin.get(path)
-    admin.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=body)
+    admin.refused(InvalidRequest, "PUT", path, json=body)
     assert admin.get(path) == before
 
 
@@ -166,15 +183,17 @@ def test_change_that_can_not_be_made_changes_nothing(admin: Api, someone: Api, b
 @pytest.mark.parametrize(
     ("field", "value", "code"),
     [
-        ("role", "admin", ErrorCode.INVALID_REQUEST),
-        ("status", "disabled", ErrorCode.INVALID_REQUEST),
-        ("role_id", str(uuid4()), ErrorCode.INVALID_REQUEST),
-        ("email", "no address", ErrorCode.INVALID_REQUEST),
-        ("password", "short", ErrorCode.WEAK_PASSWORD),
-        ("username", "ADMIN", ErrorCode.USERNAME_TAKEN),
+        ("role", "admin", InvalidRequest),
+        ("status", "disabled", InvalidRequest),
+        ("role_id", str(uuid4()), InvalidRequest),
+        ("email", "no address", InvalidRequest),
+        ("password", "short", WeakPassword),
+        ("username", "ADMIN", UsernameTaken),
     ],
 )
-def test_account_that_can_not_be_made_is_not(admin: Api, field: str, value: str, code: ErrorCode):
+def test_account_that_can_not_be_made_is_not(
+    admin: Api, field: str, value: str, code: type[AgentexError]
+):
     name = unique("wangwu")
     body = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
     before = admin.get(USERS)["total"]
@@ -188,15 +207,15 @@ def test_disabled_account_loses_logins_and_keys_at_once(admin: Api, server: Serv
     program = server.api(**{"X-API-Key": key})
     path = f"{USERS}/{member.user_id}"
     assert admin.put(path, {"status": "disabled"})["status"] == "disabled"
-    member.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
-    program.refused(ErrorCode.ACCOUNT_DISABLED, "GET", "/users/me")
+    member.refused(InvalidToken, "GET", "/users/me")
+    program.refused(AccountDisabled, "GET", "/users/me")
     login = {"username": member.name, "password": PASSWORD}
-    member.refused(ErrorCode.ACCOUNT_DISABLED, "POST", "/auth/login", json=login)
+    member.refused(AccountDisabled, "POST", "/auth/login", json=login)
     token = {"refresh_token": member.refresh_token}
     admin.put(path, {"status": "active"})
     # Its logins ended for good, its keys were only refused.
-    member.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
-    member.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=token)
+    member.refused(InvalidToken, "GET", "/users/me")
+    member.refused(InvalidToken, "POST", "/auth/refresh", json=token)
     assert program.get("/users/me")["id"] == member.user_id
 
 
@@ -206,13 +225,13 @@ def test_reset_password_ends_logins_and_keys_only_if_wanted(admin: Api, server: 
     program = server.api(**{"X-API-Key": member.post("/users/me/api-keys", {"name": "k"})["key"]})
     path = f"{USERS}/{member.user_id}/password"
     weak = {"new_password": "short1"}
-    admin.refused(ErrorCode.WEAK_PASSWORD, "PUT", path, json=weak)
+    admin.refused(WeakPassword, "PUT", path, json=weak)
     assert member.get("/users/me")["id"] == member.user_id
     admin.put(path, {"new_password": "Another-pass-1"})
-    member.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    member.refused(InvalidToken, "GET", "/users/me")
     assert program.get("/users/me")["id"] == member.user_id
     admin.put(path, {"new_password": "Another-pass-2", "revoke_api_keys": True})
-    program.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    program.refused(InvalidToken, "GET", "/users/me")
     assert server.api().log_in(member.name, "Another-pass-2").user_id == member.user_id
 
 
@@ -224,7 +243,7 @@ def test_only_administrator_keeps_the_office(admin: Api, server: Server):
         {"role_id": roles["user"]},
         {"custom_permissions": {"revokes": ["users:manage"]}},
     ):
-        admin.refused(ErrorCode.LAST_ADMINISTRATOR, "PUT", path, json=body)
+        admin.refused(LastAdministrator, "PUT", path, json=body)
     assert server.api().log_in(admin.name, ADMIN_PASSWORD).get("/users/me")["role"]["name"] == (
         "admin"
     )
@@ -243,11 +262,11 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
     )
     path = f"{USERS}/{user.user_id}"
     counts = {"knowledge_bases": 1, "documents": 1, "skills": 1}
-    details = admin.refused(ErrorCode.USER_OWNS_THINGS, "DELETE", path)
+    details = admin.refused(UserOwnsThings, "DELETE", path)
     owned = {**counts, "sessions": 1, "memories": 1, "calendar_events": 0, "images": 0}
     assert details == owned
     for params in ({"transfer_to": str(uuid4())}, {"transfer_to": other.user_id, "erase": True}):
-        admin.refused(ErrorCode.INVALID_REQUEST, "DELETE", path, params=params)
+        admin.refused(InvalidRequest, "DELETE", path, params=params)
     assert user.get(f"/knowledge-bases/{kb_id}")["can_write"] is True
 
     answer = admin.request("DELETE", path, params={"transfer_to": other.user_id})
@@ -261,9 +280,9 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
     assert other.get(f"/knowledge-bases/{kb_id}")["can_write"] is True
     assert other.search(kb_id, "zebra")[0]["document_id"] == doc_id
     assert (other.get("/sessions")["total"], other.get("/memories")["total"]) == (0, 0)
-    user.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
-    admin.refused(ErrorCode.USER_NOT_FOUND, "GET", path)
-    admin.refused(ErrorCode.USER_NOT_FOUND, "DELETE", path)
+    user.refused(InvalidToken, "GET", "/users/me")
+    admin.refused(UserNotFound, "GET", path)
+    admin.refused(UserNotFound, "DELETE", path)
     assert admin.get(USERS, search=user.name)["total"] == 0
     assert admin.get(USERS, search=user.user_id)["total"] == 0
 
@@ -279,7 +298,7 @@ def test_deleted_persons_things_are_erased_when_that_is_wanted(
     answer = admin.request("DELETE", path, params={"erase": True}).json()["data"]
     assert answer["transferred_to"] is None
     assert (answer["erased"]["knowledge_bases"], answer["erased"]["documents"]) == (1, 1)
-    admin.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", f"/knowledge-bases/{kb_id}")
+    admin.refused(KnowledgeBaseNotFound, "GET", f"/knowledge-bases/{kb_id}")
     left = 'SELECT id FROM "user" WHERE id = :id'
     eventually(lambda: not server.stored - before, what="the file goes")
     eventually(lambda: not server.sql(left, id=user.user_id), seconds=90, what="the row goes")
@@ -288,10 +307,10 @@ def test_deleted_persons_things_are_erased_when_that_is_wanted(
 @one_shape
 def test_account_that_is_not_there_is_not_found(admin: Api):
     for id_ in (str(uuid4()), "x", "x" * 300):
-        admin.refused(ErrorCode.USER_NOT_FOUND, "GET", f"{USERS}/{id_}")
-        admin.refused(ErrorCode.USER_NOT_FOUND, "PUT", f"{USERS}/{id_}", json={})
+        admin.refused(UserNotFound, "GET", f"{USERS}/{id_}")
+        admin.refused(UserNotFound, "PUT", f"{USERS}/{id_}", json={})
         body = {"new_password": "Another-pass-1"}
-        admin.refused(ErrorCode.USER_NOT_FOUND, "PUT", f"{USERS}/{id_}/password", json=body)
+        admin.refused(UserNotFound, "PUT", f"{USERS}/{id_}/password", json=body)
 
 
 @pytest.fixture
@@ -316,11 +335,11 @@ def test_role_of_ones_own_is_made_given_changed_and_deleted(
     admin.put(path, {"permissions": ["kb:view", "kb:write"]})
     assert user.get("/users/me")["permissions"] == ["kb:view", "kb:write"]
     assert user.create_kb()
-    admin.refused(ErrorCode.ROLE_IN_USE, "DELETE", path)
+    admin.refused(RoleInUse, "DELETE", path)
     admin.put(f"{USERS}/{user.user_id}", {"role_id": roles_of(admin)["user"]})
     admin.delete(path)
-    admin.refused(ErrorCode.ROLE_NOT_FOUND, "GET", path)
-    admin.refused(ErrorCode.ROLE_NOT_FOUND, "DELETE", path)
+    admin.refused(RoleNotFound, "GET", path)
+    admin.refused(RoleNotFound, "DELETE", path)
 
 
 @one_shape
@@ -332,8 +351,8 @@ def test_built_in_roles_stay_as_they_are(admin: Api):
     assert set(listed["permissions"]) == {permission.value for permission in Permission}
     for item in listed["items"][:4]:
         path = f"{ROLES}/{item['id']}"
-        admin.refused(ErrorCode.ROLE_BUILT_IN, "PUT", path, json={"permissions": []})
-        admin.refused(ErrorCode.ROLE_BUILT_IN, "DELETE", path)
+        admin.refused(RoleBuiltIn, "PUT", path, json={"permissions": []})
+        admin.refused(RoleBuiltIn, "DELETE", path)
     assert admin.get(ROLES) == listed
 
 
@@ -353,6 +372,6 @@ def test_built_in_roles_stay_as_they_are(admin: Api):
 )
 def test_role_that_can_not_be_made_is_not(admin: Api, body: dict[str, object]):
     before = admin.get(ROLES)
-    admin.refused(ErrorCode.INVALID_REQUEST, "POST", ROLES, json=body)
-    admin.refused(ErrorCode.ROLE_NAME_TAKEN, "POST", ROLES, json={"name": "admin"})
+    admin.refused(InvalidRequest, "POST", ROLES, json=body)
+    admin.refused(RoleNameTaken, "POST", ROLES, json={"name": "admin"})
     assert admin.get(ROLES) == before

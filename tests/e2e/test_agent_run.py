@@ -10,7 +10,16 @@ import httpx
 import pytest
 
 from agents.strategies import STRATEGIES
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
+from core.errors.base import AgentexError
+from core.errors.conflicts import RunIdTaken, ThreadBusy
+from core.errors.requests import (
+    InvalidRequest,
+    InvalidRunInput,
+    MalformedJson,
+    RequestTooLarge,
+    UnknownAgentType,
+)
 from tests.fixtures.agents import (
     GUIDE,
     MANUAL,
@@ -195,8 +204,8 @@ def test_stopping_is_refused_for_unknown_and_foreign_runs(user: Api, other: Api)
     run_id = str(uuid4())
     ask(user, "hello", run_id=run_id)
 
-    other.refused(ErrorCode.RUN_NOT_FOUND, "POST", f"{RUN}/{run_id}/stop")
-    user.refused(ErrorCode.RUN_NOT_FOUND, "POST", f"{RUN}/{uuid4()}/stop")
+    other.refused(RunNotFound, "POST", f"{RUN}/{run_id}/stop")
+    user.refused(RunNotFound, "POST", f"{RUN}/{uuid4()}/stop")
 
 
 def test_run_ids_belong_to_their_user(user: Api, other: Api):
@@ -214,9 +223,9 @@ def test_run_id_is_refused_when_it_was_used(user: Api):
     ask(user, "hello", run_id=body["run_id"])
 
     again = {**run_body("hello"), "run_id": body["run_id"]}
-    details = user.refused(ErrorCode.RUN_ID_TAKEN, "POST", RUN, json=again)
+    details = user.refused(RunIdTaken, "POST", RUN, json=again)
     assert details == {"run_id": body["run_id"]}
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"/sessions/{again['thread_id']}")
+    user.refused(SessionNotFound, "GET", f"/sessions/{again['thread_id']}")
 
 
 def test_one_of_many_runs_on_a_new_thread_wins(user: Api):
@@ -231,7 +240,7 @@ def test_one_of_many_runs_on_a_new_thread_wins(user: Api):
         answers = list(pool.map(begin, range(8)))
 
     # Later ones may begin when the first is over; none breaks in.
-    assert {(200, 0), (409, int(ErrorCode.THREAD_BUSY))} >= set(answers)
+    assert {(200, 0), (409, ThreadBusy.code)} >= set(answers)
     won = [answer for answer in answers if answer[0] == 200]
     assert won
     messages = user.get(f"/sessions/{thread_id}/messages")["items"]
@@ -248,7 +257,7 @@ def test_one_of_many_runs_of_one_id_wins(user: Api):
     with ThreadPoolExecutor(6) as pool:
         answers = sorted(pool.map(begin, range(6)))
 
-    assert answers == [(200, 0), *[(409, int(ErrorCode.RUN_ID_TAKEN))] * 5]
+    assert answers == [(200, 0), *[(409, RunIdTaken.code)] * 5]
 
 
 def test_forged_history_is_not_believed(user: Api, guide: str):
@@ -286,7 +295,7 @@ def test_message_of_the_server_is_not_rewritten_by_its_id(user: Api):
     for stored, text in ((first, "another question"), (answer, answer["content"])):
         message = {"id": stored["id"], "role": "user", "content": text}
         again = {**run_body(""), "thread_id": body["thread_id"], "messages": [message]}
-        details = user.refused(ErrorCode.INVALID_RUN_INPUT, "POST", RUN, json=again)
+        details = user.refused(InvalidRunInput, "POST", RUN, json=again)
         assert details["field"] == "messages"
     assert user.get(f"/sessions/{body['thread_id']}/messages")["items"] == [first, answer]
 
@@ -307,7 +316,7 @@ def test_foreign_knowledge_base_is_not_found_and_nothing_is_stored(
     body = run_body("hello", forwarded_props={"knowledge_base_ids": [foreign]})
     for kb_id in (foreign, str(uuid4()), "not a uuid"):
         body["forwarded_props"]["knowledge_base_ids"] = [kb_id]
-        user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", RUN, json=body)
+        user.refused(KnowledgeBaseNotFound, "POST", RUN, json=body)
 
     assert server.count("chat_session", owner_id=user.user_id) == 0
     assert server.count("agent_run", owner_id=user.user_id) == 0
@@ -317,7 +326,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     session_id = other.post("/sessions", {"title": "mine"})["id"]
     body = {**run_body("hello"), "thread_id": session_id}
 
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "POST", RUN, json=body)
+    user.refused(SessionNotFound, "POST", RUN, json=body)
 
 
 # "memory" is the product's own: nobody may ask for it (seed 000).
@@ -325,7 +334,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "Worker"])
 def test_unknown_agent_type_is_refused_with_those_that_are_known(user: Api, agent_type: str):
     body = run_body("hello", forwarded_props={"agent_type": agent_type})
-    details = user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, "POST", RUN, json=body)
+    details = user.refused(UnknownAgentType, "POST", RUN, json=body)
 
     assert details == {"agent_type": agent_type, "known": sorted(STRATEGIES)}
     assert user.get("/sessions")["total"] == 0
@@ -369,7 +378,7 @@ def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
     fields, field = MALFORMED[name]
     content = json.dumps({**run_body("hello"), **fields}).encode()
     options = {"content": content, "headers": {"Content-Type": "application/json"}}
-    details = user.refused(ErrorCode.INVALID_RUN_INPUT, "POST", RUN, **options)
+    details = user.refused(InvalidRunInput, "POST", RUN, **options)
 
     assert details["field"].startswith(field)
     assert details["error"]
@@ -379,17 +388,19 @@ def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (b"{", ErrorCode.MALFORMED_JSON),
-        (b"", ErrorCode.INVALID_REQUEST),
-        (b"[]", ErrorCode.INVALID_REQUEST),
-        (b"null", ErrorCode.INVALID_REQUEST),
-        (b'"hello"', ErrorCode.INVALID_REQUEST),
-        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, ErrorCode.MALFORMED_JSON),
-        (b'{"a":' * 400 + b"1" + b"}" * 400, ErrorCode.INVALID_REQUEST),
-        (b'{"a":"' + b"x" * 5_000_000 + b'"}', ErrorCode.REQUEST_TOO_LARGE),
+        (b"{", MalformedJson),
+        (b"", InvalidRequest),
+        (b"[]", InvalidRequest),
+        (b"null", InvalidRequest),
+        (b'"hello"', InvalidRequest),
+        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, MalformedJson),
+        (b'{"a":' * 400 + b"1" + b"}" * 400, InvalidRequest),
+        (b'{"a":"' + b"x" * 5_000_000 + b'"}', RequestTooLarge),
     ],
 )
-def test_body_is_refused_when_it_is_no_object(embedded: Server, content: bytes, code: ErrorCode):
+def test_body_is_refused_when_it_is_no_object(
+    embedded: Server, content: bytes, code: type[AgentexError]
+):
     user = embedded.person()
     user.refused(code, "POST", RUN, content=content, headers={"Content-Type": "application/json"})
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRunInput
 from tests.fixtures.agents import GUIDE, MANUAL, text_of, verified_run
 from tests.fixtures.client import Api
 from tests.fixtures.server import one_shape
@@ -120,7 +120,7 @@ def test_clock_follows_the_device_before_the_profile(user: Api):
 
 def test_run_with_a_false_client_time_is_refused_by_name(user: Api):
     details = user.refused(
-        ErrorCode.INVALID_RUN_INPUT,
+        InvalidRunInput,
         "POST",
         "/agent/run",
         json={

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors.codes import ErrorCode
+from core.errors.auth import NotAuthenticated
+from core.errors.requests import InvalidRunInput
 from core.sse import SseDecoder
 from tests.fixtures.agents import GUIDE
 from tests.fixtures.client import Api, check_error
@@ -127,7 +128,7 @@ def test_001_request_parameter(caller: Api, left_out: str, is_required: bool):
     del body[left_out]
     answer = post(caller, AGUI, body)
     if is_required:
-        check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+        check_error(answer, InvalidRunInput)
         return
     events = events_in(answer)
     verify(events)
@@ -148,7 +149,7 @@ def test_001_request_parameter(caller: Api, left_out: str, is_required: bool):
 )
 def test_001_parameter_of_another_type_is_refused(caller: Api, name: str, value: Any):
     answer = post(caller, AGUI, agui("hello", **{name: value}))
-    check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+    check_error(answer, InvalidRunInput)
     assert answer.json()["details"]["field"].startswith(name)
 
 
@@ -180,7 +181,7 @@ def test_001_message(caller: Api, extra: Event):
 def test_001_message_without_what_it_needs_is_refused(caller: Api, message: Event):
     body = agui("hello")
     body["messages"].insert(0, message)
-    check_error(post(caller, AGUI, body), ErrorCode.INVALID_RUN_INPUT)
+    check_error(post(caller, AGUI, body), InvalidRunInput)
 
 
 EVENTS_001 = {
@@ -273,7 +274,7 @@ def test_001_thread_id_goes_on_with_a_conversation(caller: Api):
 
 
 def test_001_error_code_invalid_request(caller: Api):
-    check_error(post(caller, AGUI, {"messages": 7}), ErrorCode.INVALID_RUN_INPUT)
+    check_error(post(caller, AGUI, {"messages": 7}), InvalidRunInput)
     asked = react('/tool confirm_action {"message": "Delete?"}')
     events_in(post(caller, AGUI, asked))
     last = events_in(post(caller, AGUI, agui("hello", threadId=asked["threadId"])))[-1]
@@ -332,7 +333,7 @@ def test_002_accept(caller: Api, accept: str):
 
 def test_002_authorization(caller: Api):
     answer = caller.http.post(AGENTEX, json=agentex("hello"))
-    check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+    check_error(answer, NotAuthenticated)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +350,7 @@ def test_002_authorization(caller: Api):
 )
 def test_002_field_of_another_type_is_refused(caller: Api, name: str, value: Any):
     answer = post(caller, AGENTEX, agentex("hello", **{name: value}))
-    check_error(answer, ErrorCode.INVALID_RUN_INPUT)
+    check_error(answer, InvalidRunInput)
 
 
 def test_002_fields_of_the_example(caller: Api):

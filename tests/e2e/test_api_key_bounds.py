@@ -9,7 +9,16 @@ from typing import Any
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    AccountDisabled,
+    InvalidToken,
+    KnowledgeBaseNotFound,
+    PermissionDenied,
+    TokenExpired,
+)
+from core.errors.base import AgentexError
+from core.errors.conflicts import ApiKeysFull
+from core.errors.requests import InvalidRequest
 from tests.fixtures.agents import Run, run_body, types_of
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.model_server import ModelServer
@@ -37,13 +46,13 @@ def test_key_may_do_what_its_scopes_say_in_every_header(server: Server, user: Ap
         caller = server.api(**headers)
         assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
         details = caller.refused(
-            ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json={"name": unique()}
+            PermissionDenied, "POST", "/knowledge-bases", json={"name": unique()}
         )
         assert details == {"permission": "kb:write"}
-        caller.refused(ErrorCode.PERMISSION_DENIED, "GET", "/sessions")
+        caller.refused(PermissionDenied, "GET", "/sessions")
         assert caller.get("/users/me")["permissions"] == ["kb:view"]
     # A name that is no object's tells nothing that the right to look would not.
-    reader.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", "/knowledge-bases/absent")
+    reader.refused(KnowledgeBaseNotFound, "GET", "/knowledge-bases/absent")
 
 
 def test_key_loses_what_its_owner_loses(server: Server, user: Api):
@@ -54,12 +63,12 @@ def test_key_loses_what_its_owner_loses(server: Server, user: Api):
         id=user.user_id,
     )
     body = {"name": unique()}
-    writer.refused(ErrorCode.PERMISSION_DENIED, "POST", "/knowledge-bases", json=body)
+    writer.refused(PermissionDenied, "POST", "/knowledge-bases", json=body)
     assert writer.get("/users/me")["permissions"] == ["kb:view"]
 
 
 def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
-    denied = ErrorCode.PERMISSION_DENIED
+    denied = PermissionDenied
     caller = keyed(server, user, scopes=["kb:view"])
     other_key = user.post(KEYS, {"name": "other"})["id"]
     caller.refused(denied, "PUT", "/users/me", json={"username": unique()})
@@ -72,7 +81,7 @@ def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
     assert other_key in {key["id"] for key in user.get(KEYS)["items"]}
     # It may end itself.
     caller.delete(f"{KEYS}/{caller.name}")
-    caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    caller.refused(InvalidToken, "GET", "/users/me")
 
 
 def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(
@@ -81,13 +90,13 @@ def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(
     end = in_time(hours=1)
     caller = keyed(server, user, expires_at=end)
     later = {"name": "k", "expires_at": in_time(hours=2)}
-    details = caller.refused(ErrorCode.INVALID_REQUEST, "POST", KEYS, json=later)
+    details = caller.refused(InvalidRequest, "POST", KEYS, json=later)
     assert details["field"] == "expires_at"
     made = caller.post(KEYS, {"name": "k"})
     assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(end)
     bounds = {"scopes": ["kb:view", "agent:run"], "expires_at": in_time(minutes=5)}
     narrow = keyed(server, caller, **bounds)
-    narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", KEYS, json={"name": "k", "scopes": []})
+    narrow.refused(PermissionDenied, "POST", KEYS, json={"name": "k", "scopes": []})
     shown = {key["id"]: key for key in user.get(KEYS)["items"]}
     assert shown[narrow.name]["scopes"] == ["agent:run", "kb:view"]
     assert shown[narrow.name]["expires_at"] < shown[made["id"]]["expires_at"]
@@ -99,7 +108,7 @@ def test_key_is_revoked_with_the_one_it_was_made_with(server: Server, user: Api)
     third, other = keyed(server, second), keyed(server, user)
     user.delete(f"{KEYS}/{first.name}")
     for caller in (first, second, third):
-        caller.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+        caller.refused(InvalidToken, "GET", "/users/me")
     assert other.get("/users/me")["id"] == user.user_id
 
 
@@ -112,7 +121,7 @@ def test_account_has_so_many_keys_and_no_more(embedded: Server):
         f"INSERT INTO api_key ({columns}) {numbers} {row} FROM api_key, n WHERE user_id = :id",
         id=person.user_id,
     )
-    refused = person.refused(ErrorCode.API_KEYS_FULL, "POST", KEYS, json={"name": "k"})
+    refused = person.refused(ApiKeysFull, "POST", KEYS, json={"name": "k"})
     assert refused == {"most": 100}
     listed = person.get(KEYS, page=5, sort_by="name")
     assert (len(listed["items"]), listed["total"], listed["pages"]) == (20, 100, 5)
@@ -122,7 +131,7 @@ def test_account_has_so_many_keys_and_no_more(embedded: Server):
 
 def test_nobody_makes_a_key_with_a_permission_they_lack(user: Api):
     body = {"name": "k", "scopes": ["users:manage"]}
-    details = user.refused(ErrorCode.PERMISSION_DENIED, "POST", KEYS, json=body)
+    details = user.refused(PermissionDenied, "POST", KEYS, json=body)
     assert details == {"permission": "users:manage"}
 
 
@@ -130,7 +139,7 @@ def test_key_ends_when_it_was_to_end(server: Server, user: Api):
     caller = keyed(server, user, expires_at=in_time(hours=1))
     assert caller.get("/users/me")["id"] == user.user_id
     server.sql("UPDATE api_key SET expires_at = created_at WHERE id = :id", id=caller.name)
-    caller.refused(ErrorCode.TOKEN_EXPIRED, "GET", "/users/me")
+    caller.refused(TokenExpired, "GET", "/users/me")
     # Its owner sees what became of it.
     assert caller.name in {key["id"] for key in user.get(KEYS)["items"]}
 
@@ -151,11 +160,11 @@ def test_key_ends_when_it_was_to_end(server: Server, user: Api):
 )
 def test_key_with_bad_bounds_is_not_made(someone: Api, bounds: dict[str, Any]):
     before = someone.get(KEYS)["total"]
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", KEYS, json={"name": "k", **bounds})
+    someone.refused(InvalidRequest, "POST", KEYS, json={"name": "k", **bounds})
     assert someone.get(KEYS)["total"] == before
 
 
-def endings(server: Server) -> list[tuple[Api, Callable[[], object], ErrorCode]]:
+def endings(server: Server) -> list[tuple[Api, Callable[[], object], type[AgentexError]]]:
     """Callers, what ends what they came with, and what they are told then; the account's last."""
 
     def sql(statement: str, id_: str) -> Callable[[], object]:
@@ -164,18 +173,18 @@ def endings(server: Server) -> list[tuple[Api, Callable[[], object], ErrorCode]]
     revoked, narrowed, expired, disabled = (keyed(server, server.person()) for _ in range(4))
     logged_in = server.api().log_in(server.person().name)
     return [
-        (revoked, lambda: revoked.delete(f"{KEYS}/{revoked.name}"), ErrorCode.INVALID_TOKEN),
-        (narrowed, sql("api_key SET scopes = '[]'", narrowed.name), ErrorCode.PERMISSION_DENIED),
+        (revoked, lambda: revoked.delete(f"{KEYS}/{revoked.name}"), InvalidToken),
+        (narrowed, sql("api_key SET scopes = '[]'", narrowed.name), PermissionDenied),
         (
             expired,
             sql("api_key SET expires_at = created_at", expired.name),
-            ErrorCode.TOKEN_EXPIRED,
+            TokenExpired,
         ),
-        (logged_in, lambda: logged_in.post("/auth/logout"), ErrorCode.INVALID_TOKEN),
+        (logged_in, lambda: logged_in.post("/auth/logout"), InvalidToken),
         (
             disabled,
             sql("\"user\" SET status = 'disabled'", disabled.user_id),
-            ErrorCode.ACCOUNT_DISABLED,
+            AccountDisabled,
         ),
     ]
 

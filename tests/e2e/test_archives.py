@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import (
+    ArchiveLimits,
+    CorruptArchive,
+    EmptyFile,
+    FileTypeMismatch,
+    InvalidRequest,
+    UnsupportedFileType,
+)
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.commands import commands_of
 from tests.fixtures.made_files import MADE, zipped
@@ -103,10 +112,10 @@ def test_bad_members_are_named_and_the_good_ones_go_in(server: Server, someone: 
         "dup.md": "duplicate_name",
         "Case.md": "duplicate_name",
         "case.md": "duplicate_name",
-        "inner.zip": ErrorCode.UNSUPPORTED_FILE_TYPE,
-        "run.exe": ErrorCode.UNSUPPORTED_FILE_TYPE,
-        "empty.md": ErrorCode.EMPTY_FILE,
-        "fake.pdf": ErrorCode.FILE_TYPE_MISMATCH,
+        "inner.zip": UnsupportedFileType.code,
+        "run.exe": UnsupportedFileType.code,
+        "empty.md": EmptyFile.code,
+        "fake.pdf": FileTypeMismatch.code,
         ".hidden.md": "hidden",
         "__MACOSX/._good.md": "hidden",
     }
@@ -136,7 +145,7 @@ def test_same_archive_again_changes_nothing_and_a_changed_member_is_replaced(
     refused = check_success(
         send(someone, kb, "a.zip", zipped({"a.md": "other"}), on_conflict="refuse")
     )
-    assert refusals(refused) == {"a.md": ErrorCode.DOCUMENT_NAME_TAKEN}
+    assert refusals(refused) == {"a.md": DocumentNameTaken.code}
 
 
 def lying(content: bytes, size: int) -> bytes:
@@ -183,7 +192,7 @@ def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
     server: Server, someone: Api, kb: str, name: str
 ):
     before = server.files
-    details = check_error(send(someone, kb, name, BOMBS[name]()), ErrorCode.ARCHIVE_LIMITS)
+    details = check_error(send(someone, kb, name, BOMBS[name]()), ArchiveLimits)
     assert details == {"max_files": 2_000, "max_bytes": 200 * 2**20, "max_ratio": 100}
     assert server.files <= before
     assert someone.ingest(kb, "ok.md", GUIDE)
@@ -194,11 +203,11 @@ def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
     "content", [b"PK", b"PK\x03\x04" + bytes(100), zipped({"a.md": GUIDE})[:-30], GUIDE.encode()]
 )
 def test_file_that_is_no_whole_archive_is_refused(someone: Api, kb: str, content: bytes):
-    check_error(send(someone, kb, "a.zip", content), ErrorCode.CORRUPT_ARCHIVE)
+    check_error(send(someone, kb, "a.zip", content), CorruptArchive)
 
 
 def test_empty_file_is_refused_as_such(someone: Api, kb: str):
-    check_error(send(someone, kb, "a.zip", b""), ErrorCode.EMPTY_FILE)
+    check_error(send(someone, kb, "a.zip", b""), EmptyFile)
 
 
 def office(part: str) -> bytes:
@@ -220,9 +229,9 @@ OFFICE = {
 @pytest.mark.parametrize("kind", OFFICE)
 def test_document_that_is_a_zip_file_inside_is_no_archive(someone: Api, kb: str, kind: str):
     content = OFFICE[kind]
-    named = check_error(send(someone, kb, f"a.{kind}", content), ErrorCode.UNSUPPORTED_FILE_TYPE)
+    named = check_error(send(someone, kb, f"a.{kind}", content), UnsupportedFileType)
     assert named["extension"] == f".{kind}"
-    renamed = check_error(send(someone, kb, "a.zip", content), ErrorCode.FILE_TYPE_MISMATCH)
+    renamed = check_error(send(someone, kb, "a.zip", content), FileTypeMismatch)
     assert renamed["detected"] == kind
     for details in (named, renamed):
         assert details["next_action"].endswith("/documents")
@@ -242,10 +251,10 @@ def test_archive_of_office_files_and_of_folders_named_like_their_parts_is_one(
 @one_shape
 def test_archive_sent_as_a_document_is_told_where_to_go(someone: Api, kb: str):
     response = someone.send_file(kb, "a.zip", zipped({"a.md": GUIDE}))
-    details = check_error(response, ErrorCode.UNSUPPORTED_FILE_TYPE)
+    details = check_error(response, UnsupportedFileType)
     assert "/documents/archive" in details["next_action"]
     assert "/documents/archive" in details["next_action_zh"]
-    other = check_error(someone.send_file(kb, "a.7z", b"7z"), ErrorCode.UNSUPPORTED_FILE_TYPE)
+    other = check_error(someone.send_file(kb, "a.7z", b"7z"), UnsupportedFileType)
     assert "next_action" not in other
 
 
@@ -305,14 +314,14 @@ def test_metadata_of_an_archive_is_that_of_each_document(someone: Api, kb: str):
     ids = [item["document"]["id"] for item in answer["items"]]
     assert [someone.document(kb, id_)["metadata"] for id_ in ids] == [{"team": "harbour"}] * 2
     refused = send(someone, kb, "c.zip", zipped({"c.md": GUIDE}), metadata="no JSON")
-    check_error(refused, ErrorCode.INVALID_REQUEST)
+    check_error(refused, InvalidRequest)
     assert someone.get(f"/knowledge-bases/{kb}/documents")["total"] == 2
 
 
 def test_archive_of_somebody_else_is_not_found(server: Server, someone: Api, user: Api):
     foreign = user.create_kb()
     answer = send(someone, foreign, "a.zip", zipped({"a.md": GUIDE}))
-    check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+    check_error(answer, KnowledgeBaseNotFound)
     assert server.count("document", knowledge_base_id=foreign) == 0
 
 

@@ -8,7 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agents.async_runs.ui_schema import UiSchemaRenderer
-from core.errors.codes import ErrorCode
+from core.errors.auth import RunNotFound, SessionNotFound
+from core.errors.conflicts import RunIdTaken, ThreadBusy
+from core.errors.requests import InvalidCursor
 from tests.fixtures.agents import GUIDE, Library
 from tests.fixtures.async_runs import (
     RUNS,
@@ -258,8 +260,8 @@ def test_place_that_is_none_of_this_stream_is_refused(user: Api, thread: str, cu
     place = cursor.format(run=body["runId"])
 
     path = f"{RUNS}/{thread}/events"
-    user.refused(ErrorCode.INVALID_CURSOR, "GET", path, headers={"Last-Event-ID": place})
-    user.refused(ErrorCode.INVALID_CURSOR, "GET", path, params={"after": place})
+    user.refused(InvalidCursor, "GET", path, headers={"Last-Event-ID": place})
+    user.refused(InvalidCursor, "GET", path, params={"after": place})
 
 
 def test_place_of_another_thread_or_person_is_refused(user: Api, other: Api):
@@ -271,7 +273,7 @@ def test_place_of_another_thread_or_person_is_refused(user: Api, other: Api):
     path = f"{RUNS}/{mine['threadId']}/events"
     for body in (elsewhere, theirs):
         headers = {"Last-Event-ID": f"{body['runId']}:1"}
-        user.refused(ErrorCode.INVALID_CURSOR, "GET", path, headers=headers)
+        user.refused(InvalidCursor, "GET", path, headers=headers)
 
 
 def test_thread_of_somebody_else_is_not_found(user: Api, other: Api):
@@ -279,12 +281,12 @@ def test_thread_of_somebody_else_is_not_found(user: Api, other: Api):
     start(user, body)
     path = f"{RUNS}/{body['threadId']}/events"
 
-    other.refused(ErrorCode.SESSION_NOT_FOUND, "GET", path)
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"{RUNS}/{uuid4()}/events")
+    other.refused(SessionNotFound, "GET", path)
+    user.refused(SessionNotFound, "GET", f"{RUNS}/{uuid4()}/events")
 
 
 def test_thread_on_which_nothing_ran_has_no_stream(user: Api, thread: str):
-    user.refused(ErrorCode.RUN_NOT_FOUND, "GET", f"{RUNS}/{thread}/events")
+    user.refused(RunNotFound, "GET", f"{RUNS}/{thread}/events")
 
 
 def test_run_goes_on_without_a_reader_and_is_read_live(reader: Api, scripted: ModelServer):
@@ -324,9 +326,9 @@ def test_runs_of_a_busy_thread_and_used_ids_are_refused(reader: Api, scripted: M
     start(reader, body)
     assert scripted.waiting.wait(30)
 
-    reader.refused(ErrorCode.THREAD_BUSY, "POST", RUNS, json=worker("hello", thread_id))
+    reader.refused(ThreadBusy, "POST", RUNS, json=worker("hello", thread_id))
     again = {**run_input(), "runId": body["runId"]}
-    reader.refused(ErrorCode.RUN_ID_TAKEN, "POST", RUNS, json=again)
+    reader.refused(RunIdTaken, "POST", RUNS, json=again)
     scripted.release.set()
     read(reader, thread_id)
 

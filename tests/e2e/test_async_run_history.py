@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
+from core.errors.requests import InvalidRequest
 from tests.fixtures.agents import GUIDE
 from tests.fixtures.async_runs import HISTORY, answer_of, run, run_input
 from tests.fixtures.client import Api, conforms
@@ -169,15 +170,15 @@ def test_any_date_can_be_asked_for(user: Api, before: str):
 @pytest.mark.parametrize("before", ["", "today", "2026-3-15", "20260315", "2026-13-01", "2026-02-30",
                                     "2026-03-15T00:00:00", "0000-01-01"])  # fmt: skip
 def test_date_that_is_none_is_refused(user: Api, before: str):
-    details = user.refused(ErrorCode.INVALID_REQUEST, "GET", HISTORY, params={"before": before})
+    details = user.refused(InvalidRequest, "GET", HISTORY, params={"before": before})
     assert details["field"] == "before"
 
 
 def test_thread_of_somebody_else_is_not_found(user: Api, other: Api):
     thread_id = asked(user, "hello")
 
-    other.refused(ErrorCode.SESSION_NOT_FOUND, "GET", HISTORY, params={"threadId": thread_id})
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", HISTORY, params={"threadId": str(uuid4())})
+    other.refused(SessionNotFound, "GET", HISTORY, params={"threadId": thread_id})
+    user.refused(SessionNotFound, "GET", HISTORY, params={"threadId": str(uuid4())})
 
 
 def test_moments_are_now(user: Api):

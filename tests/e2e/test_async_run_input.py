@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from agents.strategies import STRATEGIES
-from core.errors.codes import ErrorCode
+from core.errors.auth import NotAuthenticated
+from core.errors.requests import MalformedJson
 from tests.fixtures.async_runs import HISTORY, RUNS, run_input, start
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status
@@ -349,7 +350,7 @@ def test_fault_without_a_row_names_its_field(caller: Api, name: str):
 def test_body_that_is_no_json_is_40002(caller: Api):
     for content in (b"", b"{", b"\xff", b'{"threadId": NaN}'):
         answer = caller.request("POST", RUNS, content=content, headers=JSON)
-        check_error(answer, ErrorCode.MALFORMED_JSON)
+        check_error(answer, MalformedJson)
 
 
 def test_message_is_the_same_in_every_language(caller: Api):
@@ -360,7 +361,7 @@ def test_message_is_the_same_in_every_language(caller: Api):
 
 def test_authentication_comes_before_the_body(embedded: Server, caller: Api):
     nobody = embedded.api()
-    nobody.refused(ErrorCode.NOT_AUTHENTICATED, "POST", RUNS, content=b"{", headers=JSON)
+    nobody.refused(NotAuthenticated, "POST", RUNS, content=b"{", headers=JSON)
     # The body never comes: it is not waited for.
     with connection(embedded) as link:
         headers = {"Host": "x", "Content-Type": "application/json", "Content-Length": str(10**9)}

@@ -8,7 +8,15 @@ import httpx
 import pytest
 from PIL import Image
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import NotAuthenticated
+from core.errors.base import AgentexError
+from core.errors.requests import (
+    CorruptImage,
+    EmptyFile,
+    FileTooLarge,
+    InvalidRequest,
+    UnsupportedFileType,
+)
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server, one_shape
 
@@ -84,7 +92,7 @@ def test_link_without_signature_or_with_nonsense_is_refused(
         url.partition("&")[0],
         url.replace("expires=", "expires=x"),
     ):
-        check_error(server.http.get(changed), ErrorCode.INVALID_REQUEST)
+        check_error(server.http.get(changed), InvalidRequest)
 
 
 def test_type_is_that_of_the_bytes_whatever_is_declared(server: Server, someone: Api):
@@ -100,15 +108,15 @@ def test_type_is_that_of_the_bytes_whatever_is_declared(server: Server, someone:
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (b"", ErrorCode.EMPTY_FILE),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", ErrorCode.UNSUPPORTED_FILE_TYPE),
-        (b"%PDF-1.7", ErrorCode.UNSUPPORTED_FILE_TYPE),
-        (image_of()[:50], ErrorCode.CORRUPT_IMAGE),
-        (image_of() + b"\0" * 11 * 2**20, ErrorCode.FILE_TOO_LARGE),
+        (b"", EmptyFile),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", UnsupportedFileType),
+        (b"%PDF-1.7", UnsupportedFileType),
+        (image_of()[:50], CorruptImage),
+        (image_of() + b"\0" * 11 * 2**20, FileTooLarge),
     ],
 )
 def test_what_is_no_image_is_refused_and_leaves_nothing(
-    server: Server, someone: Api, content: bytes, code: ErrorCode
+    server: Server, someone: Api, content: bytes, code: type[AgentexError]
 ):
     rows, files = server.count("attachment", owner_id=someone.user_id), server.files
     check_error(send(someone, content), code)
@@ -118,9 +126,9 @@ def test_what_is_no_image_is_refused_and_leaves_nothing(
 
 def test_body_that_is_no_form_with_one_file_is_refused(someone: Api):
     for options in ({"json": {}}, {"files": {"other": ("a", image_of())}}, {"data": {"file": "x"}}):
-        someone.refused(ErrorCode.INVALID_REQUEST, "POST", PATH, **options)
+        someone.refused(InvalidRequest, "POST", PATH, **options)
 
 
 def test_nobody_sends_without_a_login(server: Server):
     answer: httpx.Response = send(server.api(), image_of())
-    check_error(answer, ErrorCode.NOT_AUTHENTICATED)
+    check_error(answer, NotAuthenticated)

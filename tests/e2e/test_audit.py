@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidCredentials, PermissionDenied, TokenReused
+from core.errors.requests import InvalidPagination, InvalidRequest
 from tests.fixtures.client import PASSWORD, Api
 from tests.fixtures.server import Server, one_shape
 
@@ -27,7 +28,7 @@ def test_acts_of_an_account_are_noted_with_their_request(server: Server, admin: 
     person = server.api().register()
     login = {"username": person.name, "password": "Wrong-Password-1"}
     failed = person.request("POST", "/auth/login", json=login)
-    assert failed.json()["code"] == ErrorCode.INVALID_CREDENTIALS
+    assert failed.json()["code"] == InvalidCredentials.code
     key = person.post("/users/me/api-keys", {"name": "=cmd"})
     person.delete(f"/users/me/api-keys/{key['id']}")
     body = {"old_password": PASSWORD, "new_password": "Another-Password-2"}
@@ -35,7 +36,7 @@ def test_acts_of_an_account_are_noted_with_their_request(server: Server, admin: 
     first = person.refresh_token
     person.post("/auth/refresh", {"refresh_token": first})
     again = {"refresh_token": first}
-    person.refused(ErrorCode.TOKEN_REUSED, "POST", "/auth/refresh", json=again)
+    person.refused(TokenReused, "POST", "/auth/refresh", json=again)
 
     own = acts(admin, actor=person.user_id)
     assert [row["action"] for row in reversed(own)] == [
@@ -88,9 +89,9 @@ def test_export_has_what_the_filters_leave_and_no_formula(server: Server, admin:
 @one_shape
 def test_only_administrators_read_it_and_only_by_known_filters(admin: Api, user: Api):
     for path in (PATH, f"{PATH}/export"):
-        details = user.refused(ErrorCode.PERMISSION_DENIED, "GET", path)
+        details = user.refused(PermissionDenied, "GET", path)
         assert details == {"permission": "system:manage"}
     for wanted in ({"action": "everything"}, {"since": "yesterday"}, {"since": "2026-01-01T00:00"}):
-        admin.refused(ErrorCode.INVALID_REQUEST, "GET", PATH, params=wanted)
+        admin.refused(InvalidRequest, "GET", PATH, params=wanted)
     sort = {"sort_by": "details"}
-    admin.refused(ErrorCode.INVALID_PAGINATION, "GET", PATH, params=sort)
+    admin.refused(InvalidPagination, "GET", PATH, params=sort)

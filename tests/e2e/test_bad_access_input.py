@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from api.http.middleware import is_open
-from core.errors.codes import ErrorCode
+from api.middleware import is_open
+from core.errors.auth import InvalidToken, TokenReused
+from core.errors.conflicts import UsernameTaken
+from core.errors.requests import InvalidPagination, InvalidRequest, WeakPassword
 from tests.fixtures.client import PASSWORD, Api, check_error, eventually, unique
 from tests.fixtures.processes import free_port
 from tests.fixtures.server import Server, one_shape, spawn
@@ -86,7 +88,7 @@ def test_fields_that_are_not_the_callers_to_set_are_refused_everywhere(server: S
             if field in body:
                 continue
             answer = callers[who].request(method, path, json={**body, field: value})
-            details = check_error(answer, ErrorCode.INVALID_REQUEST)
+            details = check_error(answer, InvalidRequest)
             assert details["field"] == field, request
     assert rows_about(server, own, name) == before
     admin.delete(f"/admin/models/{ids['model']}")
@@ -130,7 +132,7 @@ def test_no_list_is_longer_than_a_page_or_sorted_by_what_it_hides(server: Server
 def refused(caller: Api, path: str, **params: str) -> None:
     answer = caller.http.get(path, params=params, headers=caller.headers)
     assert answer.status_code == 400, f"{path} {params}: {answer.text[:200]}"
-    assert answer.json()["code"] in {ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_PAGINATION}
+    assert answer.json()["code"] in {InvalidRequest.code, InvalidPagination.code}
     assert answer.json()["details"]["field"] in params
 
 
@@ -150,14 +152,14 @@ def test_password_of_a_megabyte_is_refused_before_it_is_hashed(server: Server, u
         (admin, "PUT", f"/admin/users/{user.user_id}/password", {"new_password": long}),
     ):
         answer = caller.request(method, path, json=body)
-        details = check_error(answer, ErrorCode.INVALID_REQUEST)
+        details = check_error(answer, InvalidRequest)
         assert details["field"] in {"password", "old_password", "new_password"}
         # What was sent is not sent back.
         assert len(answer.content) < 1000
     # One below that limit is refused by the rules, as is one that Argon2 would be given.
     for length in (257, 1000):
         body = {**account, "password": "a1" * (length // 2) + "x" * (length % 2)}
-        user.refused(ErrorCode.WEAK_PASSWORD, "POST", "/auth/register", json=body)
+        user.refused(WeakPassword, "POST", "/auth/register", json=body)
 
 
 @one_shape
@@ -172,11 +174,11 @@ def test_name_that_looks_like_anothers_is_refused_wherever_names_are_given(
     for name, code in (
         (
             whole,
-            ErrorCode.INVALID_REQUEST if any(map(str.isalpha, part)) else ErrorCode.USERNAME_TAKEN,
+            InvalidRequest if any(map(str.isalpha, part)) else UsernameTaken,
         ),
-        (f"аpex{part}", ErrorCode.INVALID_REQUEST),
-        (taken.replace("a", "ａ", 1), ErrorCode.USERNAME_TAKEN),
-        (taken.replace("a", "ᴀ", 1), ErrorCode.USERNAME_TAKEN),
+        (f"аpex{part}", InvalidRequest),
+        (taken.replace("a", "ａ", 1), UsernameTaken),
+        (taken.replace("a", "ᴀ", 1), UsernameTaken),
     ):
         wanted = {**body, "username": name, "email": f"{unique('x')}@example.com"}
         user.refused(code, "POST", "/auth/register", json=wanted)
@@ -247,7 +249,7 @@ def check_one_wins(server: Server, first: Api, second: Api, *, count: int) -> No
     assert Counter(answer.status_code for answer in answers) == {200: 1, 409: count - 1}
     for answer in answers:
         if answer.status_code != httpx.codes.OK:
-            assert check_error(answer, ErrorCode.USERNAME_TAKEN) == {"field": "username"}
+            assert check_error(answer, UsernameTaken) == {"field": "username"}
     assert server.count("user", username=name) == 1
 
 
@@ -269,13 +271,13 @@ def check_refreshes(user: Api, elsewhere: Api) -> None:
     codes = Counter(answer.json()["code"] for answer in answers)
     assert codes[0] == 1
     # The second use ends the login; those behind it find none any more.
-    assert set(codes) <= {0, ErrorCode.TOKEN_REUSED, ErrorCode.INVALID_TOKEN}
-    assert codes[ErrorCode.TOKEN_REUSED] == 1
+    assert set(codes) <= {0, TokenReused.code, InvalidToken.code}
+    assert codes[TokenReused.code] == 1
     (won,) = [answer.json()["data"] for answer in answers if answer.is_success]
     later = {"refresh_token": won["refresh_token"]}
-    user.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=later)
+    user.refused(InvalidToken, "POST", "/auth/refresh", json=later)
     for token in (won["access_token"], user.access_token):
         headers = {"Authorization": f"Bearer {token}"}
-        elsewhere.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me", headers=headers)
+        elsewhere.refused(InvalidToken, "GET", "/users/me", headers=headers)
     # Another login of the same person is another matter.
     assert user.log_in(user.name).get("/users/me")["id"] == user.user_id

@@ -9,7 +9,20 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    DocumentNotFound,
+    KnowledgeBaseNotFound,
+    NotAuthenticated,
+    NotFound,
+    SessionNotFound,
+)
+from core.errors.requests import (
+    InvalidRequest,
+    InvalidRunInput,
+    MalformedJson,
+    MethodNotAllowed,
+    RequestTooLarge,
+)
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status
 from tests.fixtures.server import Server, one_shape
@@ -30,10 +43,10 @@ def test_malformed_json_is_401_before_authentication_and_40002_after(
 ):
     path = "/knowledge-bases"
     options: dict[str, Any] = {"content": content, "headers": JSON}
-    server.api().refused(ErrorCode.NOT_AUTHENTICATED, "POST", path, **options)
+    server.api().refused(NotAuthenticated, "POST", path, **options)
     before = server.count("knowledge_base", owner_id=someone.user_id)
     answer = someone.request("POST", path, **options)
-    expected = ErrorCode.MALFORMED_JSON if content else ErrorCode.INVALID_REQUEST
+    expected = MalformedJson if content else InvalidRequest
     check_error(answer, expected)
     assert server.count("knowledge_base", owner_id=someone.user_id) == before
 
@@ -42,7 +55,7 @@ def test_malformed_json_is_401_before_authentication_and_40002_after(
 @pytest.mark.parametrize("path", ["/auth/login", "/auth/register", "/auth/refresh"])
 def test_malformed_json_on_an_open_route_is_40002(server: Server, path: str):
     for content in (b"{", DEEP, b"\xff"):
-        server.api().refused(ErrorCode.MALFORMED_JSON, "POST", path, content=content, headers=JSON)
+        server.api().refused(MalformedJson, "POST", path, content=content, headers=JSON)
 
 
 @one_shape
@@ -51,9 +64,9 @@ def test_body_of_another_type_or_shape_is_refused(someone: Api):
     for content_type in ("text/plain", "application/xml", "application/x-www-form-urlencoded", ""):
         headers = {"Content-Type": content_type}
         content = b'{"name": "x"}'
-        someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers)
+        someone.refused(InvalidRequest, "POST", path, content=content, headers=headers)
     for body in ([], "text", 7, None, True, [{"name": "x"}]):
-        someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+        someone.refused(InvalidRequest, "POST", path, json=body)
 
 
 LOW, HIGH = "must not be empty", "Input should have at most {} characters"
@@ -96,7 +109,7 @@ KB = "/knowledge-bases/none"
 def test_refusal_names_the_field_and_the_rule_as_the_request_spells_them(
     someone: Api, path: str, body: object, field: str, error: str
 ):
-    details = someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+    details = someone.refused(InvalidRequest, "POST", path, json=body)
     assert (details["field"], details["error"]) == (field, error)
 
 
@@ -125,7 +138,7 @@ def test_refusal_names_the_field_and_the_rule_as_the_request_spells_them(
     ],
 )  # fmt: skip
 def test_refusal_names_the_rule_in_chinese_too(someone: Api, path: str, body: object, error: str):
-    details = someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+    details = someone.refused(InvalidRequest, "POST", path, json=body)
     assert details["error_zh"] == error
 
 
@@ -134,7 +147,7 @@ def test_packed_body_is_not_unpacked(someone: Api):
     headers = {**JSON, "Content-Encoding": "gzip"}
     content = gzip.compress(b'{"name": "' + b"x" * 10**7 + b'"}')
     path = "/knowledge-bases"
-    someone.refused(ErrorCode.MALFORMED_JSON, "POST", path, content=content, headers=headers)
+    someone.refused(MalformedJson, "POST", path, content=content, headers=headers)
 
 
 def blocks(size: int) -> Iterator[bytes]:
@@ -152,16 +165,16 @@ def blocks(size: int) -> Iterator[bytes]:
 def test_body_over_the_limit_is_refused_on_every_route(someone: Api, content_type: str, path: str):
     headers = {"Content-Type": content_type}
     options: dict[str, Any] = {"headers": headers, "content": b"x" * (LIMIT + 1)}
-    someone.refused(ErrorCode.REQUEST_TOO_LARGE, "POST", path, **options)
+    someone.refused(RequestTooLarge, "POST", path, **options)
     options["content"] = blocks(2 * LIMIT)
-    someone.refused(ErrorCode.REQUEST_TOO_LARGE, "POST", path, **options)
+    someone.refused(RequestTooLarge, "POST", path, **options)
 
 
 @one_shape
 def test_many_keys_are_refused_quickly(someone: Api):
     started = time.monotonic()
     body = {f"key{number}": number for number in range(10_000)}
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/knowledge-bases", json=body)
+    someone.refused(InvalidRequest, "POST", "/knowledge-bases", json=body)
     assert time.monotonic() - started < 10
 
 
@@ -182,7 +195,7 @@ def test_many_keys_are_refused_quickly(someone: Api):
 )
 def test_half_characters_nul_and_huge_numbers_are_refused(someone: Api, content: bytes):
     path = "/knowledge-bases"
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=JSON)
+    someone.refused(InvalidRequest, "POST", path, content=content, headers=JSON)
 
 
 def test_half_character_in_any_text_of_any_body_is_refused(someone: Api):
@@ -207,7 +220,7 @@ def test_half_character_in_any_text_of_any_body_is_refused(someone: Api):
 )  # fmt: skip
 def test_thread_that_there_can_not_be_is_not_joined(someone: Api, thread_id: bytes):
     content = b'{"threadId": %s}' % thread_id
-    code = ErrorCode.INVALID_RUN_INPUT
+    code = InvalidRunInput
     details = someone.refused(code, "POST", "/agent/connect", content=content, headers=JSON)
     assert details["field"] == "threadId"
 
@@ -237,19 +250,19 @@ def test_odd_ids_in_a_path_are_not_found_or_refused(someone: Api, value: str):
 
 
 def test_unknown_paths_and_methods_answer_in_the_envelope(server: Server, someone: Api):
-    someone.refused(ErrorCode.NOT_FOUND, "GET", "/no/such/path")
-    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "PATCH", "/users/me")
-    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "TRACE", "/users/me")
-    someone.refused(ErrorCode.METHOD_NOT_ALLOWED, "DELETE", "/knowledge-bases")
-    server.api().refused(ErrorCode.NOT_AUTHENTICATED, "GET", "/no/such/path")
-    server.api().refused(ErrorCode.METHOD_NOT_ALLOWED, "GET", "/auth/login")
+    someone.refused(NotFound, "GET", "/no/such/path")
+    someone.refused(MethodNotAllowed, "PATCH", "/users/me")
+    someone.refused(MethodNotAllowed, "TRACE", "/users/me")
+    someone.refused(MethodNotAllowed, "DELETE", "/knowledge-bases")
+    server.api().refused(NotAuthenticated, "GET", "/no/such/path")
+    server.api().refused(MethodNotAllowed, "GET", "/auth/login")
     slash = someone.request("GET", "/knowledge-bases/")
-    check_error(slash, ErrorCode.NOT_FOUND)
+    check_error(slash, NotFound)
 
 
 def test_unknown_ids_are_not_found(someone: Api):
     kb_id, nothing = someone.create_kb(), str(uuid4())
-    missing_kb, missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, ErrorCode.DOCUMENT_NOT_FOUND
+    missing_kb, missing = KnowledgeBaseNotFound, DocumentNotFound
     someone.refused(missing_kb, "GET", f"/knowledge-bases/{nothing}")
     someone.refused(missing_kb, "PUT", f"/knowledge-bases/{nothing}", json={"name": "x"})
     someone.refused(missing_kb, "DELETE", f"/knowledge-bases/{nothing}")
@@ -260,7 +273,7 @@ def test_unknown_ids_are_not_found(someone: Api):
     someone.refused(missing_kb, "POST", "/search", json=body)
     someone.refused(missing, "GET", f"/knowledge-bases/{kb_id}/documents/{nothing}")
     someone.refused(missing, "DELETE", f"/knowledge-bases/{kb_id}/documents/{nothing}")
-    someone.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"/sessions/{nothing}")
+    someone.refused(SessionNotFound, "GET", f"/sessions/{nothing}")
 
 
 def test_every_answer_has_safe_headers_and_a_request_id(server: Server, someone: Api):

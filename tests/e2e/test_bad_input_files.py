@@ -14,7 +14,15 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.base import AgentexError
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    FileTypeMismatch,
+    InvalidRequest,
+    UnsupportedFileType,
+)
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.leftovers import traces
 from tests.fixtures.multipart import (
@@ -55,29 +63,29 @@ def kb(server: Server, someone: Api) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("zero.txt", b"", ErrorCode.EMPTY_FILE),
-        ("zero.pdf", b"", ErrorCode.EMPTY_FILE),
-        ("blank.txt", b" \r\n\t\n  ", ErrorCode.EMPTY_FILE),
-        ("bom.txt", b"\xef\xbb\xbf", ErrorCode.EMPTY_FILE),
-        ("one.pdf", b"%", ErrorCode.EMPTY_FILE),
-        ("exe.txt", b"MZ" + random.Random(1).randbytes(3000), ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("elf.md", b"\x7fELF\x02\x01\x01" + bytes(100), ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("picture.gif", b"GIF89a" + bytes(50), ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("picture.md", b"\x89PNG\r\n\x1a\n" + bytes(50), ErrorCode.FILE_TYPE_MISMATCH),
-        ("archive.zip", zipped(a=b"1"), ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("slip.zip", zipped(**{"../../slip": b"1"}), ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("data.unknown", TEXT, ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("noending", TEXT, ErrorCode.UNSUPPORTED_FILE_TYPE),
-        ("html_as.pdf", b"<html><body>not a PDF</body></html>", ErrorCode.FILE_TYPE_MISMATCH),
-        ("late.pdf", b"<html>\n%PDF-1.7\n", ErrorCode.FILE_TYPE_MISMATCH),
-        ("wrong.pdf", b"MZ" + bytes(500), ErrorCode.FILE_TYPE_MISMATCH),
-        ("pdf_as.txt", b"%PDF-1.7\n1 0 obj\n", ErrorCode.FILE_TYPE_MISMATCH),
-        ("text_as.docx", TEXT, ErrorCode.FILE_TYPE_MISMATCH),
-        ("docx_as.md", zipped(**{"word/document.xml": b"<w/>"}), ErrorCode.FILE_TYPE_MISMATCH),
+        ("zero.txt", b"", EmptyFile),
+        ("zero.pdf", b"", EmptyFile),
+        ("blank.txt", b" \r\n\t\n  ", EmptyFile),
+        ("bom.txt", b"\xef\xbb\xbf", EmptyFile),
+        ("one.pdf", b"%", EmptyFile),
+        ("exe.txt", b"MZ" + random.Random(1).randbytes(3000), UnsupportedFileType),
+        ("elf.md", b"\x7fELF\x02\x01\x01" + bytes(100), UnsupportedFileType),
+        ("picture.gif", b"GIF89a" + bytes(50), UnsupportedFileType),
+        ("picture.md", b"\x89PNG\r\n\x1a\n" + bytes(50), FileTypeMismatch),
+        ("archive.zip", zipped(a=b"1"), UnsupportedFileType),
+        ("slip.zip", zipped(**{"../../slip": b"1"}), UnsupportedFileType),
+        ("data.unknown", TEXT, UnsupportedFileType),
+        ("noending", TEXT, UnsupportedFileType),
+        ("html_as.pdf", b"<html><body>not a PDF</body></html>", FileTypeMismatch),
+        ("late.pdf", b"<html>\n%PDF-1.7\n", FileTypeMismatch),
+        ("wrong.pdf", b"MZ" + bytes(500), FileTypeMismatch),
+        ("pdf_as.txt", b"%PDF-1.7\n1 0 obj\n", FileTypeMismatch),
+        ("text_as.docx", TEXT, FileTypeMismatch),
+        ("docx_as.md", zipped(**{"word/document.xml": b"<w/>"}), FileTypeMismatch),
     ],
 )
 def test_file_that_can_not_be_read_is_refused_at_once(
-    someone: Api, kb: str, name: str, content: bytes, code: ErrorCode
+    someone: Api, kb: str, name: str, content: bytes, code: type[AgentexError]
 ):
     check_error(someone.send_file(kb, name, content, "application/octet-stream"), code)
 
@@ -104,9 +112,9 @@ def test_file_without_readable_text_fails_with_a_reason_and_leaves_no_chunk(
 ):
     kb_id = someone.create_kb()
     answer = someone.send_file(kb_id, name, content)
-    if answer.status_code == ErrorCode.EMPTY_FILE.status:
+    if answer.status_code == EmptyFile.status:
         # Blanks of any kind may be told at the door already.
-        check_error(answer, ErrorCode.EMPTY_FILE)
+        check_error(answer, EmptyFile)
         return
     row = someone.wait(kb_id, check_success(answer)["id"])
     assert (row["status"], row["failure"]["reason"]) == ("failed", reason)
@@ -149,18 +157,18 @@ def test_body_that_is_not_one_file_is_refused(
 ):
     headers = {"Content-Type": content_type} if content_type else {}
     path = f"/knowledge-bases/{kb}/documents"
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers)
+    someone.refused(InvalidRequest, "POST", path, content=content, headers=headers)
 
 
 def test_upload_over_the_limit_is_refused_by_its_declared_size(someone: Api, kb: str):
     content = b"x" * (MAX_UPLOAD_BYTES + 200_000)
-    details = check_error(someone.send_file(kb, "a.txt", content), ErrorCode.FILE_TOO_LARGE)
+    details = check_error(someone.send_file(kb, "a.txt", content), FileTooLarge)
     assert details == {"max_bytes": MAX_UPLOAD_BYTES}
 
 
 def test_upload_just_over_the_limit_is_refused_by_its_real_size(someone: Api, kb: str):
     answer = someone.send_file(kb, "a.txt", b"x" * (MAX_UPLOAD_BYTES + 1))
-    check_error(answer, ErrorCode.FILE_TOO_LARGE)
+    check_error(answer, FileTooLarge)
 
 
 def test_upload_without_a_declared_size_is_cut_at_the_limit(someone: Api, kb: str):
@@ -172,7 +180,7 @@ def test_upload_without_a_declared_size_is_cut_at_the_limit(someone: Api, kb: st
     path = f"/knowledge-bases/{kb}/documents"
     headers = {"Content-Type": CONTENT_TYPE}
     answer = someone.request("POST", path, content=blocks(), headers=headers)
-    check_error(answer, ErrorCode.FILE_TOO_LARGE)
+    check_error(answer, FileTooLarge)
 
 
 def upload_head(server: Server, caller: Api, kb_id: str, length: int | None) -> bytes:
@@ -250,7 +258,7 @@ def test_upload_byte_by_byte_that_is_given_up_leaves_no_temporary_file(
 def test_upload_into_an_unknown_knowledge_base_is_not_found(server: Server, someone: Api):
     before = server.files
     answer = someone.send_file(str(uuid4()), "a.md", TEXT)
-    check_error(answer, ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+    check_error(answer, KnowledgeBaseNotFound)
     # Fewer there may be: what other tests deleted is erased meanwhile.
     assert server.files <= before
 

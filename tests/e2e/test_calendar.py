@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from icalendar import Calendar
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
+from core.errors.requests import InvalidRequest
 from tests.fixtures.agents import verified_run
 from tests.fixtures.client import Api, check_error, conforms
 from tests.fixtures.server import Server, one_shape
@@ -45,7 +46,7 @@ def test_event_is_made_read_changed_and_deleted(user: Api):
     assert changed["title"] == "周会"
 
     user.delete(path)
-    user.refused(ErrorCode.CALENDAR_EVENT_NOT_FOUND, "GET", path)
+    user.refused(CalendarEventNotFound, "GET", path)
     assert user.get("/calendar/events")["total"] == 0
 
 
@@ -86,9 +87,7 @@ def test_events_of_a_range_are_listed_by_their_start(user: Api):
 )
 def test_event_that_can_not_be_is_refused_by_field(someone: Api, changes: dict, field: str):
     total = someone.get("/calendar/events")["total"]
-    details = someone.refused(
-        ErrorCode.INVALID_REQUEST, "POST", "/calendar/events", json={**BODY, **changes}
-    )
+    details = someone.refused(InvalidRequest, "POST", "/calendar/events", json={**BODY, **changes})
     assert details["field"].endswith(field)
     assert someone.get("/calendar/events")["total"] == total
 
@@ -118,7 +117,7 @@ def test_agent_writes_into_the_callers_calendar_once_per_call(user: Api, other: 
 
 
 def test_feed_is_read_by_its_token_until_it_is_rotated_or_revoked(server: Server, user: Api):
-    user.refused(ErrorCode.CALENDAR_FEED_NOT_FOUND, "GET", "/calendar/feed")
+    user.refused(CalendarFeedNotFound, "GET", "/calendar/feed")
     made = user.post("/calendar/events", BODY)
     first = user.post("/calendar/feed")
     answer = server.http.get(first["url"])
@@ -132,9 +131,9 @@ def test_feed_is_read_by_its_token_until_it_is_rotated_or_revoked(server: Server
     assert first["token"] not in json.dumps(user.get("/calendar/feed"))
 
     second = user.post("/calendar/feed")
-    check_error(server.http.get(first["url"]), ErrorCode.CALENDAR_FEED_NOT_FOUND)
+    check_error(server.http.get(first["url"]), CalendarFeedNotFound)
     assert server.http.get(second["url"]).status_code == 200
     user.delete("/calendar/feed")
-    check_error(server.http.get(second["url"]), ErrorCode.CALENDAR_FEED_NOT_FOUND)
-    check_error(server.http.get("/api/v1/calendar/feed.ics"), ErrorCode.INVALID_REQUEST)
+    check_error(server.http.get(second["url"]), CalendarFeedNotFound)
+    check_error(server.http.get("/api/v1/calendar/feed.ics"), InvalidRequest)
     assert first["token"] not in server.text

@@ -7,7 +7,8 @@ import pytest
 
 from agents.llm.errors import ModelFault
 from agents.llm_registry.selection import CONFIGURED_ID
-from core.errors.codes import ErrorCode
+from core.errors.auth import AccountDisabled, RunNotFound
+from core.errors.conflicts import ThreadBusy
 from tests.fixtures.agents import (
     GUIDE,
     RUN,
@@ -236,7 +237,7 @@ def test_run_and_stream_of_an_account_that_is_switched_off_end(
 
     eventually(is_cancelled, seconds=5, what="the run is stopped")
     assert scripted.hung_up.wait(5)
-    user.refused(ErrorCode.ACCOUNT_DISABLED, "GET", "/sessions")
+    user.refused(AccountDisabled, "GET", "/sessions")
 
 
 def test_running_run_is_not_stopped_by_others(user: Api, modelled: Server, scripted: ModelServer):
@@ -244,7 +245,7 @@ def test_running_run_is_not_stopped_by_others(user: Api, modelled: Server, scrip
     other = modelled.person()
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
-        other.refused(ErrorCode.RUN_NOT_FOUND, "POST", f"{RUN}/{body['run_id']}/stop")
+        other.refused(RunNotFound, "POST", f"{RUN}/{body['run_id']}/stop")
         scripted.release.set()
         assert streaming.finish()[-1]["type"] == "RUN_FINISHED"
 
@@ -254,7 +255,7 @@ def test_busy_thread_refuses_runs(user: Api, scripted: ModelServer):
     with Run(user, body) as streaming:
         streaming.until("TEXT_MESSAGE_CONTENT")
         again = {**run_body("Me too #plain"), "thread_id": body["thread_id"]}
-        user.refused(ErrorCode.THREAD_BUSY, "POST", RUN, json=again)
+        user.refused(ThreadBusy, "POST", RUN, json=again)
         assert [m["role"] for m in messages_of(user, body["thread_id"])] == ["user"]
         scripted.release.set()
         assert text_of(streaming.finish()) == "Hello"

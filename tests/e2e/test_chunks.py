@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ChunkNotFound, DocumentNotFound, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.server import one_shape
 
@@ -50,7 +52,7 @@ def test_chunks_are_listed_in_reading_order_with_where_they_stand(user: Api, kb:
     assert second["items"] == listed[2:4]
     last_first = user.get(path, sort_order="desc", page_size=1)["items"]
     assert last_first == listed[-1:]
-    user.refused(ErrorCode.INVALID_PAGINATION, "GET", path, params={"sort_by": "content"})
+    user.refused(InvalidPagination, "GET", path, params={"sort_by": "content"})
 
 
 @one_shape
@@ -84,7 +86,7 @@ def test_edit_of_what_somebody_else_edited_is_refused(user: Api, kb: str):
     chunk = chunks(user, kb, document_id)[0]
     user.put(path_of(chunk), {"version": 1, "content": "The first editor's text."})
     body = {"version": 1, "content": "The second editor's text."}
-    details = user.refused(ErrorCode.CONFLICT, "PUT", path_of(chunk), json=body)
+    details = user.refused(Conflict, "PUT", path_of(chunk), json=body)
     assert (details["field"], details["version"]) == ("version", 2)
     assert user.get(path_of(chunk))["content"] == "The first editor's text."
     assert user.put(path_of(chunk), {**body, "version": 2})["version"] == 3
@@ -133,7 +135,7 @@ def test_bad_change_is_named_and_changes_nothing(
     document_id = user.ingest(kb, "animals.md", "# A\n\nShort.")
     (before,) = chunks(user, kb, document_id)
     body = {"version": 1, **change}
-    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", path_of(before), json=body)
+    details = user.refused(InvalidRequest, "PUT", path_of(before), json=body)
     assert details["field"] == field
     assert chunks(user, kb, document_id) == [before]
 
@@ -160,9 +162,9 @@ def test_new_revision_makes_all_chunks_anew(user: Api, kb: str):
     first = chunks(user, kb, document_id)[0]
     user.put(path_of(first), {"version": 1, "content": "An edited quokka."})
     assert user.ingest(kb, "animals.md", f"{TEXT}\nOne more sentence.") == document_id
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "GET", path_of(first))
+    user.refused(ChunkNotFound, "GET", path_of(first))
     body = {"version": 2, "content": "Too late."}
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "PUT", path_of(first), json=body)
+    user.refused(ChunkNotFound, "PUT", path_of(first), json=body)
     assert not any(chunk["edited"] for chunk in chunks(user, kb, document_id))
 
 
@@ -184,18 +186,18 @@ def test_chunks_of_a_deleted_document_are_gone(user: Api, kb: str):
     document_id = user.ingest(kb, "animals.md", "# A\n\nShort.")
     (chunk,) = chunks(user, kb, document_id)
     user.delete(f"/knowledge-bases/{kb}/documents/{document_id}")
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "GET", path_of(chunk))
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "DELETE", path_of(chunk))
+    user.refused(ChunkNotFound, "GET", path_of(chunk))
+    user.refused(ChunkNotFound, "DELETE", path_of(chunk))
     listing = f"/knowledge-bases/{kb}/documents/{document_id}/chunks"
-    user.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", listing)
+    user.refused(DocumentNotFound, "GET", listing)
 
 
 def test_chunk_is_not_found_through_another_knowledge_base(user: Api, kb: str):
     (chunk,) = chunks(user, kb, user.ingest(kb, "a.md", "# A\n\nShort."))
     elsewhere = f"/knowledge-bases/{user.create_kb()}/chunks/{chunk['id']}"
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "GET", elsewhere)
+    user.refused(ChunkNotFound, "GET", elsewhere)
     body = {"version": 1, "content": "Stolen."}
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "PUT", elsewhere, json=body)
+    user.refused(ChunkNotFound, "PUT", elsewhere, json=body)
 
 
 def test_readers_of_a_public_knowledge_base_read_and_change_nothing(user: Api, other: Api):
@@ -203,6 +205,6 @@ def test_readers_of_a_public_knowledge_base_read_and_change_nothing(user: Api, o
     (chunk,) = chunks(user, kb, user.ingest(kb, "a.md", "# A\n\nShort."))
     assert check_success(other.request("GET", path_of(chunk))) == chunk
     body = {"version": 1, "content": "Not mine."}
-    other.refused(ErrorCode.READ_ONLY, "PUT", path_of(chunk), json=body)
-    other.refused(ErrorCode.READ_ONLY, "DELETE", path_of(chunk))
+    other.refused(ReadOnly, "PUT", path_of(chunk), json=body)
+    other.refused(ReadOnly, "DELETE", path_of(chunk))
     assert user.get(path_of(chunk)) == chunk

@@ -12,10 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.commands.kb.access import _Access, _with
+from cli.commands.kb.access import _DocumentAccess, _with
 from cli.commands.kb.share import change
 from cli.main import build
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from core.settings import get_settings
 from tests.e2e.test_progress import streaming
 from tests.fixtures.client import Api, eventually
@@ -158,10 +160,10 @@ def test_only_the_owner_says_who_reads_a_document(workshop: Narrowed):
     for path in (f"{zoo.secret}/access", absent):
         for caller in (zoo.listed, zoo.left_out):
             for method, options in (("GET", {}), ("PUT", {"json": body}), ("DELETE", {})):
-                caller.refused(ErrorCode.OWNER_ONLY, method, path, **options)
+                caller.refused(OwnerOnly, method, path, **options)
     zoo.share("read")
-    zoo.listed.refused(ErrorCode.READ_ONLY, "GET", f"{zoo.secret}/access")
-    zoo.owner.refused(ErrorCode.DOCUMENT_NOT_FOUND, "PUT", absent, json=body)
+    zoo.listed.refused(ReadOnly, "GET", f"{zoo.secret}/access")
+    zoo.owner.refused(DocumentNotFound, "PUT", absent, json=body)
     told = zoo.owner.get(f"{zoo.secret}/access")
     assert told["restricted"] is True
     assert [one["user"]["username"] for one in told["items"]] == [zoo.listed.name]
@@ -169,7 +171,7 @@ def test_only_the_owner_says_who_reads_a_document(workshop: Narrowed):
     assert (opened["restricted"], opened["items"], opened["total"]) == (False, [], 0)
     # Who does not read the knowledge base reads no document of it, whatever list they are on.
     zoo.owner.put(f"{zoo.path}/shares", {"shares": []})
-    zoo.listed.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", zoo.secret)
+    zoo.listed.refused(KnowledgeBaseNotFound, "GET", zoo.secret)
 
 
 @pytest.mark.parametrize(
@@ -190,22 +192,22 @@ def test_readers_that_can_not_be_are_refused_as_a_whole(
     kb_id = user.create_kb()
     document_id = user.upload(kb_id, "a.md", SECRET)
     path = f"/knowledge-bases/{kb_id}/documents/{document_id}/access"
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"readers": readers})
+    user.refused(InvalidRequest, "PUT", path, json={"readers": readers})
     own = {"readers": [{"user_id": user.user_id}]}
-    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=own)
+    details = user.refused(InvalidRequest, "PUT", path, json=own)
     assert details["field"] == "readers.0"
     assert user.get(path)["restricted"] is False
 
 
 def test_role_on_the_list_counts_while_one_has_it(server: Server, zoo: Narrowed):
     zoo.owner.put(f"{zoo.secret}/access", {"readers": [{"role": "developer"}]})
-    zoo.listed.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", zoo.secret)
+    zoo.listed.refused(DocumentNotFound, "GET", zoo.secret)
     change = 'UPDATE "user" SET role_id = (SELECT id FROM role WHERE name = :role) WHERE id = :id'
     server.sql(change, role="developer", id=zoo.left_out.user_id)
     assert zoo.left_out.get(zoo.secret)["name"] == NAME
     assert len(zoo.left_out.search(zoo.kb_id, "okapi midnight")) == 2
     server.sql(change, role="user", id=zoo.left_out.user_id)
-    zoo.left_out.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", zoo.secret)
+    zoo.left_out.refused(DocumentNotFound, "GET", zoo.secret)
     assert len(zoo.left_out.search(zoo.kb_id, "okapi midnight")) == 1
 
 
@@ -246,7 +248,7 @@ def test_change_of_readers_that_somebody_changed_is_refused(zoo: Narrowed):
     by_all = zoo.owner.get(path)
     body = {"readers": [{"user_id": zoo.listed.user_id}], "version": by_all["version"]}
     now = zoo.owner.put(path, body)
-    details = zoo.owner.refused(ErrorCode.CONFLICT, "PUT", path, json=body)
+    details = zoo.owner.refused(Conflict, "PUT", path, json=body)
     assert (details["field"], details["version"]) == ("version", now["version"])
     assert zoo.owner.get(path) == now
     nobody = zoo.owner.put(path, {"readers": [], "version": now["version"]})
@@ -276,7 +278,7 @@ def test_heir_of_the_knowledge_base_reads_all_of_it(server: Server, zoo: Narrowe
     assert done.status_code == 200, done.text
     left = zoo.listed.get(f"{zoo.secret}/access")
     assert (left["restricted"], left["items"]) == (True, [])
-    zoo.left_out.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", zoo.secret)
+    zoo.left_out.refused(DocumentNotFound, "GET", zoo.secret)
 
 
 def test_reindex_names_only_what_one_reads(workshop: Narrowed):
@@ -340,7 +342,7 @@ async def test_readers_from_the_terminal_are_added_to_what_is_there_by_now(
     path = f"/api/v1{zoo.secret}/access"
     options = Options(json_only=True, language=None, url=None)
     async with open_client(options, open_output(options)) as client:
-        looked = client.read(_Access, await client.call("GET", path))
+        looked = client.read(_DocumentAccess, await client.call("GET", path))
         for subject in (("role", "developer"), ("username", zoo.left_out.name)):
             # Both go by the same look.
             left = await change(client, path, looked, partial(_with, chosen=[subject]))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ChunkNotFound, DocumentNotFound, EvaluationNotFound, QuestionNotFound
+from core.errors.conflicts import DocumentNameTaken
 from tests.e2e.test_agent_tools import told
 from tests.e2e.test_retrievals import retrieval_of
 from tests.e2e.test_transfers import export, send, wait
@@ -46,10 +47,10 @@ def test_hidden_name_and_hidden_bytes_are_free_for_who_does_not_see_them(worksho
     assert titles(zoo.left_out, zoo.kb_id) == ["open.md", NAME]
     # Who sees both must say which one is meant; bytes that are there already say it.
     answer = zoo.owner.send_file(zoo.kb_id, NAME, b"# Third")
-    assert answer.json()["code"] == ErrorCode.DOCUMENT_NAME_TAKEN
+    assert answer.json()["code"] == DocumentNameTaken.code
     assert zoo.owner.put_file(zoo.kb_id, NAME, SECRET)["id"] == zoo.secret_id
     # Nor can the restricted one be opened while its name is another's.
-    zoo.owner.refused(ErrorCode.DOCUMENT_NAME_TAKEN, "DELETE", f"{zoo.secret}/access")
+    zoo.owner.refused(DocumentNameTaken, "DELETE", f"{zoo.secret}/access")
     renamed = {"name": "a.md"}
     zoo.left_out.put(f"{zoo.path}/documents/{same_bytes['id']}", renamed)
     zoo.left_out.put(f"{zoo.path}/documents/{same_bytes['id']}", {"name": NAME})
@@ -65,7 +66,7 @@ def test_new_upload_of_a_restricted_document_stays_restricted(workshop: Narrowed
         assert (taken["id"], taken["outcome"]) == (zoo.secret_id, "replaced")
         caller.wait(zoo.kb_id, zoo.secret_id)
         assert len(zoo.left_out.search(zoo.kb_id, f"okapi {text}")) == 1
-        zoo.left_out.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", zoo.secret)
+        zoo.left_out.refused(DocumentNotFound, "GET", zoo.secret)
     assert "nine" in zoo.listed.search(zoo.kb_id, "okapi cave")[0]["content"]
 
 
@@ -80,9 +81,9 @@ def test_saved_questions_and_measurements_are_of_what_one_reads(workshop: Narrow
         assert caller.get(path)["total"] == len(caller.get(path)["items"]) == count
         lines = caller.request("GET", f"{path}/export").text
         assert ("okapi" in lines) is (count == 2)
-    zoo.left_out.refused(ErrorCode.QUESTION_NOT_FOUND, "GET", f"{path}/{secret}")
-    zoo.left_out.refused(ErrorCode.QUESTION_NOT_FOUND, "PUT", f"{path}/{secret}", json=HARMLESS)
-    zoo.left_out.refused(ErrorCode.QUESTION_NOT_FOUND, "DELETE", f"{path}/{secret}")
+    zoo.left_out.refused(QuestionNotFound, "GET", f"{path}/{secret}")
+    zoo.left_out.refused(QuestionNotFound, "PUT", f"{path}/{secret}", json=HARMLESS)
+    zoo.left_out.refused(QuestionNotFound, "DELETE", f"{path}/{secret}")
     # A question of the same words is another one; nothing tells of the first.
     own = {"question": QUESTION, "expected": [{"document": "open.md"}]}
     made = zoo.left_out.post(path, own)
@@ -95,11 +96,11 @@ def test_saved_questions_and_measurements_are_of_what_one_reads(workshop: Narrow
     ids = [one["id"] for one in zoo.left_out.get(f"{zoo.path}/evaluations")["items"]]
     assert ids == [mine["id"]]
     theirs = f"{zoo.path}/evaluations/{measured['id']}"
-    zoo.left_out.refused(ErrorCode.EVALUATION_NOT_FOUND, "GET", theirs)
+    zoo.left_out.refused(EvaluationNotFound, "GET", theirs)
     assert zoo.owner.get(f"{zoo.path}/evaluations")["total"] == 2
     # Neither the hidden name for a document of one's own nor the deletion brings it out.
     zoo.left_out.put_file(zoo.kb_id, NAME, "# Mine")
-    zoo.left_out.refused(ErrorCode.QUESTION_NOT_FOUND, "GET", f"{path}/{secret}")
+    zoo.left_out.refused(QuestionNotFound, "GET", f"{path}/{secret}")
     zoo.owner.delete(zoo.secret)
     assert "midnight" not in zoo.left_out.request("GET", f"{path}/export").text
     files = {"file": ("q.jsonl", b'{"question": "stripes?", "document": "open.md"}\n')}
@@ -200,8 +201,8 @@ def test_answers_stay_when_access_goes_and_their_sources_open_no_more(zoo: Narro
     # What was told was told: it is the asker's conversation.
     assert "midnight" in json.dumps(caller.get(f"/sessions/{session}/messages"))
     assert "midnight" in caller.request("GET", f"/sessions/{session}/export").text
-    caller.refused(ErrorCode.CHUNK_NOT_FOUND, "GET", f"{zoo.path}/chunks/{cited}")
-    caller.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", f"{zoo.secret}/content")
+    caller.refused(ChunkNotFound, "GET", f"{zoo.path}/chunks/{cited}")
+    caller.refused(DocumentNotFound, "GET", f"{zoo.secret}/content")
     replay = caller.post(f"{path}/replay")
     gone = [one for one in replay["changes"] if one["document_id"] == zoo.secret_id]
     assert {(one["status"], one["reason"]["code"]) for one in gone} == {("gone", "gone")}

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.leftovers import check_consistent
 from tests.fixtures.server import Server, one_shape
@@ -107,7 +109,7 @@ def test_cancelled_replacement_keeps_what_was_searchable(user: Api, kb: str, ser
 def test_what_a_status_does_not_allow_is_refused(user: Api, kb: str, action: str, status: str):
     document_id = user.ingest(kb, "a.md", SHORT)
     path = f"/knowledge-bases/{kb}/documents/{document_id}/{action}"
-    details = user.refused(ErrorCode.CONFLICT, "POST", path)
+    details = user.refused(Conflict, "POST", path)
     assert details["field"] == "status"
     assert details["error"].startswith("Only a ")
     assert details["error_zh"].startswith("只有")
@@ -167,7 +169,7 @@ def test_many_of_a_status_are_found_by_the_server(user: Api, kb: str, server: Se
 def test_bulk_request_that_makes_no_sense_is_refused(someone: Api, body: dict[str, Any]):
     kb = someone.create_kb()
     path = f"/knowledge-bases/{kb}/documents/bulk"
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path, json=body)
+    someone.refused(InvalidRequest, "POST", path, json=body)
 
 
 def test_others_can_neither_see_nor_act(user: Api, kb: str, other: Api):
@@ -175,9 +177,9 @@ def test_others_can_neither_see_nor_act(user: Api, kb: str, other: Api):
     base = f"/knowledge-bases/{kb}"
     for action in ("pause", "resume", "cancel", "retry"):
         path = f"{base}/documents/{document_id}/{action}"
-        other.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", path)
+        other.refused(KnowledgeBaseNotFound, "POST", path)
     body = {"action": "delete", "document_ids": [document_id]}
-    missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    missing = KnowledgeBaseNotFound
     other.refused(missing, "POST", f"{base}/documents/bulk", json=body)
     for path in ("/pause", "/resume"):
         other.refused(missing, "POST", base + path)

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import (
+    EmptyFile,
+    FileTooLarge,
+    InvalidFileName,
+    InvalidRequest,
+    QuotaExceeded,
+    UnsupportedFileType,
+)
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.server import MAX_UPLOAD_BYTES, Server
 
@@ -49,11 +58,11 @@ def test_batch_says_for_each_file_what_became_of_it(user: Api, kb: str, server: 
     ]
     assert told_of(items) == [
         "created",
-        ErrorCode.EMPTY_FILE,
+        EmptyFile.code,
         "created",
-        ErrorCode.UNSUPPORTED_FILE_TYPE,
+        UnsupportedFileType.code,
         "unchanged",
-        ErrorCode.FILE_TOO_LARGE,
+        FileTooLarge.code,
         "created",
     ]
     rows = user.get(f"/knowledge-bases/{kb}/documents")["items"]
@@ -78,7 +87,7 @@ def test_taken_names_in_a_batch_stop_none_of_the_others(user: Api, kb: str, serv
         sent[place] = ("taken.md", SHORT + b"other words")
     items = send(user, kb, *sent, on_conflict="refuse")
     told = told_of(items)
-    assert [told[place] for place in (3, 4, 19)] == [ErrorCode.DOCUMENT_NAME_TAKEN] * 3
+    assert [told[place] for place in (3, 4, 19)] == [DocumentNameTaken.code] * 3
     assert told.count("created") == 17
     assert items[3]["error"]["details"]["document_id"] == taken
     for item in items:
@@ -100,9 +109,9 @@ def test_names_that_come_twice_in_a_batch_are_one_document(user: Api, kb: str):
 
 def test_batch_of_nothing_and_of_others_is_refused(user: Api, kb: str, other: Api):
     path = f"/knowledge-bases/{kb}/documents/batch"
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, json={})
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files={"note": (None, b"x")})
-    missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    user.refused(InvalidRequest, "POST", path, json={})
+    user.refused(InvalidRequest, "POST", path, files={"note": (None, b"x")})
+    missing = KnowledgeBaseNotFound
     other.refused(missing, "POST", path, files={"file": ("a.md", SHORT)})
 
 
@@ -122,7 +131,7 @@ def test_metadata_comes_with_the_upload_and_can_be_changed(user: Api, kb: str):
 def test_metadata_that_is_not_flat_is_refused_and_nothing_kept(user: Api, kb: str):
     for text in ("{", "[]", '{"a": {"b": 1}}'):
         answer = user.send_file(kb, "a.md", SHORT, metadata=text)
-        assert check_error(answer, ErrorCode.INVALID_REQUEST)["field"] == "metadata"
+        assert check_error(answer, InvalidRequest)["field"] == "metadata"
     assert user.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
 
 
@@ -130,10 +139,10 @@ def test_document_is_renamed_but_never_to_a_name_that_is_taken(user: Api, kb: st
     first, second = user.upload(kb, "a.md", SHORT), user.upload(kb, "b.md", SHORT)
     path = f"/knowledge-bases/{kb}/documents/{first}"
     assert user.put(path, {"name": "  c.md"})["name"] == "c.md"
-    details = user.refused(ErrorCode.DOCUMENT_NAME_TAKEN, "PUT", path, json={"name": "b.md"})
+    details = user.refused(DocumentNameTaken, "PUT", path, json={"name": "b.md"})
     assert details["document_id"] == second
-    user.refused(ErrorCode.INVALID_FILE_NAME, "PUT", path, json={"name": "..."})
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"status": "completed"})
+    user.refused(InvalidFileName, "PUT", path, json={"name": "..."})
+    user.refused(InvalidRequest, "PUT", path, json={"status": "completed"})
     assert user.put_file(kb, "a.md", SHORT)["outcome"] == "created"
     assert user.put_file(kb, "c.md", SHORT)["id"] == first
 
@@ -169,9 +178,9 @@ def test_documents_and_images_are_one_quota(limited: Server):
     rest = 1000 - storage["used_bytes"]
 
     response = user.send_file(kb, "b.md", b"y" * (rest + 1))
-    assert check_error(response, ErrorCode.QUOTA_EXCEEDED)["used_bytes"] == 1001
+    assert check_error(response, QuotaExceeded)["used_bytes"] == 1001
     assert user.put_file(kb, "b.md", b"y" * rest)["outcome"] == "created"
-    user.refused(ErrorCode.QUOTA_EXCEEDED, "POST", "/agent/attachments", files=image)
+    user.refused(QuotaExceeded, "POST", "/agent/attachments", files=image)
 
 
 def test_files_of_a_batch_are_taken_in_as_long_as_the_quota_has_room(limited: Server):
@@ -179,7 +188,7 @@ def test_files_of_a_batch_are_taken_in_as_long_as_the_quota_has_room(limited: Se
     kb, files = user.create_kb(), limited.files
     sizes = (400, 500, 300, 200)
     items = send(user, kb, *((f"{size}.md", b"x" * size) for size in sizes))
-    refused = ErrorCode.QUOTA_EXCEEDED
+    refused = QuotaExceeded
     assert told_of(items) == ["created", "created", refused, refused]
     storage = user.get("/users/me/storage")
     assert (storage["used_bytes"], storage["documents"]) == (900, 2)
@@ -191,7 +200,7 @@ def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Serve
     kb = user.create_kb()
     first = user.put_file(kb, "a.md", SHORT + b"x" * 700)["id"]
     files = limited.files
-    details = check_error(user.send_file(kb, "b.md", SHORT + b"y" * 700), ErrorCode.QUOTA_EXCEEDED)
+    details = check_error(user.send_file(kb, "b.md", SHORT + b"y" * 700), QuotaExceeded)
     assert details["limit_bytes"] == 1000
     assert details["used_bytes"] > 1000
     assert limited.files <= files
@@ -199,13 +208,13 @@ def test_upload_over_the_quota_is_refused_and_deleting_makes_room(limited: Serve
     assert (storage["limit_bytes"], storage["documents"]) == (1000, 1)
     user.delete(f"/knowledge-bases/{kb}/documents/{first}")
     assert user.put_file(kb, "b.md", SHORT + b"y" * 700)["outcome"] == "created"
-    details = user.refused(ErrorCode.QUOTA_EXCEEDED, "POST", f"/knowledge-bases/{kb}/copy", json={})
+    details = user.refused(QuotaExceeded, "POST", f"/knowledge-bases/{kb}/copy", json={})
     assert details["limit_bytes"] == 1000
     exported = user.request("GET", f"/knowledge-bases/{kb}/export").content
     sent = {"files": {"file": ("kb.akb", exported)}, "data": {"name": "again"}}
     files = limited.files
     response = user.request("POST", "/knowledge-bases/import", **sent)
-    check_error(response, ErrorCode.QUOTA_EXCEEDED)
+    check_error(response, QuotaExceeded)
     assert limited.files <= files
     assert [base["id"] for base in user.get("/knowledge-bases")["items"]] == [kb]
     another = limited.person()

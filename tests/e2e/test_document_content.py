@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound
+from core.errors.requests import InvalidRequest, NoSuchPart
 from tests.fixtures.client import Api, check_error
 
 HTML = b"<html><body><h1>Zebra</h1><script>alert(1)</script><p>sleeps at noon</p></body></html>"
@@ -47,11 +48,11 @@ def test_part_that_there_is_not_is_refused_in_the_envelope(user: Api):
     path = content_path(kb, user.upload(kb, "a.html", HTML))
     for asked in ("bytes=9999-", "bytes=90000-90001"):
         answer = user.request("GET", path, headers={"Range": asked})
-        assert check_error(answer, ErrorCode.NO_SUCH_PART) == {"field": "Range"}
+        assert check_error(answer, NoSuchPart) == {"field": "Range"}
         assert answer.headers["content-range"] == f"bytes */{len(HTML)}"
     for asked in ("bytes=x-y", "lines=1-2", "bytes=", "bytes=5-2", "²", "bytes=²-"):
         headers = {"Range": asked.encode("latin-1")}
-        user.refused(ErrorCode.INVALID_REQUEST, "GET", path, headers=headers)
+        user.refused(InvalidRequest, "GET", path, headers=headers)
 
 
 def test_replaced_file_is_the_one_that_comes(user: Api):
@@ -66,8 +67,8 @@ def test_file_is_there_for_readers_and_for_nobody_else(user: Api, other: Api):
     shared = user.upload(public, "a.md", "# A\n\ntext")
     secret = user.upload(private, "a.md", "# A\n\nsecret")
     assert other.request("GET", content_path(public, shared)).status_code == 200
-    code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    code = KnowledgeBaseNotFound
     other.refused(code, "GET", content_path(private, secret))
-    other.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", content_path(public, secret))
+    other.refused(DocumentNotFound, "GET", content_path(public, secret))
     user.delete(f"/knowledge-bases/{public}/documents/{shared}")
-    user.refused(ErrorCode.DOCUMENT_NOT_FOUND, "GET", content_path(public, shared))
+    user.refused(DocumentNotFound, "GET", content_path(public, shared))

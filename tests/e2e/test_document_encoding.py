@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.requests import InvalidRequest, UnreadableFile
 from tests.e2e.test_transfers import export, send, wait
 from tests.fixtures.client import Api, check_success, unique
 from tests.fixtures.leftovers import check_consistent
@@ -108,9 +109,7 @@ def test_choice_that_no_word_fits_is_the_reason(
     assert "another encoding" in row["failure"]["next_action"]
     assert "auto" in row["failure"]["next_action_zh"]
     path = f"/knowledge-bases/{kb}/split-preview"
-    details = user.refused(
-        ErrorCode.UNREADABLE_FILE, "POST", path, params={"document_id": document_id}
-    )
+    details = user.refused(UnreadableFile, "POST", path, params={"document_id": document_id})
     assert details["reason"] == "wrong_encoding"
     check_success(choose(user, kb, document_id, "koi8-r"))
     assert user.wait(kb, document_id)["status"] == "completed"
@@ -142,7 +141,7 @@ def test_choice_travels_with_the_knowledge_base(user: Api, kb: str):
 def test_unknown_encoding_is_refused(user: Api, kb: str, encoding: str):
     document_id = user.ingest(kb, "a.txt", MORE)
     path = f"/knowledge-bases/{kb}/documents/{document_id}"
-    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"encoding": encoding})
+    details = user.refused(InvalidRequest, "PUT", path, json={"encoding": encoding})
     assert details["field"] == "encoding"
     assert "koi8-r" in details["error"]
     assert user.document(kb, document_id)["revision"] == 1
@@ -153,7 +152,7 @@ def test_only_plain_text_has_an_encoding_to_choose(user: Api, kb: str, name: str
     body = b"Subject: a\n\ntext" if name == "mail.eml" else rb"{\rtf1 text}"
     document_id = user.ingest(kb, name, body)
     path = f"/knowledge-bases/{kb}/documents/{document_id}"
-    details = user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"encoding": "utf-8"})
+    details = user.refused(InvalidRequest, "PUT", path, json={"encoding": "utf-8"})
     assert details["field"] == "encoding"
 
 
@@ -161,4 +160,4 @@ def test_only_who_writes_chooses(user: Api, kb: str, server: Server):
     document_id = user.ingest(kb, "a.txt", MORE)
     path = f"/knowledge-bases/{kb}/documents/{document_id}"
     stranger = server.person()
-    stranger.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "PUT", path, json={"encoding": "utf-8"})
+    stranger.refused(KnowledgeBaseNotFound, "PUT", path, json={"encoding": "utf-8"})

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import DocumentNameTaken
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.leftovers import check_consistent, stored_files
 from tests.fixtures.server import Server
@@ -125,7 +126,7 @@ def test_refuse_names_the_document_that_is_in_the_way(user: Api, kb: str, server
     files = server.files
     path = f"/knowledge-bases/{kb}/documents"
     sent = {"files": {"file": ("a.md", NEW.encode())}, "params": {"on_conflict": "refuse"}}
-    details = user.refused(ErrorCode.DOCUMENT_NAME_TAKEN, "POST", path, **sent)
+    details = user.refused(DocumentNameTaken, "POST", path, **sent)
     assert details["document_id"] == present["id"]
     assert server.files <= files
     assert user.put_file(kb, "a.md", OLD, on_conflict="refuse")["outcome"] == "unchanged"
@@ -134,7 +135,7 @@ def test_refuse_names_the_document_that_is_in_the_way(user: Api, kb: str, server
 def test_unknown_choice_is_refused_before_the_file_is_stored(user: Api, kb: str, server: Server):
     files = server.files
     details = check_error(
-        user.send_file(kb, "a.md", OLD.encode(), on_conflict="merge"), ErrorCode.INVALID_REQUEST
+        user.send_file(kb, "a.md", OLD.encode(), on_conflict="merge"), InvalidRequest
     )
     assert details["field"] == "on_conflict"
     assert listed(user, kb) == []

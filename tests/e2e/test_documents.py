@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, check_success, conforms, eventually
 from tests.fixtures.leftovers import NOTHING, check_consistent, stored_files, traces
 from tests.fixtures.server import Server
@@ -101,7 +103,7 @@ def test_list_filters_by_status_and_sorts(user: Api, kb: str):
     assert listed(name="B.md") == listed(name="b.md", status="failed") == []
     assert listed(sort_order="asc") == [good, bad]
     path = f"/knowledge-bases/{kb}/documents"
-    user.refused(ErrorCode.INVALID_REQUEST, "GET", path, params={"status": "lost"})
+    user.refused(InvalidRequest, "GET", path, params={"status": "lost"})
 
 
 def test_deleted_document_is_gone_at_once_and_leaves_nothing(user: Api, kb: str, server: Server):
@@ -113,8 +115,8 @@ def test_deleted_document_is_gone_at_once_and_leaves_nothing(user: Api, kb: str,
     assert user.request("DELETE", path).json() == {"code": 0, "message": "success"}
     assert {hit["document_id"] for hit in user.search(kb, "服务器配置")} <= {kept}
     for method in ("GET", "DELETE"):
-        user.refused(ErrorCode.DOCUMENT_NOT_FOUND, method, path)
-    user.refused(ErrorCode.DOCUMENT_NOT_FOUND, "POST", f"{path}/retry")
+        user.refused(DocumentNotFound, method, path)
+    user.refused(DocumentNotFound, "POST", f"{path}/retry")
     assert user.get(f"/knowledge-bases/{kb}")["document_count"] == 1
     eventually(lambda: server.count("document", id=gone) == 0, seconds=60, what="the row goes")
     assert server.points(document_id=gone) == 0
@@ -185,7 +187,7 @@ def test_failed_document_says_why_and_can_be_retried(user: Api, kb: str, server:
 def test_completed_document_can_not_be_retried(user: Api, kb: str):
     document_id = user.ingest(kb, "a.md", GUIDE)
     path = f"/knowledge-bases/{kb}/documents/{document_id}/retry"
-    assert user.refused(ErrorCode.CONFLICT, "POST", path)["field"] == "status"
+    assert user.refused(Conflict, "POST", path)["field"] == "status"
     assert user.document(kb, document_id)["status"] == "completed"
 
 
@@ -194,5 +196,5 @@ def test_document_is_found_only_below_its_own_knowledge_base(user: Api, kb: str)
     second = user.create_kb()
     path = f"/knowledge-bases/{second}/documents/{document_id}"
     for method, tail in (("GET", ""), ("DELETE", ""), ("POST", "/retry")):
-        user.refused(ErrorCode.DOCUMENT_NOT_FOUND, method, path + tail)
+        user.refused(DocumentNotFound, method, path + tail)
     assert user.wait(kb, document_id)["status"] == "completed"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.server import EmbeddingModelUnusable, EmbeddingsUnavailable, InvalidVector
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.commands import Command, commands_of
@@ -53,7 +53,7 @@ def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(
     assert document["failure"]["reason"] == "embedding_model_misfit"
     assert modelled.is_ready()
     user.refused(
-        ErrorCode.INVALID_VECTOR,
+        InvalidVector,
         "POST",
         f"/knowledge-bases/{kb_id}/search",
         json={"query": "zebra"},
@@ -123,7 +123,7 @@ def test_search_goes_on_without_the_knowledge_base_whose_endpoint_is_away(
         (f"/knowledge-bases/{remote}/search", wanted),
         ("/search", {**wanted, "knowledge_base_ids": [remote]}),
     ):
-        user.refused(ErrorCode.EMBEDDINGS_UNAVAILABLE, "POST", path, json=body)
+        user.refused(EmbeddingsUnavailable, "POST", path, json=body)
     away(False)
     answer = user.post("/search", wanted)
     assert {hit["document_name"] for hit in answer["results"]} == {"lion.md", "zebra.md"}
@@ -184,7 +184,7 @@ def test_model_that_the_engine_could_not_load_stops_only_its_own_knowledge_bases
             assert "lost" in words
     # Alone, it says what is wrong.
     details = user.refused(
-        ErrorCode.EMBEDDING_MODEL_UNUSABLE,
+        EmbeddingModelUnusable,
         "POST",
         f"/knowledge-bases/{lost}/search",
         json={"query": "who sleeps"},

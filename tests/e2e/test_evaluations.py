@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import EvaluationNotFound, KnowledgeBaseNotFound, QuestionNotFound, ReadOnly
+from core.errors.conflicts import NoQuestions
+from core.errors.requests import InvalidRequest
 from kb_service.evaluation.store import MAX_EVALUATIONS
 from kb_service.questions import MAX_QUESTIONS
 from tests.fixtures.client import Api, check_success, eventually
@@ -83,7 +85,7 @@ def test_options_are_tried_and_not_kept(user: Api, kb: str):
     assert user.get(path(kb)) == before
     for wrong in ({"no_such_option": 1}, {"top_k": 0}):
         body = {"options": wrong}
-        user.refused(ErrorCode.INVALID_REQUEST, "POST", path(kb, "evaluations"), json=body)
+        user.refused(InvalidRequest, "POST", path(kb, "evaluations"), json=body)
     assert user.get(path(kb, "evaluations"))["total"] == 1
 
 
@@ -125,7 +127,7 @@ def test_only_the_newest_measurements_are_kept(embedded: Server):
     save(user, kb_id, QUESTIONS[:1])
     ids = [user.post(path(kb_id, "evaluations"))["id"] for _ in range(MAX_EVALUATIONS + 1)]
     assert embedded.count("evaluation", knowledge_base_id=kb_id) == MAX_EVALUATIONS
-    user.refused(ErrorCode.EVALUATION_NOT_FOUND, "GET", path(kb_id, "evaluations", ids[0]))
+    user.refused(EvaluationNotFound, "GET", path(kb_id, "evaluations", ids[0]))
     assert user.get(path(kb_id, "evaluations", ids[1]))["change"] is None
 
 
@@ -144,7 +146,7 @@ def test_questions_that_only_one_measurement_asked_are_left_out_of_the_compariso
 
 
 def test_measurement_without_questions_is_refused(user: Api):
-    details = user.refused(ErrorCode.NO_QUESTIONS, "POST", path(user.create_kb(), "evaluations"))
+    details = user.refused(NoQuestions, "POST", path(user.create_kb(), "evaluations"))
     assert "--questions FILE" in details["next_action"]
     assert "--questions FILE" in details["next_action_zh"]
 
@@ -189,7 +191,7 @@ def test_question_is_read_changed_and_deleted(user: Api):
     assert changed["question"] == QUESTIONS[1]["question"]
     assert changed["expected"] == [{"document": "filter.md", "text": ""}]
     user.delete(path(kb_id, "questions", row["id"]))
-    user.refused(ErrorCode.QUESTION_NOT_FOUND, "GET", path(kb_id, "questions", row["id"]))
+    user.refused(QuestionNotFound, "GET", path(kb_id, "questions", row["id"]))
     assert user.get(path(kb_id, "questions"))["total"] == 0
 
 
@@ -201,7 +203,7 @@ def test_same_question_again_gets_the_new_passages(user: Api):
     assert [one["document"] for one in second["expected"]] == ["a.md", "b.md"]
     (other,) = save(user, kb_id, [{"question": "Why?", "expected": [{"document": "a.md"}]}])
     body = {"question": "Who?", "expected": [{"document": "a.md"}]}
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path(kb_id, "questions", other["id"]), json=body)
+    user.refused(InvalidRequest, "PUT", path(kb_id, "questions", other["id"]), json=body)
 
 
 @one_shape
@@ -220,7 +222,7 @@ def test_same_question_again_gets_the_new_passages(user: Api):
 )
 def test_question_that_cannot_be_used_is_refused(someone: Api, server: Server, body: Any):
     kb_id = someone.create_kb()
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", path(kb_id, "questions"), json=body)
+    someone.refused(InvalidRequest, "POST", path(kb_id, "questions"), json=body)
     assert server.count("question", knowledge_base_id=kb_id) == 0
 
 
@@ -272,11 +274,11 @@ def test_others_see_nothing_of_a_private_knowledge_base(user: Api, other: Api):
         ("DELETE", path(kb_id, "evaluations", measured["id"])),
     ]
     for method, route in routes:
-        other.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, method, route)
+        other.refused(KnowledgeBaseNotFound, method, route)
     mine = other.create_kb()
     for part, code in (
-        (f"questions/{question['id']}", ErrorCode.QUESTION_NOT_FOUND),
-        (f"evaluations/{measured['id']}", ErrorCode.EVALUATION_NOT_FOUND),
+        (f"questions/{question['id']}", QuestionNotFound),
+        (f"evaluations/{measured['id']}", EvaluationNotFound),
     ):
         other.refused(code, "GET", path(mine, part))
         other.refused(code, "DELETE", path(mine, part))
@@ -286,10 +288,10 @@ def test_readers_of_a_public_knowledge_base_read_and_change_nothing(user: Api, o
     kb_id = user.create_kb(is_public=True)
     (question,) = save(user, kb_id, QUESTIONS[:1])
     assert other.get(path(kb_id, "questions"))["total"] == 1
-    other.refused(ErrorCode.READ_ONLY, "POST", path(kb_id, "questions"), json=QUESTIONS[1])
-    other.refused(ErrorCode.READ_ONLY, "POST", path(kb_id, "evaluations"))
-    other.refused(ErrorCode.READ_ONLY, "DELETE", path(kb_id, "questions", question["id"]))
-    assert send(other, kb_id, "q.jsonl", "{}").json()["code"] == ErrorCode.READ_ONLY
+    other.refused(ReadOnly, "POST", path(kb_id, "questions"), json=QUESTIONS[1])
+    other.refused(ReadOnly, "POST", path(kb_id, "evaluations"))
+    other.refused(ReadOnly, "DELETE", path(kb_id, "questions", question["id"]))
+    assert send(other, kb_id, "q.jsonl", "{}").json()["code"] == ReadOnly.code
 
 
 def test_questions_and_measurements_go_with_their_knowledge_base(embedded: Server):

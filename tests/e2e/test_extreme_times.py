@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest
 from tests.fixtures.async_runs import HISTORY, run, run_input
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server, one_shape
@@ -16,7 +16,7 @@ def test_moment_that_no_other_zone_can_tell_is_refused_everywhere(
     server: Server, someone: Api, moment: str
 ):
     admin = server.admin()
-    code = ErrorCode.INVALID_REQUEST
+    code = InvalidRequest
     for path in ("/system/audit", "/system/audit/export"):
         for name in ("since", "until"):
             admin.refused(code, "GET", path, params={name: moment})
@@ -29,7 +29,7 @@ def test_moment_that_no_other_zone_can_tell_is_refused_everywhere(
 
 @one_shape
 def test_number_is_no_moment(server: Server, someone: Api):
-    admin, code = server.admin(), ErrorCode.INVALID_REQUEST
+    admin, code = server.admin(), InvalidRequest
     admin.refused(code, "GET", "/system/audit", params={"since": "0"})
     someone.refused(code, "GET", "/models/usage", params={"since": "0", "until": "0"})
     someone.refused(code, "POST", "/users/me/api-keys", json={"name": "k", "expires_at": 4e9})

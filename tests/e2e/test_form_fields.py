@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRequest, RequestTooLarge
 from tests.fixtures.client import Api
 from tests.fixtures.made_files import zipped
 from tests.fixtures.multipart import (
@@ -39,7 +39,7 @@ def test_misspelt_field_of_an_upload_is_refused_and_nothing_replaced(
     files = server.files
     path = f"/knowledge-bases/{kb}/documents{door}"
     details = user.refused(
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "POST",
         path,
         files={"file": (name, content)},
@@ -60,9 +60,7 @@ def test_form_that_is_wrong_at_its_end_leaves_none_of_its_files(user: Api, kb: s
     def refused(*parts: bytes, end: bytes = END) -> dict[str, Any]:
         content = b"".join([*parts, end])
         headers = {"Content-Type": CONTENT_TYPE}
-        return user.refused(
-            ErrorCode.INVALID_REQUEST, "POST", path, content=content, headers=headers
-        )
+        return user.refused(InvalidRequest, "POST", path, content=content, headers=headers)
 
     assert refused(*many, part('; name="on_conflit"', b"refuse"))["field"] == "on_conflit"
     # A field holds for the files behind it: here for none, and the names would be replaced.
@@ -85,13 +83,13 @@ def test_batch_beyond_what_is_kept_of_a_form_is_refused_by_its_declared_size(
     sent = {"Host": "x", "Content-Type": CONTENT_TYPE, "Content-Length": str(length)}
     with connection(server) as link:
         link.sendall(head("POST", path, {**sent, "Authorization": user.headers["Authorization"]}))
-        assert read_status(link) == ErrorCode.REQUEST_TOO_LARGE.status
+        assert read_status(link) == RequestTooLarge.status
 
 
 def test_two_files_where_one_is_wanted_are_refused_in_words(user: Api, kb: str):
     parts = [("file", ("a.md", NOTE)), ("file", ("b.md", OTHER))]
     path = f"/knowledge-bases/{kb}/documents"
-    details = user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files=parts)
+    details = user.refused(InvalidRequest, "POST", path, files=parts)
     assert details == {
         "field": "file",
         "error": "Send one file in a request",
@@ -102,7 +100,7 @@ def test_two_files_where_one_is_wanted_are_refused_in_words(user: Api, kb: str):
 def test_file_under_another_name_is_refused_too(user: Api, kb: str):
     parts = [("file", ("a.md", NOTE)), ("files", ("b.md", OTHER))]
     path = f"/knowledge-bases/{kb}/documents/batch"
-    assert user.refused(ErrorCode.INVALID_REQUEST, "POST", path, files=parts)["field"] == "files"
+    assert user.refused(InvalidRequest, "POST", path, files=parts)["field"] == "files"
 
 
 @pytest.mark.parametrize(
@@ -111,9 +109,7 @@ def test_file_under_another_name_is_refused_too(user: Api, kb: str):
 def test_misspelt_field_of_another_form_is_refused(user: Api, kb: str, path: str):
     path = path.replace("QUESTIONS", f"/knowledge-bases/{kb}/questions/import")
     files = {"file": ("a.bin", NOTE)}
-    details = user.refused(
-        ErrorCode.INVALID_REQUEST, "POST", path, files=files, data={"nam": "Other"}
-    )
+    details = user.refused(InvalidRequest, "POST", path, files=files, data={"nam": "Other"})
     assert details["field"] == "nam"
 
 
@@ -121,4 +117,4 @@ def test_name_that_is_no_text_is_refused_in_words(user: Api, kb: str):
     body = b'--x\r\nContent-Disposition: form-data; name="\\ud800"\r\n\r\nv\r\n--x--\r\n'
     headers = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
     path = f"/knowledge-bases/{kb}/documents"
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, content=body, headers=headers)
+    user.refused(InvalidRequest, "POST", path, content=body, headers=headers)

@@ -2,7 +2,7 @@
 
 import time
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import UnsupportedFileType
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.hostile import GOOD_SECONDS, UPLOAD_SECONDS, nested_zip, ok
 from tests.fixtures.server import Server, one_shape
@@ -21,7 +21,7 @@ def test_archives_within_an_archive_are_named_and_none_is_unpacked(server: Serve
     assert time.monotonic() - started < UPLOAD_SECONDS
     told = check_success(answer)
     assert (told["taken_in"], told["refused"]) == (0, 8)
-    assert {item["error"]["code"] for item in told["items"]} == {ErrorCode.UNSUPPORTED_FILE_TYPE}
+    assert {item["error"]["code"] for item in told["items"]} == {UnsupportedFileType.code}
     assert server.count("document", knowledge_base_id=kb) == 0
     assert server.files <= before
     good = someone.upload(kb, "ok.docx", ok())

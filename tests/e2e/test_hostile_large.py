@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import FileTooLarge, TextTooLarge
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.hostile import END_SECONDS, GOOD_SECONDS, UPLOAD_SECONDS, ok
 from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape
@@ -57,7 +57,7 @@ def check_good(api: Api, kb: str, name: str) -> None:
 @pytest.mark.parametrize("name", LINES)
 def test_line_beyond_the_limit_is_refused_at_once(someone: Api, kb: str, name: str):
     started = time.monotonic()
-    details = check_error(someone.send_file(kb, name, LINES[name]), ErrorCode.FILE_TOO_LARGE)
+    details = check_error(someone.send_file(kb, name, LINES[name]), FileTooLarge)
     assert time.monotonic() - started < UPLOAD_SECONDS
     assert details == {"max_bytes": MAX_UPLOAD_BYTES}
 
@@ -69,7 +69,7 @@ def test_text_beyond_what_a_document_may_have_is_refused_and_nothing_kept(
     started = time.monotonic()
     answer = someone.send_file(kb, "huge_line.txt", b"a" * 64 * 2**20)
     assert time.monotonic() - started < UPLOAD_SECONDS
-    details = check_error(answer, ErrorCode.TEXT_TOO_LARGE)
+    details = check_error(answer, TextTooLarge)
     assert details == {"max_characters": roomy.settings.parse_output_characters}
     assert someone.get(f"/knowledge-bases/{kb}/documents")["total"] == 0
     check_good(someone, kb, "ok.docx")

@@ -6,7 +6,8 @@ import time
 import pytest
 from PIL import Image
 
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
+from core.errors.requests import CorruptImage, ImageTooLarge, UnsupportedFileType
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS, lying_animation
 from tests.fixtures.made_files import CAMERA, animated, photograph
@@ -55,14 +56,14 @@ def test_animated_png_is_served_as_one_still(server: Server, someone: Api, make)
 @pytest.mark.parametrize(
     ("name", "code"),
     [
-        ("flood.png", ErrorCode.IMAGE_TOO_LARGE),
-        ("trunc.png", ErrorCode.CORRUPT_IMAGE),
-        ("noise.webp", ErrorCode.CORRUPT_IMAGE),
-        ("svg_as.png", ErrorCode.UNSUPPORTED_FILE_TYPE),
+        ("flood.png", ImageTooLarge),
+        ("trunc.png", CorruptImage),
+        ("noise.webp", CorruptImage),
+        ("svg_as.png", UnsupportedFileType),
     ],
 )
 def test_picture_that_can_not_be_drawn_is_refused_and_the_next_is_taken(
-    server: Server, someone: Api, name: str, code: ErrorCode
+    server: Server, someone: Api, name: str, code: type[AgentexError]
 ):
     check_error(send(someone, TABLE[name].make()), code)
     assert served(server, someone, photograph("PNG"))

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound
+from core.errors.conflicts import KnowledgeBaseNameTaken
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownEmbeddingModel
 from tests.fixtures.client import Api, conforms, eventually, unique
 from tests.fixtures.leftovers import NOTHING, stored_files, traces
 from tests.fixtures.server import Server, one_shape
@@ -117,7 +119,7 @@ def test_bad_field_is_named_and_nothing_is_made_or_changed(
         ("POST", "/knowledge-bases", CREATE | change),
         ("PUT", path, change),
     ):
-        details = someone.refused(ErrorCode.INVALID_REQUEST, method, where, json=body)
+        details = someone.refused(InvalidRequest, method, where, json=body)
         assert details["field"] == field
     after = someone.get(path), server.count("knowledge_base", owner_id=someone.user_id)
     assert after == before
@@ -126,7 +128,7 @@ def test_bad_field_is_named_and_nothing_is_made_or_changed(
 @one_shape
 def test_unknown_model_is_refused_with_the_served_ones(server: Server, user: Api):
     body = {**CREATE, "embedding_model": "text-embeding-3-smal"}
-    details = user.refused(ErrorCode.UNKNOWN_EMBEDDING_MODEL, "POST", "/knowledge-bases", json=body)
+    details = user.refused(UnknownEmbeddingModel, "POST", "/knowledge-bases", json=body)
     assert details == {"field": "embedding_model", "served": ["all-MiniLM-L6-v2"]}
     assert server.count("knowledge_base", owner_id=user.user_id) == 0
 
@@ -136,7 +138,7 @@ def test_model_can_be_changed_only_to_one_that_is_served(user: Api):
     kb_id = user.create_kb()
     body = {"embedding_model": "bge-m3"}
     path = f"/knowledge-bases/{kb_id}"
-    details = user.refused(ErrorCode.UNKNOWN_EMBEDDING_MODEL, "PUT", path, json=body)
+    details = user.refused(UnknownEmbeddingModel, "PUT", path, json=body)
     assert details == {"field": "embedding_model", "served": ["all-MiniLM-L6-v2"]}
     assert user.get(path)["embedding_model"] == "all-MiniLM-L6-v2"
 
@@ -145,14 +147,14 @@ def test_name_is_the_owners_own_in_every_spelling(user: Api, other: Api):
     name = unique("Handbuch")
     first = user.create_kb(name=name)
     for same in (name, name.upper(), f"  {name} ", name.replace("H", "Ｈ")):
-        code = ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN
+        code = KnowledgeBaseNameTaken
         assert user.refused(code, "POST", "/knowledge-bases", json={"name": same}) == {
             "field": "name"
         }
     other.create_kb(name=name)
     second = user.create_kb()
     path = f"/knowledge-bases/{second}"
-    user.refused(ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN, "PUT", path, json={"name": name})
+    user.refused(KnowledgeBaseNameTaken, "PUT", path, json={"name": name})
     user.delete(f"/knowledge-bases/{first}")
     user.put(path, {"name": name})
 
@@ -205,7 +207,7 @@ def test_pages_sorting_and_totals(user: Api):
 def test_bad_paging_is_refused_on_every_list(someone: Api, params: dict[str, Any]):
     kb_id = someone.create_kb()
     for path in ("/knowledge-bases", f"/knowledge-bases/{kb_id}/documents", "/sessions"):
-        details = someone.refused(ErrorCode.INVALID_PAGINATION, "GET", path, params=params)
+        details = someone.refused(InvalidPagination, "GET", path, params=params)
         assert details["field"] in params
 
 
@@ -241,7 +243,7 @@ def test_deleted_knowledge_base_is_gone_at_once_and_leaves_nothing(server: Serve
     ):
         body = {"json": {"query": "cores"}} if path == "/search" else {"json": {}}
         full = f"/knowledge-bases/{kb_id}{path}"
-        user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, method, full, **body)
+        user.refused(KnowledgeBaseNotFound, method, full, **body)
     assert user.get("/knowledge-bases")["total"] == 0
     assert user.post("/search", {"query": "cores"})["results"] == []
     eventually(lambda: traces(server, kb_id, files) == NOTHING, seconds=60, what="nothing is left")

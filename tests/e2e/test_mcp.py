@@ -8,7 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    McpConnectionNotFound,
+    McpToolNotFound,
+    PermissionDenied,
+    ToolPolicyFixed,
+)
+from core.errors.conflicts import McpNameTaken, McpSwitchedOff
+from core.errors.requests import InvalidRequest, UrlNotAllowed
+from core.errors.server import McpResultTooLarge, McpUnavailable
 from tests.core.test_outgoing import FORMS
 from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of
 from tests.fixtures.client import Api, conforms, eventually
@@ -94,16 +102,16 @@ def test_connection_is_kept_tested_and_its_tools_are_called(
     assert failed["result"]["isError"] is True
 
     call = f"{path}/tools/add/call"
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", call, json={"params": {"a": "x"}})
+    user.refused(InvalidRequest, "POST", call, json={"params": {"a": "x"}})
     absent = f"{path}/tools/nothing/call"
-    user.refused(ErrorCode.MCP_TOOL_NOT_FOUND, "POST", absent, json={"params": {}})
+    user.refused(McpToolNotFound, "POST", absent, json={"params": {}})
     large = {"params": {"kilobytes": 1100}}
-    user.refused(ErrorCode.MCP_RESULT_TOO_LARGE, "POST", f"{path}/tools/big/call", json=large)
+    user.refused(McpResultTooLarge, "POST", f"{path}/tools/big/call", json=large)
     user.put(path, {"enabled": False})
-    user.refused(ErrorCode.MCP_SWITCHED_OFF, "POST", call, json={"params": {"a": 1, "b": 1}})
+    user.refused(McpSwitchedOff, "POST", call, json={"params": {"a": 1, "b": 1}})
     assert user.get(f"{path}/tools")["is_stale"] is True
     user.delete(path)
-    user.refused(ErrorCode.MCP_CONNECTION_NOT_FOUND, "GET", path)
+    user.refused(McpConnectionNotFound, "GET", path)
 
 
 def test_call_that_is_under_way_goes_on_while_the_connection_is_tested(
@@ -122,7 +130,7 @@ def test_call_that_is_under_way_goes_on_while_the_connection_is_tested(
 
 def test_call_that_takes_too_long_is_given_up(user: Api, outside: McpServers):
     path = f"{PATH}/{user.post(PATH, body(outside))['id']}/tools/wait/call"
-    told = user.refused(ErrorCode.MCP_UNAVAILABLE, "POST", path, json={"params": {"seconds": 60}})
+    told = user.refused(McpUnavailable, "POST", path, json={"params": {"seconds": 60}})
     assert told["fault"] == "no_answer"
 
 
@@ -147,7 +155,7 @@ def test_call_that_takes_too_long_is_given_up(user: Api, outside: McpServers):
 )
 def test_what_is_no_connection_is_refused(user: Api, outside: McpServers, fields: dict[str, Any]):
     answer = user.request("POST", PATH, json=body(outside, **fields))
-    assert answer.json()["code"] in (ErrorCode.INVALID_REQUEST, ErrorCode.URL_NOT_ALLOWED)
+    assert answer.json()["code"] in (InvalidRequest.code, UrlNotAllowed.code)
     assert answer.status_code == 400
     assert TOKEN not in answer.text
     assert user.get(PATH)["total"] == 0
@@ -157,12 +165,10 @@ def test_no_spelling_of_a_private_address_is_kept(user: Api, outside: McpServers
     made = user.post(PATH, body(outside))
     for form in FORMS:
         url = f"http://{form}:{outside.port + 7}/mcp"
-        details = user.refused(
-            ErrorCode.URL_NOT_ALLOWED, "POST", PATH, json=body(outside, name=form, url=url)
-        )
+        details = user.refused(UrlNotAllowed, "POST", PATH, json=body(outside, name=form, url=url))
         assert details["field"] == "url"
         change = {"url": url, "auth_token": TOKEN}
-        user.refused(ErrorCode.URL_NOT_ALLOWED, "PUT", f"{PATH}/{made['id']}", json=change)
+        user.refused(UrlNotAllowed, "PUT", f"{PATH}/{made['id']}", json=change)
     assert [row["url"] for row in user.get(PATH)["items"]] == [outside.http_url]
 
 
@@ -172,9 +178,7 @@ def test_token_is_sealed_never_shown_and_not_sent_to_another_host(
     made = user.post(PATH, body(outside))
     path = f"{PATH}/{made['id']}"
     elsewhere = {"url": "https://mcp.example.com/mcp"}
-    assert user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=elsewhere)["field"] == (
-        "auth_token"
-    )
+    assert user.refused(InvalidRequest, "PUT", path, json=elsewhere)["field"] == ("auth_token")
     changed = user.put(path, {"name": "other name"})
     assert (changed["has_secret"], changed["name"]) == (True, "other name")
     assert user.post(f"{path}/test")["success"] is True
@@ -196,19 +200,19 @@ def test_token_is_sealed_never_shown_and_not_sent_to_another_host(
 
 def test_names_are_the_owners_own_and_taken_once(modelled: Server, user: Api, outside: McpServers):
     made = user.post(PATH, body(outside))
-    user.refused(ErrorCode.MCP_NAME_TAKEN, "POST", PATH, json=body(outside))
+    user.refused(McpNameTaken, "POST", PATH, json=body(outside))
     other = developer(modelled)
     other.post(PATH, body(outside))
     path = f"{PATH}/{made['id']}"
-    other.refused(ErrorCode.MCP_CONNECTION_NOT_FOUND, "PUT", path, json={"enabled": False})
+    other.refused(McpConnectionNotFound, "PUT", path, json={"enabled": False})
     call = f"{path}/tools/add/call"
-    other.refused(ErrorCode.MCP_CONNECTION_NOT_FOUND, "POST", call, json={})
+    other.refused(McpConnectionNotFound, "POST", call, json={})
 
 
 def test_role_user_sees_connections_and_makes_none(modelled: Server, outside: McpServers):
     person = modelled.person()
     assert person.get(PATH)["items"] == []
-    person.refused(ErrorCode.PERMISSION_DENIED, "POST", PATH, json=body(outside))
+    person.refused(PermissionDenied, "POST", PATH, json=body(outside))
 
 
 def test_run_calls_a_read_only_tool_at_once_and_asks_before_others(
@@ -284,7 +288,7 @@ def test_owner_chooses_policies_for_the_tools_of_their_connections(
     assert "mcp__tools__add" not in offered
     # Another person's tools are none of one's own.
     stranger = {"policies": {PLACE: "auto"}}
-    developer(modelled).refused(ErrorCode.INVALID_REQUEST, "PUT", POLICIES, json=stranger)
+    developer(modelled).refused(InvalidRequest, "PUT", POLICIES, json=stranger)
 
 
 def test_run_uses_the_connections_it_or_its_session_names_and_no_foreign_ones(
@@ -302,9 +306,7 @@ def test_run_uses_the_connections_it_or_its_session_names_and_no_foreign_ones(
     stranger = developer(modelled)
     for ids in ([made["id"]], [str(uuid4())]):
         request = run_body("Go on #calls-add", forwarded_props={"mcp_connection_ids": ids})
-        details = stranger.refused(
-            ErrorCode.MCP_CONNECTION_NOT_FOUND, "POST", "/agent/run", json=camel(request)
-        )
+        details = stranger.refused(McpConnectionNotFound, "POST", "/agent/run", json=camel(request))
         assert details == {}
     assert len(outside.calls) == before
 
@@ -321,10 +323,10 @@ def test_account_that_is_limited_to_other_connections_uses_none_of_its_own(
     admin.put(account, {"mcp_access": ["another"]})
     for method, path in (("POST", "test"), ("GET", "tools"), ("POST", "tools/add/call")):
         options = {"json": {}} if path.endswith("call") else {}
-        user.refused(ErrorCode.PERMISSION_DENIED, method, f"{PATH}/{made['id']}/{path}", **options)
+        user.refused(PermissionDenied, method, f"{PATH}/{made['id']}/{path}", **options)
     assert "There is no tool" in text_of(asked(user, "calls-add"))
     named = run_body("x", forwarded_props={"mcp_connection_ids": [made["id"]]})
-    user.refused(ErrorCode.PERMISSION_DENIED, "POST", "/agent/run", json=camel(named))
+    user.refused(PermissionDenied, "POST", "/agent/run", json=camel(named))
     admin.put(account, {"mcp_access": None})
     # What is taken away while a run waits is not used when it goes on.
     thread_id, before = str(uuid4()), len(outside.calls)
@@ -340,15 +342,13 @@ def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(
 ):
     made = user.post(PATH, body(outside, name="walled"))
     tools, given = f"{PATH}/{made['id']}/tools", {"json": {"params": {"a": 1, "b": 1}}}
-    details = user.refused(ErrorCode.TOOL_POLICY_FIXED, "POST", f"{tools}/add/call", **given)
+    details = user.refused(ToolPolicyFixed, "POST", f"{tools}/add/call", **given)
     assert details == {"tool": "mcp__walled__add", "policy": "never"}
     user.post(f"{tools}/block.set/call", {"params": {"material": "STONE"}})
 
     key = user.post("/users/me/api-keys", {"name": "k", "scopes": ["agent:run"]})["key"]
     narrow = modelled.api(**{"X-API-Key": key})
-    details = narrow.refused(
-        ErrorCode.PERMISSION_DENIED, "POST", f"{tools}/block.set/call", **given
-    )
+    details = narrow.refused(PermissionDenied, "POST", f"{tools}/block.set/call", **given)
     assert details == {"permission": "mcp:view"}
     assert "There is no tool" in text_of(asked(narrow, "calls-place"))
 

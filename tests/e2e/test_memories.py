@@ -7,7 +7,9 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import CONFIGURED_ID
-from core.errors.codes import ErrorCode
+from core.errors.auth import MemoryNotFound
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 from tests.fixtures.agents import ask, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually, unique
 from tests.fixtures.memory_scripts import IS_MEMORY_AGENT, POISON, SAID
@@ -40,9 +42,9 @@ def test_memory_is_written_read_changed_and_deleted(user: Api):
     }
     assert answer["updated_at"] > made["updated_at"]
     user.delete(path)
-    user.refused(ErrorCode.MEMORY_NOT_FOUND, "GET", path)
-    user.refused(ErrorCode.MEMORY_NOT_FOUND, "PATCH", path, json={"text": "x"})
-    user.refused(ErrorCode.MEMORY_NOT_FOUND, "DELETE", path)
+    user.refused(MemoryNotFound, "GET", path)
+    user.refused(MemoryNotFound, "PATCH", path, json={"text": "x"})
+    user.refused(MemoryNotFound, "DELETE", path)
 
 
 def test_same_memory_again_is_the_same(user: Api):
@@ -51,9 +53,7 @@ def test_same_memory_again_is_the_same(user: Api):
     assert user.post("/memories", {"text": "i am ada"}) == first
     assert user.get("/memories")["total"] == 1
     (other_id,) = add(user, "I am not Ada.")
-    details = user.refused(
-        ErrorCode.CONFLICT, "PATCH", f"/memories/{other_id}", json={"text": "I AM ADA"}
-    )
+    details = user.refused(Conflict, "PATCH", f"/memories/{other_id}", json={"text": "I AM ADA"})
     assert details["memory_id"] == first["id"]
 
 
@@ -66,8 +66,8 @@ def test_list_is_paged_and_sorted(user: Api):
     assert page["items"][0]["id"] == ids[0]
     oldest = user.get("/memories", sort_by="created_at", sort_order="asc", page=2, page_size=4)
     assert [item["id"] for item in oldest["items"]] == ids[4:]
-    user.refused(ErrorCode.INVALID_PAGINATION, "GET", "/memories", params={"sort_by": "text"})
-    user.refused(ErrorCode.INVALID_PAGINATION, "GET", "/memories", params={"page": 0})
+    user.refused(InvalidPagination, "GET", "/memories", params={"sort_by": "text"})
+    user.refused(InvalidPagination, "GET", "/memories", params={"page": 0})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_search_for_what_is_not_remembered_finds_nothing(user: Api):
 )  # fmt: skip
 def test_what_is_no_memory_is_refused(someone: Api, body: Any):
     before = someone.get("/memories")
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", "/memories", json=body)
+    someone.refused(InvalidRequest, "POST", "/memories", json=body)
     assert someone.get("/memories") == before
 
 
@@ -127,7 +127,7 @@ def test_choices_are_the_persons_own(user: Api, other: Api):
     assert user.put("/users/me", {"username": unique("ada")})["remember_after_runs"] is True
     assert user.put("/users/me", {"use_memories": False})["use_memories"] is False
     assert other.get("/users/me")["remember_after_runs"] is False
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", "/users/me", json={"use_memories": "perhaps"})
+    user.refused(InvalidRequest, "PUT", "/users/me", json={"use_memories": "perhaps"})
 
 
 def called(user: Api, tool: str, arguments: dict[str, str], **body: Any) -> str:
@@ -186,7 +186,7 @@ def test_what_is_asked_to_be_remembered_is_noted_after_the_run(user: Api, other:
 @one_shape
 def test_memory_agent_is_refused_to_callers(user: Api):
     body = run_body("What do you know?", forwarded_props={"agent_type": "memory"})
-    user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, "POST", "/agent/run", json=body)
+    user.refused(UnknownAgentType, "POST", "/agent/run", json=body)
 
 
 @pytest.fixture

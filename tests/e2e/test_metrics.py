@@ -3,7 +3,7 @@
 import httpx
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidToken, NotAuthenticated, PermissionDenied
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.server import METRICS_TOKEN as TOKEN
 from tests.fixtures.server import Server
@@ -58,9 +58,9 @@ def test_who_has_neither_the_token_nor_the_permission_reads_nothing(embedded: Se
     person = embedded.person()
     wrong = Api(embedded.http, {"Authorization": f"Bearer {TOKEN}x"})
     for caller, code in (
-        (person, ErrorCode.PERMISSION_DENIED),
-        (wrong, ErrorCode.INVALID_TOKEN),
-        (embedded.api(), ErrorCode.NOT_AUTHENTICATED),
+        (person, PermissionDenied),
+        (wrong, InvalidToken),
+        (embedded.api(), NotAuthenticated),
     ):
         check_error(embedded.http.get("/metrics", headers=caller.headers), code)
     admin = embedded.admin()
@@ -68,4 +68,4 @@ def test_who_has_neither_the_token_nor_the_permission_reads_nothing(embedded: Se
     # The token opens this one path and no other.
     token = {"Authorization": f"Bearer {TOKEN}"}
     answer = embedded.http.get("/api/v1/admin/system/info", headers=token)
-    check_error(answer, ErrorCode.INVALID_TOKEN)
+    check_error(answer, InvalidToken)

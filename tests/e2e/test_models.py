@@ -7,7 +7,10 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import CONFIGURED_ID, EXTRACTIVE_ID
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound, PermissionDenied
+from core.errors.base import AgentexError
+from core.errors.conflicts import ModelNameTaken
+from core.errors.requests import InvalidRequest, InvalidRunInput, UrlNotAllowed
 from tests.fixtures.agents import NOBODY, camel, run, run_body, text_of, types_of
 from tests.fixtures.client import Api, conforms, unique
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
@@ -109,7 +112,7 @@ def test_default_falls_back_when_its_model_goes(admin: Api, user: Api):
     assert default_of(user) == EXTRACTIVE_ID
     for method in ("GET", "PUT", "DELETE"):
         body = {} if method != "PUT" else {"json": {}}
-        admin.refused(ErrorCode.MODEL_NOT_FOUND, method, f"/admin/models/{first}", **body)
+        admin.refused(ModelNotFound, method, f"/admin/models/{first}", **body)
 
 
 def test_model_is_there_for_its_roles_and_users_only(
@@ -132,14 +135,14 @@ def test_model_is_there_for_its_roles_and_users_only(
     path = "/models/{}/test"
     answers = [other.request("POST", path.format(id_)).text for id_ in (mine, nobodys, absent)]
     assert len(set(answers)) == 1
-    other.refused(ErrorCode.MODEL_NOT_FOUND, "POST", path.format(mine))
+    other.refused(ModelNotFound, "POST", path.format(mine))
     sql = 'UPDATE "user" SET role_id = :role WHERE id = :id'
     server.sql(sql, role=roles["developer"], id=other.user_id)
     assert registered & set(ids_of(other)) == {developers, everybodys}
     # The account's own list decides alone where there is one.
     admin.put(f"/admin/users/{other.user_id}", {"model_access": [nobodys]})
     assert set(ids_of(other)) == {nobodys, EXTRACTIVE_ID}
-    other.refused(ErrorCode.MODEL_NOT_FOUND, "POST", path.format(everybodys))
+    other.refused(ModelNotFound, "POST", path.format(everybodys))
     admin.put(f"/admin/users/{other.user_id}", {"model_access": None})
     # A run says the same of what is not there and of what is not for the caller.
     texts = {refused_run(other, id_) for id_ in (mine, nobodys)}
@@ -149,7 +152,7 @@ def test_model_is_there_for_its_roles_and_users_only(
 def refused_run(caller: Api, model_id: str) -> str:
     body = run_body("Hello", forwarded_props={"model_id": model_id})
     answer = caller.request("POST", "/agent/run", json=body)
-    assert answer.json()["code"] == ErrorCode.INVALID_RUN_INPUT
+    assert answer.json()["code"] == InvalidRunInput.code
     assert answer.json()["details"]["field"] == "forwardedProps.model_id"
     return answer.text
 
@@ -166,47 +169,47 @@ def test_only_who_manages_models_comes_near_the_registry(server: Server, admin: 
         ("GET", "/models/usage?scope=all", None),
         ("GET", f"/models/usage?user_id={uuid4()}", None),
     ):
-        details = user.refused(ErrorCode.PERMISSION_DENIED, method, path, json=body)
+        details = user.refused(PermissionDenied, method, path, json=body)
         assert details == {"permission": "models:manage"}
     assert len(admin.get("/admin/models")["items"]) == 1
 
 
-REFUSED: dict[str, tuple[dict[str, Any], ErrorCode, str]] = {
-    "unknown provider": ({"provider": "acme"}, ErrorCode.INVALID_REQUEST, "provider"),
+REFUSED: dict[str, tuple[dict[str, Any], type[AgentexError], str]] = {
+    "unknown provider": ({"provider": "acme"}, InvalidRequest, "provider"),
     "no address": (
         {"provider": "openai-compatible", "base_url": None},
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "base_url",
     ),
     "private address": (
         {"base_url": "http://169.254.169.254/latest"},
-        ErrorCode.URL_NOT_ALLOWED,
+        UrlNotAllowed,
         "base_url",
     ),
     "private preset": (
         {"provider": "ollama", "base_url": None},
-        ErrorCode.URL_NOT_ALLOWED,
+        UrlNotAllowed,
         "base_url",
     ),
-    "other scheme": ({"base_url": "file:///etc/passwd"}, ErrorCode.URL_NOT_ALLOWED, "base_url"),
-    "credentials": ({"base_url": "https://a:b@1.1.1.1"}, ErrorCode.URL_NOT_ALLOWED, "base_url"),
-    "query": ({"base_url": f"{PUBLIC}?a=b"}, ErrorCode.INVALID_REQUEST, "base_url"),
+    "other scheme": ({"base_url": "file:///etc/passwd"}, UrlNotAllowed, "base_url"),
+    "credentials": ({"base_url": "https://a:b@1.1.1.1"}, UrlNotAllowed, "base_url"),
+    "query": ({"base_url": f"{PUBLIC}?a=b"}, InvalidRequest, "base_url"),
     "default but off": (
         {"is_default": True, "enabled": False},
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "is_default",
     ),
-    "unknown role": ({"role_access": [str(uuid4())]}, ErrorCode.INVALID_REQUEST, "role_access"),
-    "unknown user": ({"user_access": ["x"]}, ErrorCode.INVALID_REQUEST, "user_access"),
-    "temperature": ({"temperature": 2.1}, ErrorCode.INVALID_REQUEST, "temperature"),
-    "own option": ({"options": {"max_tokens": 1}}, ErrorCode.INVALID_REQUEST, "options"),
-    "unknown option": ({"options": {"x": 1}}, ErrorCode.INVALID_REQUEST, "options.x"),
+    "unknown role": ({"role_access": [str(uuid4())]}, InvalidRequest, "role_access"),
+    "unknown user": ({"user_access": ["x"]}, InvalidRequest, "user_access"),
+    "temperature": ({"temperature": 2.1}, InvalidRequest, "temperature"),
+    "own option": ({"options": {"max_tokens": 1}}, InvalidRequest, "options"),
+    "unknown option": ({"options": {"x": 1}}, InvalidRequest, "options.x"),
     "option no database takes": (
         {"options": {"extra_body": {"a": "\x00"}}},
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "options",
     ),
-    "mass assignment": ({"revision": 7}, ErrorCode.INVALID_REQUEST, "revision"),
+    "mass assignment": ({"revision": 7}, InvalidRequest, "revision"),
 }
 
 
@@ -221,14 +224,14 @@ def test_what_can_not_be_registered_is_refused_whole(admin: Api):
             details = admin.refused(code, method, path, json=body)
             assert details["field"] == field, name
     taken = wanted(name=before["items"][0]["name"])
-    admin.refused(ErrorCode.MODEL_NAME_TAKEN, "POST", "/admin/models", json=taken)
+    admin.refused(ModelNameTaken, "POST", "/admin/models", json=taken)
     assert admin.get("/admin/models") == before
 
 
 def test_key_does_not_follow_to_another_address(admin: Api):
     path = f"/admin/models/{admin.post('/admin/models', wanted())['id']}"
     elsewhere = {"base_url": "https://1.0.0.1/v1"}
-    details = admin.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=elsewhere)
+    details = admin.refused(InvalidRequest, "PUT", path, json=elsewhere)
     assert details["field"] == "api_key"
     assert admin.put(path, {"base_url": "https://1.1.1.1/v2"})["has_secret"] is True
     assert admin.put(path, {**elsewhere, "api_key": None})["has_secret"] is False
@@ -377,7 +380,7 @@ def test_run_is_answered_by_the_model_it_names(
         id_: r["cost"] for id_, r in rows.items()
     }
     assert [r for r in manager.get("/models/usage")["items"] if r["user_id"] == user.user_id] == []
-    user.refused(ErrorCode.INVALID_REQUEST, "GET", "/models/usage?since=2020-01-01")
+    user.refused(InvalidRequest, "GET", "/models/usage?since=2020-01-01")
 
 
 def test_change_of_the_registry_acts_on_the_next_run(
@@ -394,7 +397,7 @@ def test_change_of_the_registry_acts_on_the_next_run(
     assert text_of(run_on(user, "Hi #unauthorized", thread_id=session["id"])) == "Hi"
     manager.put(f"/admin/models/{model['id']}", {"enabled": False})
     body = run_body("Hi", thread_id=session["id"])
-    details = user.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+    details = user.refused(InvalidRunInput, "POST", "/agent/run", json=body)
     assert details["field"] == "session.config.model_id"
     assert text_of(run_on(user, "Hi #plain")) == "Hello from the model."
     assert scripted.asked[-1].body["model"] == "by-question"

@@ -6,7 +6,17 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import AccountDisabled, InvalidCredentials, RegistrationDisabled
+from core.errors.oidc import (
+    OidcCodeInvalid,
+    OidcEmailRefused,
+    OidcEmailTaken,
+    OidcExpired,
+    OidcRefused,
+    OidcStateInvalid,
+    OidcTokenInvalid,
+)
+from core.errors.requests import InvalidRequest
 from core.security.one_time_tokens import digest
 from tests.fixtures.client import PASSWORD, check_error, check_success, conforms
 from tests.fixtures.oidc import CALLBACK, START, TOKEN, Browser, OidcProvider, issuer
@@ -83,10 +93,10 @@ def test_nobody_logs_in_to_such_an_account_with_a_password(
     # The last one is what unknown names are compared with, so that it takes as long.
     for password in ("", "x", "no account has this password"):
         login = {"username": data["user"]["username"], "password": password}
-        server.api().refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+        server.api().refused(InvalidCredentials, "POST", "/auth/login", json=login)
     own = server.api(Authorization=f"Bearer {data['access_token']}")
     change = {"old_password": "", "new_password": PASSWORD}
-    own.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", "/users/me/password", json=change)
+    own.refused(InvalidCredentials, "PUT", "/users/me/password", json=change)
 
 
 @one_shape
@@ -103,7 +113,7 @@ def test_person_goes_where_they_wanted_to(browser: Browser, provider: OidcProvid
 )  # fmt: skip
 def test_nobody_is_sent_to_another_server(server: Server, path: str):
     refused = browser_at(server).begin(return_to=path)
-    assert check_error(refused, ErrorCode.INVALID_REQUEST)["field"] == "return_to"
+    assert check_error(refused, InvalidRequest)["field"] == "return_to"
 
 
 @one_shape
@@ -113,7 +123,7 @@ def test_nobody_is_sent_to_another_server(server: Server, path: str):
      {"port": 5000}, {"challenge": "a" * 64}, {"port": 5000, "challenge": "x"}],
 )  # fmt: skip
 def test_program_is_only_reached_with_a_challenge_on_a_port_of_its_own(server: Server, query: dict):
-    check_error(browser_at(server).begin(**query), ErrorCode.INVALID_REQUEST)
+    check_error(browser_at(server).begin(**query), InvalidRequest)
 
 
 @one_shape
@@ -140,7 +150,7 @@ def test_provider_is_asked_with_pkce_state_and_nonce(browser: Browser):
 def test_callback_works_once(server: Server, browser: Browser, provider: OidcProvider):
     target = browser.at_provider(provider.add())
     assert browser.http.get(target).status_code == httpx.codes.FOUND
-    check_error(browser.http.get(target), ErrorCode.OIDC_STATE_INVALID)
+    check_error(browser.http.get(target), OidcStateInvalid)
 
 
 def test_callbacks_at_once_give_one_code(browser: Browser, provider: OidcProvider):
@@ -156,7 +166,7 @@ def test_sign_in_of_another_browser_is_refused(
 ):
     target = browser.at_provider(provider.add())
     for stranger in (browser_at(server), browser_at(server)):
-        check_error(stranger.http.get(target), ErrorCode.OIDC_STATE_INVALID)
+        check_error(stranger.http.get(target), OidcStateInvalid)
         stranger.begin()
     # It is not used up by them.
     assert browser.http.get(target).status_code == httpx.codes.FOUND
@@ -168,7 +178,7 @@ def test_forged_state_is_refused(browser: Browser, state: str):
     browser.begin()
     query = {"state": state, "code": "x"}
     answer = browser.http.get(browser.server + CALLBACK, params=query)
-    code = ErrorCode.INVALID_REQUEST if "\x00" in state else ErrorCode.OIDC_STATE_INVALID
+    code = InvalidRequest if "\x00" in state else OidcStateInvalid
     check_error(answer, code)
 
 
@@ -180,7 +190,7 @@ def test_code_of_another_sign_in_is_refused(
     attacker = browser_at(server)
     own = httpx.URL(attacker.at_provider(provider.add()))
     mixed = own.copy_set_param("code", stolen)
-    details = check_error(attacker.http.get(mixed), ErrorCode.OIDC_REFUSED)
+    details = check_error(attacker.http.get(mixed), OidcRefused)
     assert details == {"reason": "invalid_grant"}
 
 
@@ -188,7 +198,7 @@ def test_code_of_another_sign_in_is_refused(
 def test_answer_in_another_issuers_name_is_refused(browser: Browser, provider: OidcProvider):
     target = httpx.URL(browser.at_provider(provider.add()))
     answer = browser.http.get(target.copy_set_param("iss", "https://evil.example"))
-    assert check_error(answer, ErrorCode.OIDC_TOKEN_INVALID) == {"reason": "iss"}
+    assert check_error(answer, OidcTokenInvalid) == {"reason": "iss"}
 
 
 @one_shape
@@ -198,7 +208,7 @@ def test_person_who_gives_up_at_the_provider_is_told(
     begun = browser.begin()
     page = browser.http.get(begun.headers["Location"], follow_redirects=True)
     back = browser.http.get(f"{page.request.url}/abort", follow_redirects=True)
-    assert check_error(back, ErrorCode.OIDC_REFUSED) == {"reason": "access_denied"}
+    assert check_error(back, OidcRefused) == {"reason": "access_denied"}
     newest = server.admin().get("/system/audit", action="login.failed")["items"][0]
     expected = {"method": "oidc", "code": 40112, "reason": "access_denied"}
     assert newest["details"] == expected
@@ -208,10 +218,10 @@ def test_person_who_gives_up_at_the_provider_is_told(
 def test_person_sees_a_page_in_both_languages(browser: Browser):
     query, accept = {"state": "forged", "code": "x"}, {"Accept": "text/html,*/*;q=0.8"}
     page = browser.http.get(browser.server + CALLBACK, params=query, headers=accept)
-    assert page.status_code == ErrorCode.OIDC_STATE_INVALID.status
+    assert page.status_code == OidcStateInvalid.status
     assert page.headers["Content-Type"].startswith("text/html")
     assert "script-src" not in page.headers["Content-Security-Policy"]
-    code = ErrorCode.OIDC_STATE_INVALID
+    code = OidcStateInvalid
     assert code.message in page.text
     assert code.message_zh in page.text
 
@@ -220,11 +230,11 @@ def test_code_is_exchanged_once_and_where_it_was_begun(
     server: Server, browser: Browser, provider: OidcProvider
 ):
     answer = browser.log_in(provider.add())
-    check_error(browser_at(server).exchange(answer), ErrorCode.OIDC_CODE_INVALID)
+    check_error(browser_at(server).exchange(answer), OidcCodeInvalid)
     wrong = browser.exchange(answer, verifier="w" * 43)
-    check_error(wrong, ErrorCode.OIDC_CODE_INVALID)
+    check_error(wrong, OidcCodeInvalid)
     check_success(browser.exchange(answer))
-    check_error(browser.exchange(answer), ErrorCode.OIDC_CODE_INVALID)
+    check_error(browser.exchange(answer), OidcCodeInvalid)
 
 
 def test_codes_exchanged_at_once_give_one_login(browser: Browser, provider: OidcProvider):
@@ -246,7 +256,7 @@ def test_existing_address_is_not_taken_over(server: Server, provider: OidcProvid
     for claims in ({"email": address}, {"email": address.upper(), "email_verified": False}):
         browser = browser_at(server)
         person = provider.add(**claims, preferred_username=owner.name)
-        check_error(browser.log_in(person), ErrorCode.OIDC_EMAIL_TAKEN)
+        check_error(browser.log_in(person), OidcEmailTaken)
         assert server.count("oidc_identity", subject=person.subject) == 0
     assert server.count("oidc_identity", user_id=owner.user_id) == 0
 
@@ -283,7 +293,7 @@ def test_user_name_is_made_of_what_names_may_have(
 @one_shape
 def test_person_without_an_address_gets_no_account(browser: Browser, provider: OidcProvider):
     answer = browser.log_in(provider.add(email=None))
-    assert check_error(answer, ErrorCode.OIDC_EMAIL_REFUSED) == {"reason": "missing"}
+    assert check_error(answer, OidcEmailRefused) == {"reason": "missing"}
 
 
 def test_disabled_account_is_refused(server: Server, provider: OidcProvider):
@@ -293,8 +303,8 @@ def test_disabled_account_is_refused(server: Server, provider: OidcProvider):
         "SELECT user_id FROM oidc_identity WHERE subject = :subject", subject=person.subject
     )[0]["user_id"]
     server.admin().put(f"/admin/users/{user_id}", {"status": "disabled"})
-    check_error(browser.exchange(answer), ErrorCode.ACCOUNT_DISABLED)
-    check_error(browser_at(server).log_in(person), ErrorCode.ACCOUNT_DISABLED)
+    check_error(browser.exchange(answer), AccountDisabled)
+    check_error(browser_at(server).log_in(person), AccountDisabled)
     assert server.count("token_family", user_id=user_id) == 0
 
 
@@ -318,7 +328,7 @@ def test_new_people_get_no_account_while_registration_is_off(
     try:
         # Nor is it told whether somebody has the address.
         for person in (provider.add(), provider.add(email=f"{owner.name}@example.com")):
-            check_error(browser_at(server).log_in(person), ErrorCode.REGISTRATION_DISABLED)
+            check_error(browser_at(server).log_in(person), RegistrationDisabled)
         browser = browser_at(server)
         check_success(browser.exchange(browser.log_in(known)))
     finally:
@@ -342,10 +352,10 @@ def test_sign_in_that_took_too_long_is_refused(
 ):
     target = browser.at_provider(provider.add())
     server.sql("UPDATE oidc_attempt SET expires_at = '2026-01-01 00:00:00'")
-    check_error(browser.http.get(target), ErrorCode.OIDC_EXPIRED)
+    check_error(browser.http.get(target), OidcExpired)
     answer = browser.log_in(provider.add())
     server.sql("UPDATE oidc_ticket SET expires_at = '2026-01-01 00:00:00'")
-    check_error(browser.exchange(answer), ErrorCode.OIDC_CODE_INVALID)
+    check_error(browser.exchange(answer), OidcCodeInvalid)
     # The next one that begins forgets what is over.
     browser.begin()
     assert server.count("oidc_ticket") == 0

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import build
-from core.errors.codes import ErrorCode
+from core.errors.oidc import OidcCodeInvalid, OidcEmailRefused
 from core.settings import get_settings
 from tests.fixtures.client import check_error
 from tests.fixtures.oidc import TOKEN, Browser, OidcProvider, Person, code_in
@@ -57,7 +57,7 @@ def test_person_who_is_refused_is_told_in_the_terminal(
 ):
     result = agentex(provider.add(email=None), "login", "--sso", "--lang", "zh")
     assert result.exit_code == 1
-    assert ErrorCode.OIDC_EMAIL_REFUSED.message_zh in result.output
+    assert OidcEmailRefused.message_zh in result.output
 
 
 def test_only_one_way_to_log_in_is_taken(agentex: Callable[..., Result]):
@@ -75,4 +75,4 @@ def test_code_is_worth_nothing_to_other_programs(server: Server, provider: OidcP
     for verifier in (None, challenge, "v" * 43):
         body = {"code": code, **({"verifier": verifier} if verifier else {})}
         refused = browser.http.post(browser.server + TOKEN, json=body)
-        check_error(refused, ErrorCode.OIDC_CODE_INVALID)
+        check_error(refused, OidcCodeInvalid)

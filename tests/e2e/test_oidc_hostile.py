@@ -9,7 +9,17 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidCredentials, InvalidToken, RegistrationDisabled
+from core.errors.oidc import (
+    OidcEmailRefused,
+    OidcEmailTaken,
+    OidcRefused,
+    OidcStateInvalid,
+    OidcTokenInvalid,
+    OidcUnavailable,
+)
+from core.errors.requests import TooManyLogins
+from core.errors.server import UnusableSetting
 from core.oidc.provider import NEW_KEYS_SECONDS
 from tests.fixtures.apis import api_processes
 from tests.fixtures.client import Api, check_error, check_success, eventually, unique
@@ -138,7 +148,7 @@ def test_token_that_is_wrong_is_refused(world: World, lie: str):
         claims = {**good, "nonce": nonce, **change}
         return signed({name: value for name, value in claims.items() if value is not None})
 
-    details = check_error(world.come_back(world.plain, told), ErrorCode.OIDC_TOKEN_INVALID)
+    details = check_error(world.come_back(world.plain, told), OidcTokenInvalid)
     assert details == {"reason": reason}
 
 
@@ -158,7 +168,7 @@ def test_forged_token_is_refused(world: World, forgery: str):
     answer = world.come_back(
         world.plain, lambda nonce: FORGERIES[forgery]({**good, "nonce": nonce})
     )
-    assert check_error(answer, ErrorCode.OIDC_TOKEN_INVALID) == {"reason": "signature"}
+    assert check_error(answer, OidcTokenInvalid) == {"reason": "signature"}
 
 
 def test_clocks_may_be_apart_a_little(world: World):
@@ -174,14 +184,14 @@ def test_clocks_may_be_apart_a_little(world: World):
 
 def test_answer_without_an_id_token_is_refused(world: World):
     answer = world.come_back(world.plain, lambda _: {"access_token": "at", "token_type": "Bearer"})
-    assert check_error(answer, ErrorCode.OIDC_TOKEN_INVALID) == {"reason": "missing"}
+    assert check_error(answer, OidcTokenInvalid) == {"reason": "missing"}
 
 
 def test_providers_word_is_not_repeated(world: World):
     answer = world.come_back(world.plain, lambda _: {"error": "<script>", "error_description": "x"})
-    assert check_error(answer, ErrorCode.OIDC_REFUSED) == {"reason": "unknown"}
+    assert check_error(answer, OidcRefused) == {"reason": "unknown"}
     answer = world.come_back(world.plain, lambda _: {"error": "invalid_client"})
-    assert check_error(answer, ErrorCode.OIDC_UNAVAILABLE) == {"reason": "client"}
+    assert check_error(answer, OidcUnavailable) == {"reason": "client"}
 
 
 def test_new_key_is_fetched_when_it_is_first_used(world: World):
@@ -221,7 +231,7 @@ def test_new_key_of_the_old_ones_name_is_fetched_too(world: World):
 def test_what_is_said_of_somebody_else_is_not_used(world: World):
     world.issuer.userinfo = {"sub": "somebody else", "email": "chief@example.com"}
     answer = world.log_in(world.plain, email=None)
-    assert check_error(answer, ErrorCode.OIDC_TOKEN_INVALID) == {"reason": "sub"}
+    assert check_error(answer, OidcTokenInvalid) == {"reason": "sub"}
     name = unique("told")
     world.issuer.userinfo = {"sub": name, "email": f"{name}@example.com"}
     assert world.account(world.plain, sub=name, email=None)["email"] == f"{name}@example.com"
@@ -232,7 +242,7 @@ def test_address_is_not_vouched_for_by_what_is_said_of_another_one(world: World)
     world.issuer.userinfo = {"sub": subject, "email": "a@b.example", "email_verified": True}
     claims = {"sub": subject, "email": address, "email_verified": None, "preferred_username": None}
     answer = world.log_in(world.strict, **claims)
-    assert check_error(answer, ErrorCode.OIDC_EMAIL_REFUSED) == {"reason": "not_verified"}
+    assert check_error(answer, OidcEmailRefused) == {"reason": "not_verified"}
 
 
 def test_subject_is_told_apart_by_its_letters_and_not_by_its_address(world: World):
@@ -253,7 +263,7 @@ def test_unreachable_issuer_is_told_and_is_nobodys_fault(world: World):
     browser = Browser(f"http://127.0.0.1:{world.lost.settings.port}")
     answers = [browser.begin() for _ in range(12)]
     for answer in answers:
-        assert check_error(answer, ErrorCode.OIDC_UNAVAILABLE) == {"reason": "discovery"}
+        assert check_error(answer, OidcUnavailable) == {"reason": "discovery"}
         assert answer.headers["Retry-After"]
 
 
@@ -262,11 +272,11 @@ def test_sign_ins_of_others_keep_nobody_from_ending_theirs(world: World):
     begun = parse_qs(urlsplit(browser.begin().headers["Location"]).query)
     # What any page can make the browsers of an office do.
     others = [Browser(browser.server).begin() for _ in range(10)]
-    details = check_error(others[-1], ErrorCode.TOO_MANY_LOGINS)
+    details = check_error(others[-1], TooManyLogins)
     assert others[-1].headers["Retry-After"] == str(details["retry_after"])
     for _ in range(12):
         forged = browser.http.get(browser.server + CALLBACK, params={"state": "x", "code": "y"})
-        check_error(forged, ErrorCode.OIDC_STATE_INVALID)
+        check_error(forged, OidcStateInvalid)
     code, name = unique("code"), unique("inside")
     made = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
     world.issuer.codes[code] = signed({**made, "nonce": begun["nonce"][0]})
@@ -285,7 +295,7 @@ def strict_person(world: World, **claims: Any) -> dict[str, Any]:
 def test_own_setting_lets_people_in_where_registration_is_off(world: World):
     body = {"username": unique(), "email": f"{unique()}@{DOMAIN}", "password": "Password123"}
     refused = world.strict.api().request("POST", "/auth/register", json=body)
-    check_error(refused, ErrorCode.REGISTRATION_DISABLED)
+    check_error(refused, RegistrationDisabled)
     assert strict_person(world)["role"] == "user"
 
 
@@ -305,7 +315,7 @@ def test_only_verified_addresses_of_named_domains_are_let_in(
     world: World, claims: dict[str, Any], reason: str
 ):
     answer = world.log_in(world.strict, **claims)
-    assert check_error(answer, ErrorCode.OIDC_EMAIL_REFUSED) == {"reason": reason}
+    assert check_error(answer, OidcEmailRefused) == {"reason": reason}
 
 
 def owner_of(world: World, address: str) -> Api:
@@ -330,9 +340,9 @@ def test_verified_address_opens_its_account_where_the_operator_says_so(world: Wo
     owner.put("/users/me/tool-policies", {"policies": {"calendar_write": "auto"}})
     assert strict_person(world, sub=address, email=address)["id"] == owner.user_id
     # Whoever made it in advance under somebody else's address has no way in any more.
-    owner.refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    owner.refused(InvalidToken, "GET", "/users/me")
     login = {"username": owner.name, "password": "Password123"}
-    world.plain.api().refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=login)
+    world.plain.api().refused(InvalidCredentials, "POST", "/auth/login", json=login)
     # Nor does anything go on in their name, or to where they listen.
     assert world.plain.http.get(feed).status_code == httpx.codes.NOT_FOUND
     assert world.plain.count("mcp_connection", id=spy_id, enabled=False) == 1
@@ -344,7 +354,7 @@ def test_verified_address_opens_its_account_where_the_operator_says_so(world: Wo
     assert linked["details"] == {"issuer": world.issuer.url, "by_email": True, "keys_revoked": 1}
     # Another person who gets the address later gets nothing else with it.
     answer = world.log_in(world.strict, email=address)
-    check_error(answer, ErrorCode.OIDC_EMAIL_TAKEN)
+    check_error(answer, OidcEmailTaken)
 
 
 def test_administrators_account_is_not_opened_by_an_address(world: World):
@@ -354,7 +364,7 @@ def test_administrators_account_is_not_opened_by_an_address(world: World):
         email=address,
         name=world.plain.settings.admin_username,
     )
-    check_error(world.log_in(world.strict, email=address), ErrorCode.OIDC_EMAIL_TAKEN)
+    check_error(world.log_in(world.strict, email=address), OidcEmailTaken)
     assert world.plain.admin().name == world.plain.settings.admin_username
 
 
@@ -363,7 +373,7 @@ def test_account_that_manages_the_system_is_not_opened_by_an_address(world: Worl
     owner = owner_of(world, address)
     body = {"custom_permissions": {"grants": ["system:manage"], "revokes": []}}
     world.plain.admin().put(f"/admin/users/{owner.user_id}", body)
-    check_error(world.log_in(world.strict, email=address), ErrorCode.OIDC_EMAIL_TAKEN)
+    check_error(world.log_in(world.strict, email=address), OidcEmailTaken)
     assert owner.get("/users/me")["id"] == owner.user_id
 
 
@@ -371,9 +381,9 @@ def test_address_that_is_not_verified_opens_nothing_even_then(world: World):
     address = f"{unique('owner')}@{DOMAIN}"
     owner = owner_of(world, address)
     answer = world.log_in(world.plain, email=address, email_verified=True)
-    check_error(answer, ErrorCode.OIDC_EMAIL_TAKEN)
+    check_error(answer, OidcEmailTaken)
     answer = world.log_in(world.strict, email=address, email_verified=False)
-    check_error(answer, ErrorCode.OIDC_EMAIL_REFUSED)
+    check_error(answer, OidcEmailRefused)
     assert owner.get("/users/me")["id"] == owner.user_id
 
 
@@ -400,7 +410,7 @@ def test_role_that_does_not_exist_is_the_operators_to_mend(world: World):
     answer = world.log_in(
         world.strict, sub=name, email=f"{name}@{DOMAIN}", realm_access={"roles": ["odd"]}
     )
-    assert check_error(answer, ErrorCode.UNUSABLE_SETTING)["setting"] == "AGENTEX_OIDC_ROLES"
+    assert check_error(answer, UnusableSetting)["setting"] == "AGENTEX_OIDC_ROLES"
     assert world.plain.count("oidc_identity", subject=name) == 0
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.http.middleware import is_open
+from api.middleware import is_open
 from tests.fixtures.client import Api
 from tests.fixtures.fuzzing import HOSTILE, Caller, Document, Findings, hostile_cases, with_things
 from tests.fixtures.server import Server, one_shape

@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidCredentials
+from core.errors.base import AgentexError
+from core.errors.requests import TooManyLogins, TooManyRequests, WeakPassword
 from tests.fixtures.apis import Apis, same_caller
 from tests.fixtures.client import PASSWORD, Api, check_error, check_success, eventually, unique
 from tests.fixtures.own_redis import OwnRedis
@@ -54,7 +56,7 @@ def try_login(caller: Api, name: str, password: str = "Wrong-password1") -> http
     return caller.request("POST", "/auth/login", json={"username": name, "password": password})
 
 
-def check_wait(answer: httpx.Response, code: ErrorCode, longest: float) -> None:
+def check_wait(answer: httpx.Response, code: type[AgentexError], longest: float) -> None:
     details = check_error(answer, code)
     assert 0 < details["retry_after"] <= longest + 1
     assert answer.headers["Retry-After"] == str(details["retry_after"])
@@ -72,9 +74,9 @@ def test_wrong_passwords_of_one_address_do_not_lock_the_owner_out(pair: tuple[Se
     assert sorted(statuses) == [401] * WRONG_LOGINS + [429] * 4
     for answer in answers:
         if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            check_wait(answer, ErrorCode.TOO_MANY_LOGINS, 300 / WRONG_LOGINS)
+            check_wait(answer, TooManyLogins, 300 / WRONG_LOGINS)
     # Not even the right one is checked there any more; its owner comes in from elsewhere.
-    check_wait(try_login(guessing[1], name, PASSWORD), ErrorCode.TOO_MANY_LOGINS, 100)
+    check_wait(try_login(guessing[1], name, PASSWORD), TooManyLogins, 100)
     assert check_success(try_login(at(pair[0]), name, PASSWORD))["user"]["username"] == name
 
 
@@ -95,8 +97,8 @@ def test_name_that_nobody_has_is_refused_like_any_other(pair: tuple[Server, Serv
 def test_one_address_may_not_try_many_accounts(pair: tuple[Server, Server]):
     guessing = at(pair[0])
     for _ in range(ADDRESS_WRONG_LOGINS):
-        check_error(try_login(guessing, unique("nobody")), ErrorCode.INVALID_CREDENTIALS)
-    check_wait(try_login(guessing, unique("nobody")), ErrorCode.TOO_MANY_LOGINS, 100)
+        check_error(try_login(guessing, unique("nobody")), InvalidCredentials)
+    check_wait(try_login(guessing, unique("nobody")), TooManyLogins, 100)
 
 
 def test_password_change_is_no_way_to_guess_the_old_one(pair: tuple[Server, Server]):
@@ -104,9 +106,9 @@ def test_password_change_is_no_way_to_guess_the_old_one(pair: tuple[Server, Serv
     person.headers["X-Forwarded-For"] = next(_addresses)
     body = {"old_password": "Wrong-password1", "new_password": "NewPassword456"}
     for _ in range(WRONG_LOGINS):
-        person.refused(ErrorCode.INVALID_CREDENTIALS, "PUT", "/users/me/password", json=body)
+        person.refused(InvalidCredentials, "PUT", "/users/me/password", json=body)
     right = {**body, "old_password": PASSWORD}
-    person.refused(ErrorCode.TOO_MANY_LOGINS, "PUT", "/users/me/password", json=right)
+    person.refused(TooManyLogins, "PUT", "/users/me/password", json=right)
 
 
 def test_key_that_runs_wild_leaves_its_owner_room(pair: tuple[Server, Server]):
@@ -118,13 +120,13 @@ def test_key_that_runs_wild_leaves_its_owner_room(pair: tuple[Server, Server]):
         for caller in (person, elsewhere)
     ]
     assert [answer.status_code for answer in answers] == [200] * KEY_REQUESTS + [429] * 2
-    check_wait(answers[-1], ErrorCode.TOO_MANY_REQUESTS, 60 / KEY_REQUESTS)
+    check_wait(answers[-1], TooManyRequests, 60 / KEY_REQUESTS)
     owner = at(pair[1]).log_in(person.name)
     assert owner.get("/users/me")["username"] == person.name
     # Other people are not held up, and where a request comes from does not matter.
     assert pair[0].person().get("/users/me")
     person.headers["X-Forwarded-For"] = next(_addresses)
-    person.refused(ErrorCode.TOO_MANY_REQUESTS, "GET", "/users/me")
+    person.refused(TooManyRequests, "GET", "/users/me")
 
 
 def test_account_has_one_count_for_all_its_logins(pair: tuple[Server, Server]):
@@ -141,7 +143,7 @@ def test_requests_without_a_valid_credential_count_by_address(pair: tuple[Server
     statuses = {stranger.request("GET", "/users/me").status_code for _ in range(REQUESTS + 2)}
     assert statuses == {401, 429}
     refused = stranger.request("POST", "/auth/refresh", json={"refresh_token": "x"})
-    check_wait(refused, ErrorCode.TOO_MANY_REQUESTS, 60 / REQUESTS)
+    check_wait(refused, TooManyRequests, 60 / REQUESTS)
     # A valid one from the same address is no stranger's, and who looks after the server gets in.
     person = pair[0].person()
     person.headers["X-Forwarded-For"] = stranger.headers["X-Forwarded-For"]
@@ -158,8 +160,8 @@ def test_registrations_count_by_address(pair: tuple[Server, Server]):
         return caller.request("POST", "/auth/register", json=body)
 
     for _ in range(REGISTRATIONS):
-        check_error(register(), ErrorCode.WEAK_PASSWORD)
-    check_wait(register(), ErrorCode.TOO_MANY_REQUESTS, 3600 / REGISTRATIONS)
+        check_error(register(), WeakPassword)
+    check_wait(register(), TooManyRequests, 3600 / REGISTRATIONS)
 
 
 def test_each_process_counts_for_itself_while_redis_is_gone(

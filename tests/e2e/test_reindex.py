@@ -2,7 +2,10 @@
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ReadOnly
+from core.errors.base import AgentexError
+from core.errors.conflicts import NoReindex, ReindexNotReady, ReindexRunning
+from core.errors.requests import InvalidRequest, UnknownEmbeddingModel
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.reindexing import await_state, state
 from tests.fixtures.server import Server, one_shape
@@ -73,7 +76,7 @@ def test_cancelled_re_index_leaves_everything_as_it_was(server: Server, user: Ap
     eventually(lambda: server.points(kb_id=f"{kb_id}:2") == 0)
     assert found(user, kb_id) == old
     for action in ("cancel", "cutover", "rollback"):
-        user.refused(ErrorCode.NO_REINDEX, "POST", f"{path}/{action}", json={})
+        user.refused(NoReindex, "POST", f"{path}/{action}", json={})
 
 
 def test_one_re_index_at_a_time(user: Api, kb_id: str):
@@ -83,8 +86,8 @@ def test_one_re_index_at_a_time(user: Api, kb_id: str):
     assert user.post(path, wish)["outcome"] == "started"
     assert user.post(path, wish)["outcome"] == "unchanged"
     body = {"chunk_size": 100}
-    user.refused(ErrorCode.REINDEX_RUNNING, "POST", path, json=body)
-    user.refused(ErrorCode.REINDEX_RUNNING, "PUT", f"/knowledge-bases/{kb_id}", json=body)
+    user.refused(ReindexRunning, "POST", path, json=body)
+    user.refused(ReindexRunning, "PUT", f"/knowledge-bases/{kb_id}", json=body)
     assert user.put(f"/knowledge-bases/{kb_id}", {"description": "d"})["description"] == "d"
 
 
@@ -94,7 +97,7 @@ def test_cut_over_before_the_end_is_refused(user: Api, kb_id: str):
     for number in range(6):
         user.upload(kb_id, f"{number}.md", TEXT * 20)
     user.post(path, {**SMALL, "cutover": "manual"})
-    details = user.refused(ErrorCode.REINDEX_NOT_READY, "POST", f"{path}/cutover", json={})
+    details = user.refused(ReindexNotReady, "POST", f"{path}/cutover", json={})
     assert details["left"] > 0
 
 
@@ -122,16 +125,16 @@ def test_edits_that_a_re_index_loses_are_counted(user: Api, kb_id: str):
 @pytest.mark.parametrize(
     ("wish", "code", "field"),
     [
-        ({"splitter": "by_moon"}, ErrorCode.INVALID_REQUEST, "splitter"),
-        ({"chunk_size": 9}, ErrorCode.INVALID_REQUEST, "chunk_size"),
-        ({"chunk_overlap": 400}, ErrorCode.INVALID_REQUEST, "chunk_overlap"),
-        ({"cutover": "soon"}, ErrorCode.INVALID_REQUEST, "cutover"),
-        ({"embedding_model": "bge-m3"}, ErrorCode.UNKNOWN_EMBEDDING_MODEL, "embedding_model"),
-        ({"embedding_model": "bge-m33"}, ErrorCode.UNKNOWN_EMBEDDING_MODEL, "embedding_model"),
+        ({"splitter": "by_moon"}, InvalidRequest, "splitter"),
+        ({"chunk_size": 9}, InvalidRequest, "chunk_size"),
+        ({"chunk_overlap": 400}, InvalidRequest, "chunk_overlap"),
+        ({"cutover": "soon"}, InvalidRequest, "cutover"),
+        ({"embedding_model": "bge-m3"}, UnknownEmbeddingModel, "embedding_model"),
+        ({"embedding_model": "bge-m33"}, UnknownEmbeddingModel, "embedding_model"),
     ],
 )
 def test_wish_that_can_not_be_met_starts_nothing(
-    someone: Api, wish: dict[str, str], code: ErrorCode, field: str
+    someone: Api, wish: dict[str, str], code: type[AgentexError], field: str
 ):
     kb_id = someone.create_kb()
     path = f"/knowledge-bases/{kb_id}/reindex"
@@ -145,6 +148,6 @@ def test_public_knowledge_base_is_re_indexed_by_its_owner_only(user: Api, other:
     try:
         assert state(other, kb_id)["state"] == "none"
         for where in (path, f"{path}/cutover", f"{path}/cancel", f"{path}/rollback"):
-            other.refused(ErrorCode.READ_ONLY, "POST", where, json={})
+            other.refused(ReadOnly, "POST", where, json={})
     finally:
         user.put(f"/knowledge-bases/{kb_id}", {"is_public": False})

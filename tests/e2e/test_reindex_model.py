@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import NoReindex, ReindexNotReady
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.factory import open_vector_index
@@ -129,7 +129,7 @@ def test_other_model_and_back_while_somebody_searches(
     user.post(path_of(kb_id), {"chunk_size": 100, "cutover": "manual"})
     user.post(f"{path_of(kb_id)}/cancel")
     eventually(lambda: points(modelled, "words", f"{kb_id}:2") == 0, what="the other points go")
-    user.refused(ErrorCode.NO_REINDEX, "POST", f"{path_of(kb_id)}/rollback")
+    user.refused(NoReindex, "POST", f"{path_of(kb_id)}/rollback")
     assert len(everything(user, kb_id)) == len(texts)
 
 
@@ -182,9 +182,7 @@ def test_model_whose_vectors_have_another_length_never_comes_into_force(
     assert {row["name"] for row in failed} == {f"{animal}.md" for animal in ANIMALS}
     assert {row["failure"]["reason"] for row in failed} == {"embedding_model_misfit"}
     assert all(row["failure"]["next_action_zh"] for row in failed)
-    details = user.refused(
-        ErrorCode.REINDEX_NOT_READY, "POST", f"{path_of(kb_id)}/cutover", json={}
-    )
+    details = user.refused(ReindexNotReady, "POST", f"{path_of(kb_id)}/cutover", json={})
     assert details["failed"] == len(ANIMALS)
     assert user.get(f"/knowledge-bases/{kb_id}")["embedding_model"] == DEFAULT.name
     assert user.post(f"{path_of(kb_id)}/cancel")["state"] == "none"

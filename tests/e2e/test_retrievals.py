@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import RetrievalNotFound
 from tests.fixtures.agents import GUIDE, MANUAL, ask, run, run_body
 from tests.fixtures.client import Api
 
@@ -88,7 +88,7 @@ def test_retrieval_is_its_owners_alone_and_goes_with_the_session(user: Api, othe
     body = run_body(QUESTION, forwarded_props={"knowledge_base_ids": [guide]})
     path = f"/retrievals/{retrieval_of(run(user, body))}"
     for method, where in (("GET", path), ("POST", f"{path}/replay")):
-        other.refused(ErrorCode.RETRIEVAL_NOT_FOUND, method, where)
-    user.refused(ErrorCode.RETRIEVAL_NOT_FOUND, "GET", "/retrievals/nowhere")
+        other.refused(RetrievalNotFound, method, where)
+    user.refused(RetrievalNotFound, "GET", "/retrievals/nowhere")
     user.delete(f"/sessions/{body['thread_id']}")
-    user.refused(ErrorCode.RETRIEVAL_NOT_FOUND, "GET", path)
+    user.refused(RetrievalNotFound, "GET", path)

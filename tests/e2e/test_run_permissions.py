@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied
 from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
@@ -63,7 +63,7 @@ def test_run_searches_nothing_for_who_may_look_at_nothing(
         assert "TOOL_CALL_START" not in types_of(events)
         assert "7070" not in text_of(events)
         body = run_body(QUESTION, forwarded_props={"knowledge_base_ids": [kb_id]})
-        refused = caller.refused(ErrorCode.PERMISSION_DENIED, "POST", "/agent/run", json=body)
+        refused = caller.refused(PermissionDenied, "POST", "/agent/run", json=body)
         assert refused == {"permission": "kb:view"}
 
 

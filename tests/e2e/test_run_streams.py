@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors.codes import ErrorCode
+from core.errors.auth import RunNotFound
+from core.errors.requests import InvalidCursor
 from tests.fixtures.agents import RUN, Run, camel, run, run_body
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
@@ -66,7 +67,7 @@ def test_place_that_is_none_is_refused(user: Api, cursor: str):
     run(user, body)
     path = f"{RUN}/{body['runId']}/events"
     given = cursor.format(run=body["runId"])
-    user.refused(ErrorCode.INVALID_CURSOR, "GET", path, params={"after": given})
+    user.refused(InvalidCursor, "GET", path, params={"after": given})
 
 
 def test_run_of_another_can_be_followed_by_nobody(user: Api, embedded: Server):
@@ -74,7 +75,7 @@ def test_run_of_another_can_be_followed_by_nobody(user: Api, embedded: Server):
     run(user, body)
     stranger = embedded.person()
 
-    stranger.refused(ErrorCode.RUN_NOT_FOUND, "GET", f"{RUN}/{body['runId']}/events")
+    stranger.refused(RunNotFound, "GET", f"{RUN}/{body['runId']}/events")
     refused = stranger.http.post(
         "/agent/connect", headers=stranger.headers, json={"threadId": body["threadId"]}
     )

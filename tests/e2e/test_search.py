@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
+from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from tests.fixtures.client import Api, conforms
 from tests.fixtures.server import one_shape
 
@@ -109,24 +110,24 @@ def test_empty_knowledge_base_gives_nothing(user: Api):
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ({}, ErrorCode.INVALID_REQUEST),
-        ({"query": None}, ErrorCode.INVALID_REQUEST),
-        ({"query": 7}, ErrorCode.INVALID_REQUEST),
-        ({"query": "nul\x00"}, ErrorCode.INVALID_REQUEST),
-        ({"query": ""}, ErrorCode.EMPTY_QUERY),
-        ({"query": " \n\u3000"}, ErrorCode.EMPTY_QUERY),
-        ({"query": "x" * 4001}, ErrorCode.QUERY_TOO_LONG),
-        ({"query": "字" * 4001}, ErrorCode.QUERY_TOO_LONG),
-        ({"query": "x", "top_k": 0}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "top_k": -1}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "top_k": 101}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "top_k": 2**64}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "top_k": "all"}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "owner_id": "a"}, ErrorCode.INVALID_REQUEST),
-        ({"query": "x", "filter": {"kb_id": "a"}}, ErrorCode.INVALID_REQUEST),
+        ({}, InvalidRequest),
+        ({"query": None}, InvalidRequest),
+        ({"query": 7}, InvalidRequest),
+        ({"query": "nul\x00"}, InvalidRequest),
+        ({"query": ""}, EmptyQuery),
+        ({"query": " \n\u3000"}, EmptyQuery),
+        ({"query": "x" * 4001}, QueryTooLong),
+        ({"query": "字" * 4001}, QueryTooLong),
+        ({"query": "x", "top_k": 0}, InvalidRequest),
+        ({"query": "x", "top_k": -1}, InvalidRequest),
+        ({"query": "x", "top_k": 101}, InvalidRequest),
+        ({"query": "x", "top_k": 2**64}, InvalidRequest),
+        ({"query": "x", "top_k": "all"}, InvalidRequest),
+        ({"query": "x", "owner_id": "a"}, InvalidRequest),
+        ({"query": "x", "filter": {"kb_id": "a"}}, InvalidRequest),
     ],
 )
-def test_bad_search_is_refused(someone: Api, body: dict[str, Any], code: ErrorCode):
+def test_bad_search_is_refused(someone: Api, body: dict[str, Any], code: type[AgentexError]):
     kb_id = someone.create_kb()
     someone.refused(code, "POST", f"/knowledge-bases/{kb_id}/search", json=body)
     someone.refused(code, "POST", "/search", json=body)
@@ -135,7 +136,7 @@ def test_bad_search_is_refused(someone: Api, body: dict[str, Any], code: ErrorCo
 @one_shape
 def test_limit_of_a_query_is_said(user: Api):
     body = {"query": "x" * 5000}
-    details = user.refused(ErrorCode.QUERY_TOO_LONG, "POST", "/search", json=body)
+    details = user.refused(QueryTooLong, "POST", "/search", json=body)
     assert details == {"field": "query", "max_characters": 4000}
 
 

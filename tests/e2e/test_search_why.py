@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ChunkNotFound, DocumentNotFound, KnowledgeBaseNotFound
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import one_shape
 
@@ -108,8 +109,8 @@ def test_search_defaults_that_are_left_out_stay(user: Api):
 def test_options_out_of_range_are_refused(someone: Api, change: dict):
     path = f"/knowledge-bases/{someone.create_kb()}"
     body = {"query": "cat", **change}
-    someone.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/search", json=body)
-    someone.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json={"retrieval": change})
+    someone.refused(InvalidRequest, "POST", f"{path}/search", json=body)
+    someone.refused(InvalidRequest, "PUT", path, json={"retrieval": change})
 
 
 @one_shape
@@ -159,10 +160,10 @@ def test_why_says_nothing_of_foreign_passages(user: Api, kb: str, other: Api):
     own = other.create_kb()
     path = f"/knowledge-bases/{own}/search/why"
     body = {"query": "cat", "chunk_id": cats["chunk_id"]}
-    other.refused(ErrorCode.CHUNK_NOT_FOUND, "POST", path, json=body)
+    other.refused(ChunkNotFound, "POST", path, json=body)
     body = {"query": "cat", "document_id": cats["document_id"], "text": "cat"}
-    other.refused(ErrorCode.DOCUMENT_NOT_FOUND, "POST", path, json=body)
+    other.refused(DocumentNotFound, "POST", path, json=body)
     path = f"/knowledge-bases/{kb}/search/why"
-    other.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", path, json=body)
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", path, json={"query": "cat"})
-    user.refused(ErrorCode.CHUNK_NOT_FOUND, "POST", path, json={"query": "x", "chunk_id": "no"})
+    other.refused(KnowledgeBaseNotFound, "POST", path, json=body)
+    user.refused(InvalidRequest, "POST", path, json={"query": "cat"})
+    user.refused(ChunkNotFound, "POST", path, json={"query": "x", "chunk_id": "no"})

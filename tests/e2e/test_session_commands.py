@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api
 from tests.fixtures.commands import Command, commands_of
@@ -97,7 +97,7 @@ def test_session_is_deleted_when_that_is_sure(sessions: Command, somebody: Api):
     unsure = sessions("delete", session_id)
     assert (unsure.exit_code, "--yes" in unsure.stderr) == (2, True)
     assert "Deleted the session hello." in sessions("delete", session_id, "--yes").stdout
-    somebody.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"/sessions/{session_id}")
+    somebody.refused(SessionNotFound, "GET", f"/sessions/{session_id}")
     assert sessions("delete", session_id, "--yes").exit_code == 5
 
 

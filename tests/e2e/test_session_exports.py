@@ -8,7 +8,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import SessionNotFound
+from core.errors.requests import InvalidRequest
 from tests.agents.test_safe_markdown import effects
 from tests.fixtures.agents import GUIDE, ask
 from tests.fixtures.client import Api
@@ -137,7 +138,7 @@ def test_nobody_exports_what_is_not_theirs(user: Api, other: Api):
     for name in (session_id, str(uuid4())):
         for file_format in ("markdown", "json"):
             user.refused(
-                ErrorCode.SESSION_NOT_FOUND,
+                SessionNotFound,
                 "GET",
                 f"/sessions/{name}/export",
                 params={"format": file_format},
@@ -148,7 +149,7 @@ def test_nobody_exports_what_is_not_theirs(user: Api, other: Api):
 def test_unknown_format_is_refused(user: Api):
     session_id = user.post("/sessions", {})["id"]
     details = user.refused(
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "GET",
         f"/sessions/{session_id}/export",
         params={"format": "pdf"},

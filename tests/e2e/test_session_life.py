@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import RunNotFound, SessionNotFound
+from core.errors.conflicts import SessionArchived
 from tests.fixtures.agents import Run, ask, camel, run, run_body
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.model_server import ModelServer
@@ -34,7 +35,7 @@ def test_archived_session_is_read_but_not_asked_in(user: Api):
         ("/agent/runs", asynchronous),
         ("/agent/invoke", task),
     ):
-        user.refused(ErrorCode.SESSION_ARCHIVED, "POST", path, json=asked)
+        user.refused(SessionArchived, "POST", path, json=asked)
 
     assert user.get(f"/sessions/{thread_id}/messages") == before
     history = user.request("GET", "/agent/history", params={"threadId": thread_id})
@@ -70,8 +71,8 @@ def test_deleted_session_stops_its_run_and_leaves_nothing(
 
     # The model was told, too, that nobody waits for it.
     assert scripted.hung_up.wait(5)
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", path)
-    user.refused(ErrorCode.RUN_NOT_FOUND, "GET", f"/agent/run/{body['run_id']}/events")
+    user.refused(SessionNotFound, "GET", path)
+    user.refused(RunNotFound, "GET", f"/agent/run/{body['run_id']}/events")
     assert modelled.count("agent_run", owner_id=user.user_id) == 0
     assert modelled.count("chat_session", owner_id=user.user_id) == 0
 
@@ -89,7 +90,7 @@ def test_session_is_deleted_once_when_many_delete_it(modelled: Server, scripted:
     assert len(ok) == 1
     for answer in answers:
         if answer not in ok:
-            check_error(answer, ErrorCode.SESSION_NOT_FOUND)
+            check_error(answer, SessionNotFound)
     assert modelled.count("agent_run", owner_id=user.user_id) == 0
 
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidPagination, InvalidRequest
 from tests.fixtures.agents import ask
 from tests.fixtures.client import Api
 from tests.fixtures.server import one_shape
@@ -76,7 +76,7 @@ def test_found_sessions_come_in_pages_like_all_others(user: Api):
 
 @pytest.mark.parametrize("words", ["x" * 201, "a\0b"])
 def test_search_that_cannot_be_is_refused(user: Api, words: str):
-    details = user.refused(ErrorCode.INVALID_REQUEST, "GET", "/sessions", params={"search": words})
+    details = user.refused(InvalidRequest, "GET", "/sessions", params={"search": words})
 
     assert details["field"] == "search"
 
@@ -87,7 +87,7 @@ def test_search_that_cannot_be_is_refused(user: Api, words: str):
     [{"sort_by": "config"}, {"sort_by": "owner_id"}, {"page_size": 101}, {"page": 10**9}],
 )
 def test_sessions_are_listed_by_documented_fields_only(user: Api, wrong: dict[str, Any]):
-    details = user.refused(ErrorCode.INVALID_PAGINATION, "GET", "/sessions", params=wrong)
+    details = user.refused(InvalidPagination, "GET", "/sessions", params=wrong)
 
     assert details["field"] == next(iter(wrong))
 

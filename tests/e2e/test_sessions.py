@@ -5,7 +5,8 @@ from uuid import uuid4
 import pytest
 
 from agents.llm_registry.selection import EXTRACTIVE_ID
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, ModelNotFound, SessionNotFound
+from core.errors.requests import InvalidRequest, UnknownAgentType
 from tests.fixtures.agents import GUIDE, Run, ask, run, run_body
 from tests.fixtures.client import Api, conforms
 from tests.fixtures.server import Server, one_shape
@@ -190,9 +191,7 @@ def test_messages_are_paged_backwards(user: Api):
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 201}, {"before_id": "unknown"}])
 def test_messages_are_refused_with_the_wrong_field(user: Api, wrong: dict):
     session_id = user.post("/sessions", {})["id"]
-    details = user.refused(
-        ErrorCode.INVALID_REQUEST, "GET", f"/sessions/{session_id}/messages", params=wrong
-    )
+    details = user.refused(InvalidRequest, "GET", f"/sessions/{session_id}/messages", params=wrong)
 
     assert details["field"] == next(iter(wrong))
 
@@ -204,7 +203,7 @@ def test_cursor_of_another_session_is_refused(user: Api):
     foreign = user.get(f"/sessions/{first}/messages")["items"][0]["id"]
 
     user.refused(
-        ErrorCode.INVALID_REQUEST,
+        InvalidRequest,
         "GET",
         f"/sessions/{second}/messages",
         params={"before_id": foreign},
@@ -222,7 +221,7 @@ def test_deleted_session_leaves_nothing(user: Api, server: Server):
         "message": "success",
     }
 
-    user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"/sessions/{session_id}")
+    user.refused(SessionNotFound, "GET", f"/sessions/{session_id}")
     assert server.count("chat_message", session_id=session_id) == 0
     assert server.count("agent_run", session_id=session_id) == 0
     assert server.count("logged_event", run_id=row["id"]) == 0
@@ -237,10 +236,10 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     talk(other, thread_id, "hello")
     for name in (session_id, thread_id, str(uuid4()), "a%0Ab"):
         path = f"/sessions/{name}"
-        user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", path)
-        user.refused(ErrorCode.SESSION_NOT_FOUND, "PUT", path, json={"title": "mine"})
-        user.refused(ErrorCode.SESSION_NOT_FOUND, "DELETE", path)
-        user.refused(ErrorCode.SESSION_NOT_FOUND, "GET", f"{path}/messages")
+        user.refused(SessionNotFound, "GET", path)
+        user.refused(SessionNotFound, "PUT", path, json={"title": "mine"})
+        user.refused(SessionNotFound, "DELETE", path)
+        user.refused(SessionNotFound, "GET", f"{path}/messages")
 
     assert other.get(f"/sessions/{session_id}")["title"] == "theirs"
     assert user.get("/sessions")["total"] == 0
@@ -261,7 +260,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     ],
 )
 def test_wrong_session_is_refused_with_its_field(user: Api, body: dict, field: str):
-    details = user.refused(ErrorCode.INVALID_REQUEST, "POST", "/sessions", json=body)
+    details = user.refused(InvalidRequest, "POST", "/sessions", json=body)
 
     assert details["field"] == field
 
@@ -276,7 +275,7 @@ def test_session_says_how_its_runs_answer(user: Api):
 
     user.delete(f"/knowledge-bases/{kb_id}")
     body = {**run_body("hello"), "thread_id": session_id}
-    user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "POST", "/agent/run", json=body)
+    user.refused(KnowledgeBaseNotFound, "POST", "/agent/run", json=body)
 
 
 def test_session_takes_no_model_that_is_not_there(user: Api):
@@ -284,7 +283,7 @@ def test_session_takes_no_model_that_is_not_there(user: Api):
     for method, path in (("POST", "/sessions"), ("PUT", f"/sessions/{session_id}")):
         for model_id in ("unknown", str(uuid4())):
             body = {"config": {"model_id": model_id}}
-            user.refused(ErrorCode.MODEL_NOT_FOUND, method, path, json=body)
+            user.refused(ModelNotFound, method, path, json=body)
 
     assert user.get(f"/sessions/{session_id}")["config"] == {}
     for model_id in ("default", "extractive"):
@@ -298,7 +297,7 @@ def test_session_takes_no_knowledge_base_that_its_owner_does_not_see(user: Api, 
 
     def answers(kb_id: str) -> list[object]:
         body = {"title": "new", "config": {"knowledge_base_ids": [kb_id]}}
-        code = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+        code = KnowledgeBaseNotFound
         return [user.refused(code, method, path, json=body) for method, path in requests]
 
     assert answers(other.create_kb()) == answers(str(uuid4()))
@@ -316,7 +315,7 @@ def test_session_of_an_unknown_agent_type_is_refused(user: Api, agent_type: str)
     session_id = user.post("/sessions", {"config": {"agent_type": "react"}})["id"]
     body = {"config": {"agent_type": agent_type}}
     for method, path in (("POST", "/sessions"), ("PUT", f"/sessions/{session_id}")):
-        details = user.refused(ErrorCode.UNKNOWN_AGENT_TYPE, method, path, json=body)
+        details = user.refused(UnknownAgentType, method, path, json=body)
         assert details["agent_type"] == agent_type[:100]
 
     assert user.get(f"/sessions/{session_id}")["config"] == {"agent_type": "react"}

@@ -11,9 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.command import Options, open_client, open_output
-from cli.commands.kb.share import Shares, _changed, change
+from cli.commands.kb.share import ShareList, _changed, change
 from cli.main import build
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, OwnerOnly, ReadOnly
+from core.errors.conflicts import Conflict
+from core.errors.requests import InvalidRequest
 from core.settings import get_settings
 from tests.fixtures.client import Api, unique
 from tests.fixtures.server import Server, one_shape
@@ -76,7 +78,7 @@ def test_reader_finds_reads_and_asks_but_changes_nothing(
         ("PUT", f"{path}/shares", {"json": {"shares": []}}),
     )
     for method, url, options in requests:
-        assert other.refused(ErrorCode.READ_ONLY, method, url, **options) == {}
+        assert other.refused(ReadOnly, method, url, **options) == {}
     assert kb_id not in listed(third)
     assert "noon" not in asked(third, kb_id)
 
@@ -101,7 +103,7 @@ def test_writer_changes_what_is_inside_and_decides_nothing_about_it(
         ("PUT", f"{path}/shares", {"json": {"shares": [{"username": third.name}]}}),
     )
     for method, url, options in requests:
-        assert other.refused(ErrorCode.OWNER_ONLY, method, url, **options) == {}
+        assert other.refused(OwnerOnly, method, url, **options) == {}
     assert kb_id not in listed(third)
 
 
@@ -111,7 +113,7 @@ def test_shares_that_are_taken_back_leave_nothing(user: Api, other: Api, base: t
     share(user, kb_id, {"username": other.name, "access": "write"})
     assert "noon" in asked(other, kb_id)
     assert share(user, kb_id) == []
-    missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    missing = KnowledgeBaseNotFound
     requests: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("GET", path, {}),
         ("GET", f"{path}/documents/{doc_id}", {}),
@@ -170,9 +172,9 @@ def test_shares_that_can_not_be_are_refused_as_a_whole(
     share(user, kb_id, {"username": other.name})
     body = {"shares": [{"role": "developer"}, *shares]}
     path = f"/knowledge-bases/{kb_id}/shares"
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=body)
+    user.refused(InvalidRequest, "PUT", path, json=body)
     own = {"shares": [{"user_id": user.user_id}]}
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=own)
+    user.refused(InvalidRequest, "PUT", path, json=own)
     (one,) = user.get(path)["items"]
     assert one["user"]["username"] == other.name
 
@@ -210,7 +212,7 @@ def test_change_of_a_list_that_somebody_changed_is_refused(user: Api, other: Api
     first = {"shares": [{"username": other.name}], "version": read["version"]}
     now = user.put(path, first)
     assert now["version"] != read["version"]
-    details = user.refused(ErrorCode.CONFLICT, "PUT", path, json=first)
+    details = user.refused(Conflict, "PUT", path, json=first)
     assert (details["field"], details["version"]) == ("version", now["version"])
     access = {"shares": [{"username": other.name, "access": "write"}], "version": now["version"]}
     assert user.put(path, access)["version"] not in (now["version"], read["version"])
@@ -242,7 +244,7 @@ def test_account_that_is_deleted_leaves_no_share_and_its_heir_needs_none(
     assert other.get(f"/knowledge-bases/{theirs}/shares")["items"] == []
     gone = {"shares": [{"user_id": user.user_id}]}
     path = f"/knowledge-bases/{theirs}/shares"
-    other.refused(ErrorCode.INVALID_REQUEST, "PUT", path, json=gone)
+    other.refused(InvalidRequest, "PUT", path, json=gone)
 
 
 @one_shape
@@ -257,7 +259,7 @@ async def test_terminal_keeps_what_others_shared_since_it_looked(
     path = f"/api/v1/knowledge-bases/{user.create_kb()}/shares"
     options = Options(json_only=True, language=None, url=None)
     async with open_client(options, open_output(options)) as client:
-        looked = client.read(Shares, await client.call("GET", path))
+        looked = client.read(ShareList, await client.call("GET", path))
         for subject in (("role", "developer"), ("username", other.name)):
             # Both go by the same look.
             wanted = partial(_changed, chosen=[subject], access="read")

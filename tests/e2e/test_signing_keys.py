@@ -4,7 +4,7 @@ import asyncio
 
 import jwt
 
-from cli.server.rotate_signing_key import rotate
+from cli.rotate_signing_key import rotate
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.server import Server
 

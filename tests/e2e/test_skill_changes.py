@@ -8,7 +8,9 @@ import pytest
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import SkillVersionNotFound
+from core.errors.conflicts import SkillChanged
+from core.errors.requests import InvalidRequest, UnreadableSkill
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape
@@ -41,9 +43,9 @@ def test_content_is_judged_before_others_are_kept_from_writing(server: Server, u
     async def refused(database: Database) -> None:
         async with unit_of_work(database):
             for method, url, body, code in (
-                ("PUT", path, large, ErrorCode.UNREADABLE_SKILL),
-                ("POST", f"{path}/versions/9/restore", {}, ErrorCode.SKILL_VERSION_NOT_FOUND),
-                ("POST", f"{path}/fork", {"version": 9}, ErrorCode.SKILL_VERSION_NOT_FOUND),
+                ("PUT", path, large, UnreadableSkill),
+                ("POST", f"{path}/versions/9/restore", {}, SkillVersionNotFound),
+                ("POST", f"{path}/fork", {"version": 9}, SkillVersionNotFound),
             ):
                 await asyncio.to_thread(user.refused, code, method, url, json=body)
 
@@ -82,7 +84,7 @@ def test_editors_of_one_catalogue_entry_do_not_overwrite_each_other(user: Api):
     first = user.request("PUT", path, json={"name": "One"}, headers={"If-Match": tag})
     assert (check_success(first)["version"], first.headers["ETag"] == tag) == (1, False)
     late = user.request("PUT", path, json={"tags": ["two"]}, headers={"If-Match": tag})
-    check_error(late, ErrorCode.SKILL_CHANGED)
+    check_error(late, SkillChanged)
     assert (user.get(path)["name"], user.get(path)["tags"]) == ("One", [])
     again = {"json": {"tags": ["two"]}, "headers": {"If-Match": first.headers["ETag"]}}
     assert check_success(user.request("PUT", path, **again))["tags"] == ["two"]
@@ -107,17 +109,17 @@ def test_file_is_changed_only_by_who_read_it_as_it_is(user: Api):
     assert made.headers["ETag"] == tag
     user.request("PUT", f"{path}/files/other.txt", content=b"beside it")
     assert check_success(put(b"two", tag))["version"] == 4
-    check_error(put(b"three", tag), ErrorCode.SKILL_CHANGED)
+    check_error(put(b"three", tag), SkillChanged)
     stale = {"headers": {"If-Match": tag}}
-    user.refused(ErrorCode.SKILL_CHANGED, "DELETE", url, **stale)
+    user.refused(SkillChanged, "DELETE", url, **stale)
     whole = user.request("GET", path).headers["ETag"]
     assert check_success(put(b"four", whole))["version"] == 5
-    check_error(put(b"five", whole), ErrorCode.SKILL_CHANGED)
+    check_error(put(b"five", whole), SkillChanged)
     assert user.request("GET", url).content == b"four"
     # The hash of a content says nothing of the files beside it.
     exported = user.request("GET", f"{path}/export").headers["ETag"]
-    check_error(put(b"six", exported), ErrorCode.SKILL_CHANGED)
+    check_error(put(b"six", exported), SkillChanged)
     options = {"json": {"content": REVIEW}, "headers": {"If-Match": exported}}
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, **options)
+    user.refused(InvalidRequest, "PUT", path, **options)
     fresh = {"headers": {"If-Match": user.request("GET", url).headers["ETag"]}}
     assert check_success(user.request("DELETE", url, **fresh))["files"][0]["path"] == "other.txt"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound, PermissionDenied, SkillNotFound, SkillVersionNotFound
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api
 from tests.fixtures.commands import commands_of
 from tests.fixtures.model_server import ModelServer
@@ -86,22 +87,22 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
 ):
     refuse = person.refused
     body: dict[str, Any] = {"queries": ["Hello"] * 26, "runs": 2}
-    fault = refuse(ErrorCode.INVALID_REQUEST, "POST", f"{path}/comparison", json=body)
+    fault = refuse(InvalidRequest, "POST", f"{path}/comparison", json=body)
     assert fault == {"field": "runs", "error": "more than 50 pairs together"}
     body = {"queries": ["Hello"], "against": 1}
-    fault = refuse(ErrorCode.INVALID_REQUEST, "POST", f"{path}/comparison", json=body)
+    fault = refuse(InvalidRequest, "POST", f"{path}/comparison", json=body)
     assert fault["field"] == "against"
     body["against"] = 7
-    refuse(ErrorCode.SKILL_VERSION_NOT_FOUND, "POST", f"{path}/comparison", json=body)
+    refuse(SkillVersionNotFound, "POST", f"{path}/comparison", json=body)
     body = {"queries": ["Hello"], "judge_model_id": "no-such"}
-    refuse(ErrorCode.MODEL_NOT_FOUND, "POST", f"{path}/comparison", json=body)
+    refuse(ModelNotFound, "POST", f"{path}/comparison", json=body)
     modelled.person().refused(
-        ErrorCode.SKILL_NOT_FOUND, "POST", f"{path}/comparison", json={"queries": ["Hello"]}
+        SkillNotFound, "POST", f"{path}/comparison", json={"queries": ["Hello"]}
     )
     key = person.post("/users/me/api-keys", {"name": "k", "scopes": ["skill:view"]})["key"]
     narrow = modelled.api(**{"X-API-Key": key})
     body = {"queries": ["Hello"]}
-    narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{path}/comparison", json=body)
+    narrow.refused(PermissionDenied, "POST", f"{path}/comparison", json=body)
     assert scripted.asked == []
 
     headers = {**person.headers, "Accept": "text/event-stream"}

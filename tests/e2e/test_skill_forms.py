@@ -1,6 +1,7 @@
 """Skills written by a form: from the model to a file, and field by field, with nothing stored."""
 
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import SkillChanged
+from core.errors.requests import InvalidRequest, SkillNotEditable, UnreadableSkill
 from tests.fixtures.client import Api, check_success
 from tests.fixtures.server import one_shape
 from tests.fixtures.skill_texts import REPORT, REVIEW
@@ -58,7 +59,7 @@ def test_an_edit_keeps_every_other_byte_and_is_stored_by_an_update(user: Api):
     assert user.get(path)["version"] == 1
     put = {"json": {"content": answer["content"]}, "headers": {"If-Match": tag}}
     assert check_success(user.request("PUT", path, **put))["content"] == answer["content"]
-    user.refused(ErrorCode.SKILL_CHANGED, "PUT", path, **put)
+    user.refused(SkillChanged, "PUT", path, **put)
     assert user.post("/skills/edit", {"content": content, "changes": {}})["content"] == content
 
 
@@ -72,17 +73,17 @@ def test_what_no_file_can_say_is_refused_by_the_name_of_its_part(user: Api):
         }
         for route, body in bodies.items():
             path = f"/skills/{route}"
-            details = user.refused(ErrorCode.SKILL_NOT_EDITABLE, "POST", path, json=body)
+            details = user.refused(SkillNotEditable, "POST", path, json=body)
             assert details["field"] == part
             assert details["error"]
             assert details["error_zh"]
     for code, body in (
-        (ErrorCode.UNREADABLE_SKILL, {"content": "x\x00", "changes": {"name": "y"}}),
-        (ErrorCode.INVALID_REQUEST, {"content": REPORT, "changes": {"slug": "y"}}),
-        (ErrorCode.INVALID_REQUEST, {"content": REPORT, "changes": {"name": "\x00"}}),
-        (ErrorCode.INVALID_REQUEST, {"content": REPORT, "changes": {"steps": None}}),
+        (UnreadableSkill, {"content": "x\x00", "changes": {"name": "y"}}),
+        (InvalidRequest, {"content": REPORT, "changes": {"slug": "y"}}),
+        (InvalidRequest, {"content": REPORT, "changes": {"name": "\x00"}}),
+        (InvalidRequest, {"content": REPORT, "changes": {"steps": None}}),
     ):
         user.refused(code, "POST", "/skills/edit", json=body)
     large = {"parsed": {"name": "x", "description": "y" * 300_000}}
-    details = user.refused(ErrorCode.UNREADABLE_SKILL, "POST", "/skills/render", json=large)
+    details = user.refused(UnreadableSkill, "POST", "/skills/render", json=large)
     assert details["diagnostics"][0]["code"] == "SK052"

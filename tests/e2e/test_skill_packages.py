@@ -9,7 +9,9 @@ from typing import Any
 
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from core.errors.codes import ErrorCode
+from core.errors.auth import SkillNotFound
+from core.errors.conflicts import SkillNotExportable, SkillNotPending, SkillReviewNeeded, SkillsFull
+from core.errors.requests import FileTooLarge, InvalidRequest
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape
@@ -55,17 +57,17 @@ def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(
     )  # fmt: skip
     assert [file["path"] for file in made["files"]] == ["references/factors.md"]
     public = {"json": {"is_public": True}}
-    user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", path, **public)
+    user.refused(SkillReviewNeeded, "PUT", path, **public)
     shares = {"json": {"shares": [{"username": other.name}]}}
-    user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", f"{path}/shares", **shares)
-    other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", path)
+    user.refused(SkillReviewNeeded, "PUT", f"{path}/shares", **shares)
+    other.refused(SkillNotFound, "GET", path)
     approval = {"decision": "approve", "version": 1}
     assert user.post(f"{path}/review", {"decision": "reject"})["trusted"] is False
     tag = user.request("GET", path).headers["ETag"]
     assert user.post(f"{path}/review", approval)["trusted"] is True
     assert user.request("GET", path).headers["ETag"] != tag
     again = {"json": approval}
-    user.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{path}/review", **again)
+    user.refused(SkillNotPending, "POST", f"{path}/review", **again)
     assert user.put(path, {"is_public": True})["is_public"] is True
     assert other.get(path)["content"] == PACKAGED
 
@@ -142,7 +144,7 @@ def test_import_counts_bytes_as_they_are_unpacked(user: Api):
     answer = send(user, *files, dry_run=True)
     assert outcomes(answer) == ["created", "created", "refused", "refused"]
     for item in answer["items"][2:]:
-        assert item["error"]["code"] == int(ErrorCode.FILE_TOO_LARGE)
+        assert item["error"]["code"] == FileTooLarge.code
 
 
 @one_shape
@@ -152,7 +154,7 @@ def test_import_takes_no_more_skills_than_one_person_may_have(user: Api):
     answer = send(user, ("many.zip", many), dry_run=True, on_conflict="skip")
     assert outcomes(answer) == ["skipped"] * 1000 + ["refused"]
     error = answer["items"][-1]["error"]
-    assert (error["code"], error["details"]) == (int(ErrorCode.SKILLS_FULL), {"limit": 1000})
+    assert (error["code"], error["details"]) == (SkillsFull.code, {"limit": 1000})
 
 
 def test_conflict_policy_says_what_becomes_of_a_taken_slug(user: Api):
@@ -202,10 +204,10 @@ def test_several_skills_are_exported_as_one_archive_or_none(user: Api, other: Ap
     assert {"daily-report", "daily-report-2"} <= folders
     foreign = other.post("/skills", {"content": REPORT})["id"]
     body = {"json": {"ids": [*ids, foreign]}}
-    user.refused(ErrorCode.SKILL_NOT_FOUND, "POST", "/skills/export", **body)
+    user.refused(SkillNotFound, "POST", "/skills/export", **body)
     broken = user.post("/skills", {"content": "no skill", "name": "x"})["id"]
     refused = user.request("POST", "/skills/export", json={"ids": [*ids, broken]})
-    (problem,) = check_error(refused, ErrorCode.SKILL_NOT_EXPORTABLE)["problems"]
+    (problem,) = check_error(refused, SkillNotExportable)["problems"]
     assert (problem["code"], problem["skill_id"]) == ("not_valid", broken)
 
 
@@ -215,9 +217,7 @@ def test_too_much_for_one_archive_is_refused_before_it_is_read(server: Server, u
     for skill_id in ids:
         size = {"size": 150 * 2**20, "id": skill_id}
         server.sql("UPDATE skill_version SET size = :size WHERE skill_id = :id", **size)
-    details = user.refused(
-        ErrorCode.SKILL_NOT_EXPORTABLE, "POST", "/skills/export", json={"ids": ids}
-    )
+    details = user.refused(SkillNotExportable, "POST", "/skills/export", json={"ids": ids})
     (problem,) = details["problems"]
     assert (problem["code"], problem["skill_id"]) == ("too_large", ids[1])
 
@@ -234,8 +234,8 @@ def test_import_of_many_versions_onto_a_public_skill_waits_for_a_review(user: Ap
 
 @one_shape
 def test_import_needs_a_file(user: Api):
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", "/skills/import", json={})
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", "/skills/import", files={"other": ("a", b"")})
+    user.refused(InvalidRequest, "POST", "/skills/import", json={})
+    user.refused(InvalidRequest, "POST", "/skills/import", files={"other": ("a", b"")})
 
 
 @one_shape

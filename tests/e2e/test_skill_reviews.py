@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import OwnerOnly, PermissionDenied, ReadOnly, SkillVersionNotFound
+from core.errors.conflicts import SkillChanged, SkillNotPending, SkillReviewNeeded
+from core.errors.requests import InvalidRequest
 from tests.fixtures import skill_texts
 from tests.fixtures.agents import text_of, verified_run
 from tests.fixtures.client import Api, check_success
@@ -91,7 +93,7 @@ def test_import_onto_an_open_skill_is_given_to_no_agent_until_its_owner_approves
     shown = other.get(skill)
     assert (shown["version"], shown["trusted"], shown["pending_version"]) == (1, True, None)
     approval = {"json": {"decision": "approve", "version": 2}}
-    writer.refused(ErrorCode.OWNER_ONLY, "POST", f"{skill}/review", **approval)
+    writer.refused(OwnerOnly, "POST", f"{skill}/review", **approval)
     assert decide(user, skill, "approve", 2)["trusted"] is True
     for caller in (user, writer):
         assert "stranger" in agents_get(caller, skill)
@@ -124,13 +126,13 @@ def test_riskier_import_waits_for_its_owner_and_then_for_an_administrator(
     user: Api, other: Api, admin: Api, skill: str
 ):
     bring(user, WIDER)
-    admin.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", f"{skill}/versions/2")
+    admin.refused(SkillVersionNotFound, "GET", f"{skill}/versions/2")
     approval = {"json": {"decision": "approve", "version": 2}}
-    admin.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{skill}/review", **approval)
+    admin.refused(SkillNotPending, "POST", f"{skill}/review", **approval)
     assert decide(user, skill, "approve", 2)["pending_version"] == 2
     assert "send_mail" in agents_get(user, skill)
     assert (other.get(skill)["version"], skill in waiting(admin)) == (1, True)
-    user.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{skill}/review", **approval)
+    user.refused(PermissionDenied, "POST", f"{skill}/review", **approval)
     decide(admin, skill, "approve", 2)
     assert other.get(skill)["version"] == 2
 
@@ -141,15 +143,15 @@ def test_decision_is_about_the_version_that_was_read(user: Api, other: Api, admi
     user.put(skill, {"content": WIDEST})
     for decision in ("approve", "reject"):
         stale = {"json": {"decision": decision, "version": 2}}
-        details = admin.refused(ErrorCode.SKILL_CHANGED, "POST", f"{skill}/review", **stale)
+        details = admin.refused(SkillChanged, "POST", f"{skill}/review", **stale)
         assert details["version"] == 3
     assert other.get(skill)["version"] == 1
     unnamed = {"json": {"decision": "approve"}}
-    details = admin.refused(ErrorCode.INVALID_REQUEST, "POST", f"{skill}/review", **unnamed)
+    details = admin.refused(InvalidRequest, "POST", f"{skill}/review", **unnamed)
     assert details["field"] == "version"
     admin.post(f"{skill}/review", {"decision": "reject"})
     again = {"json": {"decision": "approve", "version": 3}}
-    admin.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{skill}/review", **again)
+    admin.refused(SkillNotPending, "POST", f"{skill}/review", **again)
 
 
 @one_shape
@@ -157,7 +159,7 @@ def test_owner_approves_the_import_that_was_read_and_no_later_one(user: Api, ski
     bring(user, FOREIGN)
     bring(user, WIDER)
     stale = {"json": {"decision": "approve", "version": 2}}
-    details = user.refused(ErrorCode.SKILL_CHANGED, "POST", f"{skill}/review", **stale)
+    details = user.refused(SkillChanged, "POST", f"{skill}/review", **stale)
     assert details["version"] == 3
     assert user.get(skill)["trusted"] is False
 
@@ -168,11 +170,11 @@ def test_unread_import_is_not_opened_by_taking_the_skill_back_and_publishing_it_
 ):
     bring(user, FOREIGN)
     user.put(skill, {"is_public": False})
-    user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", skill, json={"is_public": True})
+    user.refused(SkillReviewNeeded, "PUT", skill, json={"is_public": True})
     decide(user, skill, "reject", 2)
-    user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", skill, json={"is_public": True})
+    user.refused(SkillReviewNeeded, "PUT", skill, json={"is_public": True})
     shares = {"json": {"shares": [{"username": other.name}]}}
-    user.refused(ErrorCode.SKILL_REVIEW_NEEDED, "PUT", f"{skill}/shares", **shares)
+    user.refused(SkillReviewNeeded, "PUT", f"{skill}/shares", **shares)
 
 
 @one_shape
@@ -192,7 +194,7 @@ def test_review_stands_while_a_skill_is_taken_back_and_published_anew(
     assert (skill in waiting(admin)) is (decision is None)
     if decision:
         approval = {"json": {"decision": "approve", "version": 2}}
-        admin.refused(ErrorCode.SKILL_NOT_PENDING, "POST", f"{skill}/review", **approval)
+        admin.refused(SkillNotPending, "POST", f"{skill}/review", **approval)
 
 
 def test_rejected_version_is_not_served_to_whom_the_skill_is_shared_with_later(
@@ -206,7 +208,7 @@ def test_rejected_version_is_not_served_to_whom_the_skill_is_shared_with_later(
     assert (other.get(skill)["version"], numbers(other, skill)) == (1, [1])
     assert "send_mail" not in agents_get(other, skill)
     rejection = {"json": {"decision": "reject"}}
-    other.refused(ErrorCode.READ_ONLY, "POST", f"{skill}/review", **rejection)
+    other.refused(ReadOnly, "POST", f"{skill}/review", **rejection)
     # What others are served is the administrators' to decide, what one's own agents do is one's own.
     assert "send_mail" in agents_get(user, skill)
     share(user, skill)
@@ -245,7 +247,7 @@ def test_what_only_some_were_served_is_not_everybodys_to_read(
     user.put(skill, {"is_public": True})
     for caller in (other, friend, admin):
         assert numbers(caller, skill) == [3, 1]
-        caller.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", f"{skill}/versions/2")
+        caller.refused(SkillVersionNotFound, "GET", f"{skill}/versions/2")
         assert not may_pin(caller, skill, 2)
 
 
@@ -273,7 +275,7 @@ def test_administrator_reads_what_was_served_and_what_waits_and_no_draft(
     user.put(skill, {"is_public": True})
     assert numbers(admin, skill) == [3, 1]
     admin.get(f"{skill}/diff", **{"from": 1, "to": 3})
-    missing = ErrorCode.SKILL_VERSION_NOT_FOUND
+    missing = SkillVersionNotFound
     for path in (f"{skill}/versions/2", f"{skill}/export?version=2", f"{skill}/files?version=2"):
         admin.refused(missing, "GET", path)
     admin.refused(missing, "GET", f"{skill}/diff", params={"from": 2, "to": 3})

@@ -9,7 +9,8 @@ import pytest
 
 from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied
+from core.errors.requests import InvalidRequest, InvalidRunInput
 from tests.fixtures.agents import (
     Run,
     camel,
@@ -225,7 +226,7 @@ def test_slash_and_session_choose_a_skill_in_the_pinned_version(
         for number in range(5)
     ]
     body = asking(said="/code-review Look.", props={"skill_ids": five})
-    refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+    refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
     assert refused["error"] == "6 skills with the one of the message, at most 5"
 
     pin = [{"id": skill_id, "version": 1}]
@@ -286,16 +287,16 @@ def test_foreign_skill_is_as_absent_as_one_that_never_was(modelled: Server, pers
     foreign = write_skill(modelled, other.user_id, REVIEW)
     for skill_id in (foreign, str(uuid4()), "no-such"):
         body = run_body("Hello", forwarded_props={"skill_ids": [skill_id]})
-        refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+        refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
         fault = {"error": "no such id", "value": skill_id}
         assert refused == {"field": "forwardedProps.skill_ids", **fault}
         config = {"config": {"skill_ids": [skill_id]}}
-        refused = person.refused(ErrorCode.INVALID_REQUEST, "POST", "/sessions", json=config)
+        refused = person.refused(InvalidRequest, "POST", "/sessions", json=config)
         assert refused == {"field": "config.skill_ids", "error": "no such id"}
     mine = write_skill(modelled, person.user_id, REVIEW)
     for pin in ({"id": mine, "version": 7}, {"id": foreign, "version": 1}):
         body = run_body("Hello", forwarded_props={"skill_ids": [pin]})
-        refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+        refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
         assert refused["error"] == "no such id"
     # Nor is it told by the tools.
     told = results_of(checked(person, asking([["load_skill", {"name": foreign}]])))
@@ -317,7 +318,7 @@ def test_who_may_see_no_skills_is_offered_none(
     assert "available_skills" not in system_of(scripted)
     assert not {"load_skill", "read_skill_file"} & offered(scripted, 0)
     body = run_body("Hello", forwarded_props={"skill_ids": [report]})
-    refused = blind.refused(ErrorCode.PERMISSION_DENIED, "POST", "/agent/run", json=body)
+    refused = blind.refused(PermissionDenied, "POST", "/agent/run", json=body)
     assert refused == {"permission": "skill:view"}
 
 

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    OwnerOnly,
+    PermissionDenied,
+    ReadOnly,
+    SkillNotFound,
+    SkillVersionNotFound,
+)
+from core.errors.conflicts import SkillNotPublishable
+from core.errors.requests import QuotaExceeded
 from tests.fixtures.client import Api
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import HIDDEN, REPORT, REVIEW
@@ -51,7 +59,7 @@ def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(
     assert skill in listed(other, include_public=True)
     shown = other.get(skill)
     assert (shown["access"], shown["can_write"], shown["content"]) == ("read", False, REPORT)
-    other.refused(ErrorCode.READ_ONLY, "PUT", skill, json={"content": REVIEW})
+    other.refused(ReadOnly, "PUT", skill, json={"content": REVIEW})
     copy = other.post(f"{skill}/fork", {"name": "My report"})
     assert (copy["content"], copy["name"], copy["is_public"]) == (REPORT, "My report", False)
     assert copy["forked_from"] == skill.removeprefix("/skills/")
@@ -65,18 +73,18 @@ def test_shared_reader_reads_writer_writes_and_owner_decides(
     third = server.person()
     share(user, skill, {"username": other.name}, {"user_id": third.user_id, "access": "write"})
     assert skill in listed(other)
-    other.refused(ErrorCode.READ_ONLY, "PUT", skill, json={"content": REVIEW})
+    other.refused(ReadOnly, "PUT", skill, json={"content": REVIEW})
     changed = third.put(skill, {"content": REVIEW, "change_note": "by a friend"})
     assert (changed["version"], changed["access"]) == (2, "write")
     newest = user.get(f"{skill}/versions")["items"][0]
     assert newest["author"]["username"] == third.name
     for body in ({"is_public": True}, {"slug": "mine"}, {"enabled": False}):
-        third.refused(ErrorCode.OWNER_ONLY, "PUT", skill, json=body)
-    third.refused(ErrorCode.OWNER_ONLY, "DELETE", skill)
-    third.refused(ErrorCode.OWNER_ONLY, "GET", f"{skill}/shares")
+        third.refused(OwnerOnly, "PUT", skill, json=body)
+    third.refused(OwnerOnly, "DELETE", skill)
+    third.refused(OwnerOnly, "GET", f"{skill}/shares")
     share(user, skill)
-    other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", skill)
-    third.refused(ErrorCode.SKILL_NOT_FOUND, "PUT", skill, json={"content": REPORT})
+    other.refused(SkillNotFound, "GET", skill)
+    third.refused(SkillNotFound, "PUT", skill, json={"content": REPORT})
 
 
 @one_shape
@@ -86,8 +94,8 @@ def test_how_much_its_owner_keeps_is_told_to_nobody_else(server: Server, user: A
     full = {"size": 600 * 2**20, "id": path.removeprefix("/skills/")}
     server.sql("UPDATE skill_blob SET size = :size WHERE skill_id = :id", **full)
     body = {"json": {"content": REVIEW}}
-    assert other.refused(ErrorCode.QUOTA_EXCEEDED, "PUT", path, **body) == {}
-    mine = user.refused(ErrorCode.QUOTA_EXCEEDED, "PUT", path, **body)
+    assert other.refused(QuotaExceeded, "PUT", path, **body) == {}
+    mine = user.refused(QuotaExceeded, "PUT", path, **body)
     assert mine["used_bytes"] > mine["limit_bytes"]
 
 
@@ -95,7 +103,7 @@ def test_role_that_a_skill_is_shared_with_reads_it(user: Api, other: Api, skill:
     share(user, skill, {"role": "user"})
     assert other.get(skill)["content"] == REPORT
     share(user, skill, {"role": "developer"})
-    other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", skill)
+    other.refused(SkillNotFound, "GET", skill)
 
 
 def test_skill_with_errors_is_shared_with_nobody(user: Api, other: Api, skill: str):
@@ -104,11 +112,11 @@ def test_skill_with_errors_is_shared_with_nobody(user: Api, other: Api, skill: s
         (skill, {"is_public": True}),
         (f"{skill}/shares", {"shares": [{"username": other.name}]}),
     ):
-        details = user.refused(ErrorCode.SKILL_NOT_PUBLISHABLE, "PUT", url, json=body)
+        details = user.refused(SkillNotPublishable, "PUT", url, json=body)
         assert "SEC901" in details["codes"]
     assert user.get(skill)["is_public"] is False
     assert user.get(f"{skill}/shares")["total"] == 0
-    other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", skill)
+    other.refused(SkillNotFound, "GET", skill)
 
 
 def test_others_keep_the_last_version_without_errors(user: Api, other: Api, skill: str):
@@ -117,7 +125,7 @@ def test_others_keep_the_last_version_without_errors(user: Api, other: Api, skil
     assert (broken["version"], broken["valid"]) == (2, False)
     assert (other.get(skill)["version"], other.get(skill)["content"]) == (1, REPORT)
     assert [one["version"] for one in other.get(f"{skill}/versions")["items"]] == [1]
-    other.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", f"{skill}/versions/2")
+    other.refused(SkillVersionNotFound, "GET", f"{skill}/versions/2")
     mended = user.put(skill, {"content": REPORT + "3. Send it\n"})
     assert (mended["version"], other.get(skill)["version"]) == (3, 3)
 
@@ -132,10 +140,10 @@ def test_riskier_version_of_a_public_skill_is_served_after_a_review(
     shown = other.get(skill)
     assert (shown["version"], shown["name"], shown["pending_version"]) == (1, "Daily report", None)
     for path in (f"{skill}/versions/2", f"{skill}/export?version=2", f"{skill}/files?version=2"):
-        other.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", path)
+        other.refused(SkillVersionNotFound, "GET", path)
     approve = {"decision": "approve", "version": 2, "note": "looked at it"}
-    user.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{skill}/review", json=approve)
-    other.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{skill}/review", json=approve)
+    user.refused(PermissionDenied, "POST", f"{skill}/review", json=approve)
+    other.refused(PermissionDenied, "POST", f"{skill}/review", json=approve)
     assert skill in listed(user, pending=True)
     assert skill not in listed(other, pending=True)
     assert skill in listed(admin, pending=True)
@@ -154,7 +162,7 @@ def test_rejected_version_is_never_served_and_a_milder_one_needs_no_review(
     user.put(skill, {"content": WIDER})
     admin.post(f"{skill}/review", {"decision": "reject"})
     assert other.get(skill)["version"] == 1
-    other.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", f"{skill}/versions/2")
+    other.refused(SkillVersionNotFound, "GET", f"{skill}/versions/2")
     user.put(skill, {"content": REPORT + "3. Send it\n"})
     assert other.get(skill)["version"] == 3
 
@@ -201,4 +209,4 @@ def test_trigger_test_tells_recall_precision_and_what_is_mistaken_for_the_skill(
     assert told["train"]["queries"] + told["validation"]["queries"] == 4
     assert user.post(path, {"queries": queries}) == told
     body = {"json": {"queries": queries, "version": 2}}
-    user.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "POST", path, **body)
+    user.refused(SkillVersionNotFound, "POST", path, **body)

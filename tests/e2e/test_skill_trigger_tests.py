@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ModelNotFound, PermissionDenied, SkillNotFound
+from core.errors.requests import InvalidRequest
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
@@ -100,10 +101,10 @@ def test_who_wants_no_model_is_asked_for_none(
     narrow = modelled.api(**{"X-API-Key": key})
     assert narrow.post(f"{path}/trigger-test", {"queries": queries})["model"] is None
     body = {"json": {"queries": queries, "by": "offline", "model_id": "any"}}
-    fault = person.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/trigger-test", **body)
+    fault = person.refused(InvalidRequest, "POST", f"{path}/trigger-test", **body)
     assert fault["field"] == "model_id"
     body = {"json": {"queries": queries, "by": "model"}}
-    narrow.refused(ErrorCode.PERMISSION_DENIED, "POST", f"{path}/trigger-test", **body)
+    narrow.refused(PermissionDenied, "POST", f"{path}/trigger-test", **body)
     assert scripted.asked == []
 
 
@@ -112,10 +113,10 @@ def test_too_many_trials_are_refused_before_any_is_made(
 ):
     queries = [{"query": f"Hello {number}", "should_trigger": False} for number in range(31)]
     body = {"json": {"queries": queries, "runs": 10}}
-    fault = person.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/trigger-test", **body)
+    fault = person.refused(InvalidRequest, "POST", f"{path}/trigger-test", **body)
     assert fault == {"field": "runs", "error": "more than 300 trials together"}
     body["json"]["model_id"] = "no-such"
-    person.refused(ErrorCode.MODEL_NOT_FOUND, "POST", f"{path}/trigger-test", **body)
+    person.refused(ModelNotFound, "POST", f"{path}/trigger-test", **body)
     assert scripted.asked == []
 
 
@@ -145,6 +146,6 @@ def test_tests_of_others_are_not_shown(modelled: Server, person: Api, path: str)
     other = modelled.person()
     body = {"queries": [{"query": f"Hello {QUIET}", "should_trigger": False}], "by": "offline"}
     person.post(f"{path}/trigger-test", body)
-    other.refused(ErrorCode.SKILL_NOT_FOUND, "GET", f"{path}/trigger-tests")
+    other.refused(SkillNotFound, "GET", f"{path}/trigger-tests")
     person.put(f"{path}/shares", {"shares": [{"username": other.name}]})
     assert other.get(f"{path}/trigger-tests")["total"] == 0

@@ -5,7 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    NotAuthenticated,
+    PermissionDenied,
+    SkillFileNotFound,
+    SkillNotFound,
+    SkillVersionNotFound,
+)
+from core.errors.conflicts import SkillChanged, SkillSlugTaken
+from core.errors.requests import (
+    InvalidPagination,
+    InvalidRequest,
+    SkillFilesRefused,
+    UnreadableSkill,
+)
 from tests.fixtures.client import Api, check_error, check_success, conforms, unique
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import REPORT, REVIEW
@@ -70,7 +83,7 @@ def test_8_4_update_of_a_skill_makes_a_version(user: Api):
 def test_8_5_deletion_of_a_skill_leaves_nothing(server: Server, user: Api):
     made = reviewing(user)
     user.delete(f"/skills/{made['id']}")
-    user.refused(ErrorCode.SKILL_NOT_FOUND, "GET", f"/skills/{made['id']}")
+    user.refused(SkillNotFound, "GET", f"/skills/{made['id']}")
     for table in ("skill_version", "skill_blob", "skill_term", "skill_tag"):
         assert server.count(table, skill_id=made["id"]) == 0
 
@@ -143,7 +156,7 @@ def test_8_8_history_of_versions(user: Api):
     detail = user.get(f"/skills/{made['id']}/versions/1")
     assert (detail["content"], detail["parsed"]["name"]) == (REVIEW, "代码审查")
     path = f"/skills/{made['id']}/versions/3"
-    user.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", path)
+    user.refused(SkillVersionNotFound, "GET", path)
 
 
 def test_8_8_history_comes_in_pages(user: Api):
@@ -162,7 +175,7 @@ def test_8_8_history_comes_in_pages(user: Api):
     assert page(page=9) == ([], 3, 1)
     assert page(sort_by="created_at", sort_order="asc", page_size=1) == ([1], 3, 3)
     wrong = {"params": {"sort_by": "size"}}
-    assert user.refused(ErrorCode.INVALID_PAGINATION, "GET", path, **wrong)["field"] == "sort_by"
+    assert user.refused(InvalidPagination, "GET", path, **wrong)["field"] == "sort_by"
 
 
 def test_content_is_kept_byte_for_byte(user: Api):
@@ -181,13 +194,13 @@ def test_lost_update_is_refused_by_header_and_by_base_version(user: Api):
     assert check_success(first)["version"] == 2
     other = {"content": REVIEW + "\n"}
     late = user.request("PUT", path, json=other, headers={"If-Match": tag})
-    assert check_error(late, ErrorCode.SKILL_CHANGED)["version"] == 2
-    user.refused(ErrorCode.SKILL_CHANGED, "PUT", path, json=other | {"base_version": 1})
+    assert check_error(late, SkillChanged)["version"] == 2
+    user.refused(SkillChanged, "PUT", path, json=other | {"base_version": 1})
     assert user.get(path)["content"] == REPORT
     assert user.put(path, other | {"base_version": 2})["version"] == 3
     for tag in ("3", '"3"', '"x"', 'W/"3.3"', f'"{made["content_sha256"]}"'):
         options = {"json": {}, "headers": {"If-Match": tag}}
-        user.refused(ErrorCode.INVALID_REQUEST, "PUT", path, **options)
+        user.refused(InvalidRequest, "PUT", path, **options)
 
 
 def test_of_two_updates_at_once_from_the_same_version_one_is_refused(user: Api):
@@ -199,7 +212,7 @@ def test_of_two_updates_at_once_from_the_same_version_one_is_refused(user: Api):
 
     with ThreadPoolExecutor(6) as pool:
         codes = sorted(pool.map(change, range(3, 9)))
-    assert codes == [0] + [int(ErrorCode.SKILL_CHANGED)] * 5
+    assert codes == [0] + [SkillChanged.code] * 5
     assert user.get(path)["version"] == 2
 
 
@@ -210,7 +223,7 @@ def test_of_two_creations_at_once_with_the_same_slug_one_is_refused(user: Api):
 
     with ThreadPoolExecutor(6) as pool:
         codes = sorted(pool.map(create, range(6)))
-    assert codes == [0] + [int(ErrorCode.SKILL_SLUG_TAKEN)] * 5
+    assert codes == [0] + [SkillSlugTaken.code] * 5
 
 
 def test_names_may_repeat_and_slugs_get_a_number(user: Api, other: Api):
@@ -218,7 +231,7 @@ def test_names_may_repeat_and_slugs_get_a_number(user: Api, other: Api):
     assert slugs == ["daily-report", "daily-report-2", "daily-report-3"]
     assert other.post("/skills", {"content": REPORT})["slug"] == "daily-report"
     body = {"content": REPORT, "slug": "Daily Report"}
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", "/skills", json=body)
+    user.refused(InvalidRequest, "POST", "/skills", json=body)
 
 
 def test_catalogue_follows_the_content_until_a_request_says_otherwise(user: Api):
@@ -260,7 +273,7 @@ def test_list_is_narrowed_by_category_tag_words_and_page(user: Api):
     assert ([one["name"] for one in page["items"]], page["total"], page["pages"]) == (
         ["代码审查"], 2, 2,
     )  # fmt: skip
-    user.refused(ErrorCode.INVALID_PAGINATION, "GET", "/skills", params={"sort_by": "content"})
+    user.refused(InvalidPagination, "GET", "/skills", params={"sort_by": "content"})
 
 
 def test_skill_with_errors_is_kept_and_one_that_is_no_text_is_not(user: Api):
@@ -268,7 +281,7 @@ def test_skill_with_errors_is_kept_and_one_that_is_no_text_is_not(user: Api):
     assert (made["valid"], made["name"]) == (False, "Notes")
     assert any(one["severity"] == "error" for one in made["diagnostics"])
     large = {"content": "# SKILL: x\n" + "x" * (256 * 1024)}
-    details = user.refused(ErrorCode.UNREADABLE_SKILL, "POST", "/skills", json=large)
+    details = user.refused(UnreadableSkill, "POST", "/skills", json=large)
     assert details["diagnostics"][0]["code"] == "SK052"
     assert user.get("/skills")["total"] == 1
 
@@ -282,7 +295,7 @@ def test_restored_version_is_a_new_one_with_the_old_bytes(user: Api):
     assert (newest["restored_from"], newest["change_note"]) == (1, "back")
     assert user.post(f"{path}/versions/1/restore", {})["is_new_version"] is False
     late = {"json": {"base_version": 1}}
-    user.refused(ErrorCode.SKILL_CHANGED, "POST", f"{path}/versions/2/restore", **late)
+    user.refused(SkillChanged, "POST", f"{path}/versions/2/restore", **late)
 
 
 def test_difference_of_versions_is_told_line_by_line_and_in_meaning(user: Api):
@@ -295,7 +308,7 @@ def test_difference_of_versions_is_told_line_by_line_and_in_meaning(user: Api):
     assert told["semantic"]["tools"]["added"] == ["send_mail"]
     back = user.get(f"{path}/diff", **{"from": 2, "to": 1})
     assert (back["breaking"], back["semantic"]["tools"]["removed"]) == (False, ["send_mail"])
-    user.refused(ErrorCode.SKILL_VERSION_NOT_FOUND, "GET", f"{path}/diff", params={"to": 1})
+    user.refused(SkillVersionNotFound, "GET", f"{path}/diff", params={"to": 1})
 
 
 def test_files_beside_the_content_are_versions_too(user: Api):
@@ -317,7 +330,7 @@ def test_files_beside_the_content_are_versions_too(user: Api):
     old = user.request("GET", f"{path}/files/scripts/run.py", params={"version": 3})
     assert old.content == script
     for method in ("GET", "DELETE"):
-        user.refused(ErrorCode.SKILL_FILE_NOT_FOUND, method, f"{path}/files/scripts/run.py")
+        user.refused(SkillFileNotFound, method, f"{path}/files/scripts/run.py")
 
 
 @one_shape
@@ -332,7 +345,7 @@ def test_file_that_an_import_would_refuse_is_refused(user: Api, name: str):
 @one_shape
 def test_program_in_machine_code_is_refused_with_its_reason(user: Api):
     path = f"/skills/{reviewing(user)['id']}/files/scripts/x"
-    details = user.refused(ErrorCode.SKILL_FILES_REFUSED, "PUT", path, content=b"\x7fELF rest")
+    details = user.refused(SkillFilesRefused, "PUT", path, content=b"\x7fELF rest")
     (problem,) = details["problems"]
     assert (problem["code"], problem["path"]) == ("executable", "scripts/x")
 
@@ -345,9 +358,9 @@ def test_skills_are_limited_by_permissions_and_scopes_of_keys(server: Server, us
     assert reader.get(f"/skills/{made['id']}")["content"] == REVIEW
     reader.post("/skills/validate", {"content": REVIEW})
     for method, path in (("POST", "/skills"), ("PUT", f"/skills/{made['id']}")):
-        reader.refused(ErrorCode.PERMISSION_DENIED, method, path, json={"content": REVIEW})
+        reader.refused(PermissionDenied, method, path, json={"content": REVIEW})
     nobody = server.api()
-    nobody.refused(ErrorCode.NOT_AUTHENTICATED, "POST", "/skills", content=b"{not json")
+    nobody.refused(NotAuthenticated, "POST", "/skills", content=b"{not json")
 
 
 def test_fixes_are_applied_to_the_named_places_only(user: Api):
@@ -362,7 +375,7 @@ def test_fixes_are_applied_to_the_named_places_only(user: Api):
     assert fixed["version"] == 2
     assert first["code"] not in [one["code"] for one in fixed["diagnostics"]]
     body = {"json": {"fixes": [place]}}
-    user.refused(ErrorCode.INVALID_REQUEST, "POST", f"{path}/apply-fix", **body)
+    user.refused(InvalidRequest, "POST", f"{path}/apply-fix", **body)
     assert fixed["fixed"] == [first["code"]]
     whole = user.post(f"{path}/apply-fix", {})
     assert [one for one in whole["diagnostics"] if one["fix"]] == []

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.agui.verifier import verify
-from core.errors.codes import ErrorCode
+from core.errors.requests import InvalidRunInput
 from tests.e2e.test_skill_runs import (
     DENIED,
     READ,
@@ -60,7 +60,7 @@ def test_skills_are_not_chosen_for_runs_that_may_not_load_them(
         ("session.config.skill_ids", {"thread_id": session["id"]}),
     ):
         body = run_body("Hello", **fields)
-        refused = person.refused(ErrorCode.INVALID_RUN_INPUT, "POST", "/agent/run", json=body)
+        refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
         assert refused == {"field": field, "error": "the tool load_skill is switched off"}
     # A slug is just text then.
     assert results_of(checked(person, asking(said="/daily-report"))) == []

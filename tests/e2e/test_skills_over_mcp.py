@@ -27,7 +27,21 @@ from mcp_types import Request as McpRequest
 from pydantic import BaseModel, ConfigDict
 
 from api.mcp_server.methods import EXTENSION, PAGE_SIZE, SETTINGS
-from core.errors.codes import ErrorCode
+from core.errors.auth import (
+    InvalidToken,
+    NotAuthenticated,
+    OriginNotAllowed,
+    PermissionDenied,
+    SkillFileNotFound,
+    SkillNotFound,
+)
+from core.errors.requests import (
+    InvalidPagination,
+    InvalidRequest,
+    MalformedJson,
+    MethodNotAllowed,
+    RequestTooLarge,
+)
 from tests.fixtures.client import NO_CERTIFICATES, Api, check_error
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape
@@ -209,7 +223,7 @@ def test_many_skills_come_in_pages(server: Server, user: Api):
     for cursor in ("nonsense", ""):
         told = fault(posted(user, "skills/list", cursor=cursor))
         assert (told["code"], told["data"]["code"]) == (
-            INVALID_PARAMS, ErrorCode.INVALID_PAGINATION,
+            INVALID_PARAMS, InvalidPagination.code,
         )  # fmt: skip
 
 
@@ -285,16 +299,16 @@ def test_directories_list_what_lies_in_them(server: Server, user: Api):
     }
     assert names("/references") == {"factors.md": "text/markdown"}
     assert names("/assets") == {"a picture#1 图.png": "image/png"}
-    for uri, code in (
-        (f"{root}/SKILL.md", ErrorCode.SKILL_FILE_NOT_FOUND),
-        (f"{root}/ref", ErrorCode.SKILL_FILE_NOT_FOUND),
-        (f"{root}/", ErrorCode.SKILL_FILE_NOT_FOUND),
-        (f"{root}x", ErrorCode.SKILL_NOT_FOUND),
+    for uri, error in (
+        (f"{root}/SKILL.md", SkillFileNotFound),
+        (f"{root}/ref", SkillFileNotFound),
+        (f"{root}/", SkillFileNotFound),
+        (f"{root}x", SkillNotFound),
     ):
         told = fault(posted(user, "resources/directory/read", uri=uri))
-        assert (told["code"], told["data"]["code"]) == (INVALID_PARAMS, code), uri
+        assert (told["code"], told["data"]["code"]) == (INVALID_PARAMS, error.code), uri
     told = fault(posted(user, "resources/directory/read", uri=root, cursor="x"))
-    assert told["data"]["code"] == ErrorCode.INVALID_PAGINATION
+    assert told["data"]["code"] == InvalidPagination.code
 
 
 def test_only_reading_a_skill_counts_as_loading_it(user: Api):
@@ -315,8 +329,8 @@ def test_credential_that_does_not_count_is_refused_at_once(server: Server, user:
     assert isinstance(uris(key), list)
     user.delete(f"/users/me/api-keys/{made['id']}")
     for caller, code in (
-        (key, ErrorCode.INVALID_TOKEN),
-        (server.api(), ErrorCode.NOT_AUTHENTICATED),
+        (key, InvalidToken),
+        (server.api(), NotAuthenticated),
     ):
         answer = posted(caller, "skills/list")
         check_error(answer, code)
@@ -324,26 +338,30 @@ def test_credential_that_does_not_count_is_refused_at_once(server: Server, user:
     narrow = user.post("/users/me/api-keys", {"name": "mcp", "scopes": ["kb:view"]})
     for method in ("initialize", "ping", "skills/list"):
         answer = posted(server.api(**{"X-API-Key": narrow["key"]}), method)
-        assert check_error(answer, ErrorCode.PERMISSION_DENIED) == {"permission": "skill:view"}
+        assert check_error(answer, PermissionDenied) == {"permission": "skill:view"}
 
 
 @one_shape
 def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Server, user: Api):
     plain = {"Content-Type": "application/json", "Accept": "*/*"}
     for headers in (plain, {**plain, "MCP-Protocol-Version": "2026-07-28"}):
-        for content, number, code in (
-            (b"{", PARSE_ERROR, ErrorCode.MALFORMED_JSON),
-            (b'"\\ud800"', PARSE_ERROR, ErrorCode.MALFORMED_JSON),
-            (b"[" * 50_000, PARSE_ERROR, ErrorCode.MALFORMED_JSON),
-            (b"\xff", PARSE_ERROR, ErrorCode.MALFORMED_JSON),
-            (b"[]", INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
-            (b'{"jsonrpc": "2.0", "id": 1}', INVALID_REQUEST, ErrorCode.INVALID_REQUEST),
+        for content, number, error in (
+            (b"{", PARSE_ERROR, MalformedJson),
+            (b'"\\ud800"', PARSE_ERROR, MalformedJson),
+            (b"[" * 50_000, PARSE_ERROR, MalformedJson),
+            (b"\xff", PARSE_ERROR, MalformedJson),
+            (b"[]", INVALID_REQUEST, InvalidRequest),
+            (b'{"jsonrpc": "2.0", "id": 1}', INVALID_REQUEST, InvalidRequest),
         ):
             answer = user.request("POST", PATH, content=content, headers=headers)
             assert answer.status_code == 400, content
             told = fault(answer)
-            assert (told["code"], told["data"]["code"], answer.json()["id"]) == (number, code, None)
-            assert told["message"] == code.message
+            assert (told["code"], told["data"]["code"], answer.json()["id"]) == (
+                number,
+                error.code,
+                None,
+            )
+            assert told["message"] == error.message
     for method, params, number in (
         ("tools/list", {}, METHOD_NOT_FOUND),
         ("skills/nothing", {}, METHOD_NOT_FOUND),
@@ -357,14 +375,14 @@ def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Serve
     chinese = {**plain, "Accept-Language": "zh-CN"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "skills/get", "params": {"uri": "x"}}
     answer = user.request("POST", PATH, content=json.dumps(message), headers=chinese)
-    assert fault(answer)["message"] == ErrorCode.SKILL_NOT_FOUND.message_zh
-    check_error(user.request("GET", PATH), ErrorCode.METHOD_NOT_ALLOWED)
-    check_error(user.request("POST", PATH, data={"a": "b"}), ErrorCode.INVALID_REQUEST)
+    assert fault(answer)["message"] == SkillNotFound.message_zh
+    check_error(user.request("GET", PATH), MethodNotAllowed)
+    check_error(user.request("POST", PATH, data={"a": "b"}), InvalidRequest)
     large = b" " * (server.settings.max_request_bytes + 1)
     # With its length, and without.
     for content in (large, iter([large])):
         answer = user.request("POST", PATH, content=content, headers=plain)
-        check_error(answer, ErrorCode.REQUEST_TOO_LARGE)
+        check_error(answer, RequestTooLarge)
     unknown = user.request(
         "POST", PATH, json=message, headers={**plain, "MCP-Protocol-Version": "1999-01-01"}
     )
@@ -377,7 +395,7 @@ def test_page_that_is_not_listed_is_refused(server: Server, user: Api):
         # As a page whose name was made to lead here: its host is its own, too.
         headers = {"Origin": origin, "Host": "evil.example"}
         answer = user.request("POST", PATH, json={}, headers=headers)
-        check_error(answer, ErrorCode.ORIGIN_NOT_ALLOWED)
+        check_error(answer, OriginNotAllowed)
 
 
 @one_shape

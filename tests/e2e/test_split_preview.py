@@ -5,7 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, ReadOnly
+from core.errors.requests import EmptyFile, InvalidRequest, UnreadableFile, UnsupportedFileType
 from kb_service.models import SplitterName
 from tests.fixtures.client import Api, check_error, check_success
 from tests.fixtures.leftovers import stored_files
@@ -78,7 +79,7 @@ def test_document_of_the_knowledge_base_can_be_cut_otherwise(user: Api, kb: str)
     assert user.document(kb, document_id)["revision"] == 1
     foreign = user.ingest(user.create_kb(), "b.md", "# B\n\ntext")
     for id_ in (foreign, "none"):
-        check_error(ask(user, kb, None, document_id=id_), ErrorCode.DOCUMENT_NOT_FOUND)
+        check_error(ask(user, kb, None, document_id=id_), DocumentNotFound)
 
 
 @one_shape
@@ -94,30 +95,28 @@ def test_document_of_the_knowledge_base_can_be_cut_otherwise(user: Api, kb: str)
     ],
 )
 def test_bad_wish_is_named(user: Api, kb: str, params: dict[str, Any], field: str):
-    details = check_error(ask(user, kb, **params), ErrorCode.INVALID_REQUEST)
+    details = check_error(ask(user, kb, **params), InvalidRequest)
     assert details["field"] == field
 
 
 @one_shape
 def test_file_that_can_not_be_read_says_why_in_both_languages(user: Api, kb: str):
-    details = check_error(
-        ask(user, kb, b"%PDF-1.7\n1 0 obj\n<<", "a.pdf"), ErrorCode.UNREADABLE_FILE
-    )
+    details = check_error(ask(user, kb, b"%PDF-1.7\n1 0 obj\n<<", "a.pdf"), UnreadableFile)
     assert details["reason"] == "corrupt_file"
     assert details["message"]
     assert details["next_action_zh"]
     nothing = "<html><body><!-- nothing --></body></html>"
-    blank = check_error(ask(user, kb, nothing, "a.html"), ErrorCode.UNREADABLE_FILE)
+    blank = check_error(ask(user, kb, nothing, "a.html"), UnreadableFile)
     assert blank["reason"] == "empty_text"
-    check_error(ask(user, kb, b"MZ\x90\x00", "a.exe"), ErrorCode.UNSUPPORTED_FILE_TYPE)
-    check_error(ask(user, kb, b""), ErrorCode.EMPTY_FILE)
-    assert check_error(ask(user, kb, None), ErrorCode.INVALID_REQUEST)["field"] == "file"
+    check_error(ask(user, kb, b"MZ\x90\x00", "a.exe"), UnsupportedFileType)
+    check_error(ask(user, kb, b""), EmptyFile)
+    assert check_error(ask(user, kb, None), InvalidRequest)["field"] == "file"
     # The parser's child has survived all this.
     assert check_success(ask(user, kb))["total"] > 1
 
 
 def test_preview_is_for_those_who_may_write(user: Api, other: Api):
     kb = user.create_kb(is_public=True)
-    check_error(ask(other, kb), ErrorCode.READ_ONLY)
+    check_error(ask(other, kb), ReadOnly)
     private = user.create_kb()
-    check_error(ask(other, private), ErrorCode.KNOWLEDGE_BASE_NOT_FOUND)
+    check_error(ask(other, private), KnowledgeBaseNotFound)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from core.db.database import open_database
-from core.errors.codes import ErrorCode
+from core.errors.auth import ConfigKeyNotFound, PermissionDenied, RegistrationDisabled
+from core.errors.conflicts import SessionsFull
+from core.errors.requests import FileTooLarge, InvalidRequest, QuotaExceeded
 from core.runtime_config.live import LiveSettings
 from core.runtime_config.registry import KEYS
 from tests.fixtures.client import Api, check_success, conforms, unique
@@ -66,7 +68,7 @@ def test_each_key_takes_its_bounds_and_nothing_beyond(admin: Api):
                 "content": f'{{"value": {content}}}',
                 "headers": {"Content-Type": "application/json"},
             }
-            details = admin.refused(ErrorCode.INVALID_REQUEST, "PUT", path, **sent)
+            details = admin.refused(InvalidRequest, "PUT", path, **sent)
             assert details["field"] == "value"
         assert item(admin, key["key"])["value"] == good[-1]
 
@@ -74,12 +76,10 @@ def test_each_key_takes_its_bounds_and_nothing_beyond(admin: Api):
 @one_shape
 def test_unknown_key_and_unknown_field_are_refused(admin: Api):
     for method, options in (("PUT", {"json": {"value": 1}}), ("DELETE", {})):
-        details = admin.refused(
-            ErrorCode.CONFIG_KEY_NOT_FOUND, method, f"{PATH}/secret_key", **options
-        )
+        details = admin.refused(ConfigKeyNotFound, method, f"{PATH}/secret_key", **options)
         assert details["known"] == list(KEYS)
     body = {"value": 1, "updated_by": "somebody"}
-    admin.refused(ErrorCode.INVALID_REQUEST, "PUT", f"{PATH}/run_max_turns", json=body)
+    admin.refused(InvalidRequest, "PUT", f"{PATH}/run_max_turns", json=body)
 
 
 def test_who_is_no_administrator_sees_and_changes_nothing(server: Server, admin: Api, user: Api):
@@ -91,7 +91,7 @@ def test_who_is_no_administrator_sees_and_changes_nothing(server: Server, admin:
         for method, url, options in (
             ("GET", PATH, {}), ("PUT", path, {"json": {"value": False}}), ("DELETE", path, {}),
         ):  # fmt: skip
-            details = caller.refused(ErrorCode.PERMISSION_DENIED, method, url, **options)
+            details = caller.refused(PermissionDenied, method, url, **options)
             assert details == {"permission": "system:manage"}
     assert item(admin, "registration_enabled")["value"] is True
 
@@ -113,7 +113,7 @@ def test_change_counts_at_once_here_and_in_every_other_process(
     body = {"username": name, "email": f"{name}@example.com", "password": "Password123"}
     admin.put(f"{PATH}/registration_enabled", {"value": False})
     assert asyncio.run(seen()) is False
-    server.api().refused(ErrorCode.REGISTRATION_DISABLED, "POST", "/auth/register", json=body)
+    server.api().refused(RegistrationDisabled, "POST", "/auth/register", json=body)
     admin.put(f"{PATH}/registration_enabled", {"value": True})
     assert asyncio.run(seen()) is True
     assert server.api().post("/auth/register", body)["username"] == name
@@ -123,12 +123,12 @@ def test_limits_count_for_what_begins_after_the_change(admin: Api, user: Api):
     kb_id = user.create_kb()
     admin.put(f"{PATH}/max_upload_bytes", {"value": 20})
     answer = user.send_file(kb_id, "a.md", b"# Zebra\n\nA zebra sleeps standing up.")
-    assert answer.json()["code"] == ErrorCode.FILE_TOO_LARGE
+    assert answer.json()["code"] == FileTooLarge.code
     admin.delete(f"{PATH}/max_upload_bytes")
     admin.put(f"{PATH}/user_quota_bytes", {"value": 50})
     assert user.get("/users/me/storage")["limit_bytes"] == 50
     answer = user.send_file(kb_id, "a.md", b"# Zebra\n\n" + 50 * b"a")
-    assert answer.json()["code"] == ErrorCode.QUOTA_EXCEEDED
+    assert answer.json()["code"] == QuotaExceeded.code
     admin.put(f"{PATH}/run_max_turns", {"value": 7})
     told = user.request("GET", "/agent/capabilities").json()
     assert told["execution"]["maxIterations"] == 7
@@ -137,7 +137,7 @@ def test_limits_count_for_what_begins_after_the_change(admin: Api, user: Api):
 def test_sessions_are_limited_however_they_begin(admin: Api, user: Api):
     user.post("/sessions", {})
     admin.put(f"{PATH}/max_sessions_per_user", {"value": 1})
-    full = ErrorCode.SESSIONS_FULL
+    full = SessionsFull
     assert user.refused(full, "POST", "/sessions", json={}) == {"limit": 1}
     body = {
         "thread_id": unique("thread"),

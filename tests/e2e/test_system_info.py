@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied
 from tests.fixtures.client import Api, conforms, eventually
 from tests.fixtures.server import Server
 
@@ -37,5 +37,5 @@ def test_example_of_the_reference_document_and_what_was_added(server: Server, us
     assert len(info["workers"]) == 1
     assert info["queue_depth"] is not None
     assert min(info["database_bytes"], info["vector_db_bytes"]) > 0
-    details = user.refused(ErrorCode.PERMISSION_DENIED, "GET", "/admin/system/info")
+    details = user.refused(PermissionDenied, "GET", "/admin/system/info")
     assert details == {"permission": "system:manage"}

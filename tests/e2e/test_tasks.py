@@ -8,7 +8,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied, SessionNotFound, UserNotFound
+from core.errors.conflicts import InterruptNotOpen
+from core.errors.requests import InterruptAnswerInvalid
 from tests.fixtures.client import Api, check_error, eventually
 from tests.fixtures.server import Server
 
@@ -132,7 +134,7 @@ def test_response_that_does_not_answer_is_refused_and_the_task_waits_on(
     tasks = make()
     task = tasks.invoke(ASK_INPUT)
     tasks.wait(task, "interrupted")
-    check_error(tasks.resume(task, kind, args), ErrorCode.INTERRUPT_ANSWER_INVALID)
+    check_error(tasks.resume(task, kind, args), InterruptAnswerInvalid)
 
     assert tasks.status(task)["status"] == "interrupted"
 
@@ -144,10 +146,10 @@ def test_unknown_response_type_is_refused(make):
 
 def test_task_that_does_not_wait_can_not_be_resumed(make):
     tasks = make()
-    check_error(tasks.resume("none", "accept"), ErrorCode.SESSION_NOT_FOUND)
+    check_error(tasks.resume("none", "accept"), SessionNotFound)
     task = tasks.invoke("hello")
     tasks.wait(task, "completed")
-    check_error(tasks.resume(task, "accept"), ErrorCode.INTERRUPT_NOT_OPEN)
+    check_error(tasks.resume(task, "accept"), InterruptNotOpen)
 
 
 @PREFIXES
@@ -207,9 +209,9 @@ def test_user_id_must_be_the_callers_unless_an_administrator_asks(make, embedded
     task = tasks.invoke("hello")
     tasks.wait(task, "completed")
     path = f"/agent/status/{tasks.me}/{tasks.session}/{task}"
-    check_error(stranger.ask("GET", path), ErrorCode.USER_NOT_FOUND)
+    check_error(stranger.ask("GET", path), UserNotFound)
     body = {"user_id": tasks.me, "memory_info": "x"}
-    check_error(stranger.ask("POST", "/agent/write/longterm", json=body), ErrorCode.USER_NOT_FOUND)
+    check_error(stranger.ask("POST", "/agent/write/longterm", json=body), UserNotFound)
     # The same ids of one's own are something else.
     own = f"/agent/status/{stranger.me}/{tasks.session}/{task}"
     assert stranger.ok("GET", own)["status"] == "not_found"
@@ -217,12 +219,12 @@ def test_user_id_must_be_the_callers_unless_an_administrator_asks(make, embedded
     assert admin.ok("GET", path)["status"] == "completed"
     assert admin.ok("GET", "/system/info")["sessions_count"] >= 1
     nobody = admin.ask("GET", f"/agent/sessionids/{uuid4()}")
-    check_error(nobody, ErrorCode.USER_NOT_FOUND)
+    check_error(nobody, UserNotFound)
     # Nor an administrator's key that may look at the administrator's own sessions only.
     bounds = {"name": "narrow", "scopes": ["session:view"]}
     key = admin.api.post("/users/me/api-keys", bounds)["key"]
     narrow = Tasks(embedded.api(**{"X-API-Key": key}))
-    check_error(narrow.ask("GET", path), ErrorCode.USER_NOT_FOUND)
+    check_error(narrow.ask("GET", path), UserNotFound)
     everybody = admin.ok("GET", "/system/info")["sessions_count"]
     assert narrow.ok("GET", "/system/info")["sessions_count"] < everybody
 
@@ -238,7 +240,7 @@ def test_not_even_an_administrator_acts_in_another_persons_name(make, embedded: 
         ("/agent/resume", {**ids, "task_id": task, "response_type": "accept"}),
         ("/agent/write/longterm", {"user_id": tasks.me, "memory_info": "x"}),
     ):
-        details = check_error(admin.ask("POST", path, json=body), ErrorCode.PERMISSION_DENIED)
+        details = check_error(admin.ask("POST", path, json=body), PermissionDenied)
         assert details["field"] == "user_id"
     assert tasks.ok("GET", f"/agent/tasks/{tasks.me}/{tasks.session}")["task_ids"] == [task]
     assert tasks.api.get("/memories")["total"] == 1
@@ -262,7 +264,7 @@ def test_account_that_is_switched_off_is_not_the_administrators(make, embedded: 
         off = 'UPDATE "user" SET status = :status WHERE id = :id'
         embedded.sql(off, status=status, id=tasks.api.user_id)
         for name in (tasks.me, tasks.api.user_id):
-            check_error(admin.ask("GET", f"/agent/sessionids/{name}"), ErrorCode.USER_NOT_FOUND)
+            check_error(admin.ask("GET", f"/agent/sessionids/{name}"), UserNotFound)
 
 
 @pytest.mark.parametrize("missing", ["user_id", "session_id", "task_id", "query"])

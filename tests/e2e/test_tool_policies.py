@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import ToolPolicyFixed
+from core.errors.requests import InvalidRequest
 from tests.fixtures.agents import (
     GUIDE,
     camel,
@@ -121,7 +122,7 @@ def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(
 def test_what_the_operator_switched_off_stays_off(user: Api, scripted: ModelServer):
     for policy in ("auto", "ask"):
         details = user.refused(
-            ErrorCode.TOOL_POLICY_FIXED, "PUT", PATH, json={"policies": {"save_memory": policy}}
+            ToolPolicyFixed, "PUT", PATH, json={"policies": {"save_memory": policy}}
         )
         assert details == {"tool": "save_memory", "policy": "never"}
     choose(user, save_memory="never")
@@ -132,7 +133,7 @@ def test_what_the_operator_switched_off_stays_off(user: Api, scripted: ModelServ
 
 def test_person_may_be_stricter_than_the_operator_but_not_freer(user: Api):
     user.refused(
-        ErrorCode.TOOL_POLICY_FIXED,
+        ToolPolicyFixed,
         "PUT",
         PATH,
         json={"policies": {"calendar_write": "never", "current_time": "auto"}},
@@ -150,7 +151,7 @@ def test_person_may_be_stricter_than_the_operator_but_not_freer(user: Api):
 )  # fmt: skip
 def test_what_is_no_choice_is_refused(user: Api, body: Any):
     before = user.get(PATH)
-    user.refused(ErrorCode.INVALID_REQUEST, "PUT", PATH, json=body)
+    user.refused(InvalidRequest, "PUT", PATH, json=body)
     assert user.get(PATH) == before
 
 

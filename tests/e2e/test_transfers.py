@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cli.main import build
-from core.errors.codes import ErrorCode
+from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
+from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken
+from core.errors.requests import InvalidArchive
 from core.settings import get_settings
 from tests.fixtures.client import Api, check_success, eventually, unique
 from tests.fixtures.leftovers import NOTHING, check_consistent, traces
@@ -105,7 +107,7 @@ def test_export_is_a_download_with_the_knowledge_bases_name(user: Api):
 def test_name_that_is_taken_is_refused_before_anything_is_made(server: Server, user: Api, kb: str):
     content, files = export(user, kb), server.files
     response = send(user, content)
-    assert response.json()["code"] == ErrorCode.KNOWLEDGE_BASE_NAME_TAKEN
+    assert response.json()["code"] == KnowledgeBaseNameTaken.code
     assert server.count("transfer", owner_id=user.user_id) == 0
     assert server.files == files
 
@@ -120,7 +122,7 @@ def test_file_that_is_no_knowledge_base_leaves_nothing(server: Server, user: Api
         changed(content, "manifest.json", lambda _: b"{}"),
     ):
         response = send(user, bad, name="bad")
-        assert response.json()["code"] == ErrorCode.INVALID_ARCHIVE
+        assert response.json()["code"] == InvalidArchive.code
         assert response.json()["details"]["error"]
     assert send(user, b"").status_code == 400
     assert server.count("knowledge_base", owner_id=user.user_id) == 1
@@ -138,7 +140,7 @@ def test_damage_found_on_the_way_ends_with_a_reason_and_leaves_nothing(
     assert ended["failure"]["reason"] == "invalid_archive"
     assert ended["failure"]["message_zh"]
     target = transfer["knowledge_base_id"]
-    user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", f"/knowledge-bases/{target}")
+    user.refused(KnowledgeBaseNotFound, "GET", f"/knowledge-bases/{target}")
     eventually(lambda: traces(server, target) == NOTHING, what="all erased")
 
 
@@ -208,7 +210,7 @@ def test_copy_is_private_and_its_own(server: Server, user: Api, other: Api, kb: 
     copy = transfer["knowledge_base_id"]
     assert found(other, copy) == found(user, kb)
     assert other.get(f"/knowledge-bases/{copy}")["is_public"] is False
-    user.refused(ErrorCode.KNOWLEDGE_BASE_NOT_FOUND, "GET", f"/knowledge-bases/{copy}")
+    user.refused(KnowledgeBaseNotFound, "GET", f"/knowledge-bases/{copy}")
     user.delete(f"/knowledge-bases/{kb}")
     eventually(lambda: traces(server, kb) == NOTHING, what="source erased")
     assert all(found(other, copy))
@@ -216,17 +218,17 @@ def test_copy_is_private_and_its_own(server: Server, user: Api, other: Api, kb: 
 
 
 def test_what_is_not_the_callers_cannot_be_moved_or_watched(user: Api, other: Api, kb: str):
-    missing = ErrorCode.KNOWLEDGE_BASE_NOT_FOUND
+    missing = KnowledgeBaseNotFound
     other.refused(missing, "GET", f"/knowledge-bases/{kb}/export")
     other.refused(missing, "POST", f"/knowledge-bases/{kb}/copy", json={})
     transfer = user.post(f"/knowledge-bases/{kb}/copy", {})
     for method, path in (("GET", ""), ("POST", "/cancel")):
         where = f"/transfers/{transfer['id']}{path}"
-        other.refused(ErrorCode.TRANSFER_NOT_FOUND, method, where)
+        other.refused(TransferNotFound, method, where)
     assert wait(user, transfer)["status"] == "completed"
     assert [row["id"] for row in user.get("/transfers")["items"]] == [transfer["id"]]
     assert other.get("/transfers")["items"] == []
-    user.refused(ErrorCode.CONFLICT, "POST", f"/transfers/{transfer['id']}/cancel")
+    user.refused(Conflict, "POST", f"/transfers/{transfer['id']}/cancel")
 
 
 @pytest.fixture

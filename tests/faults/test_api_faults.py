@@ -8,7 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.codes import ErrorCode
+from core.errors.auth import InvalidCredentials, InvalidToken
+from core.errors.requests import InvalidRequest
+from core.errors.server import DatabaseUnavailable
 from tests.fixtures.client import check_error, eventually, unique
 from tests.fixtures.server import ADMIN_PASSWORD, Server
 
@@ -32,18 +34,18 @@ def test_no_secret_is_in_any_log_at_debug_level(server: Server):
     by_key.ingest(kb_id, "a.md", f"# T\n\n{words} sleeps.")
     by_key.search(kb_id, words)
     wrong = {"username": caller.name, "password": f"{password}x"}
-    caller.refused(ErrorCode.INVALID_CREDENTIALS, "POST", "/auth/login", json=wrong)
+    caller.refused(InvalidCredentials, "POST", "/auth/login", json=wrong)
     for body in ({"username": 7, "password": password}, {"password": password}, [password]):
-        caller.refused(ErrorCode.INVALID_REQUEST, "POST", "/auth/login", json=body)
+        caller.refused(InvalidRequest, "POST", "/auth/login", json=body)
     fresh = caller.post("/auth/refresh", {"refresh_token": caller.refresh_token})
     old = {"refresh_token": caller.refresh_token}
     second = server.api().log_in(caller.name, password)
     change = {"old_password": password, "new_password": new_password}
     second.request("PUT", "/users/me/password", json=change)
-    caller.refused(ErrorCode.INVALID_TOKEN, "POST", "/auth/refresh", json=old)
+    caller.refused(InvalidToken, "POST", "/auth/refresh", json=old)
     broken = {"Authorization": f"Bearer {fresh['access_token']}x"}
-    server.api(**broken).refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
-    server.api(**{"X-API-Key": f"{key}x"}).refused(ErrorCode.INVALID_TOKEN, "GET", "/users/me")
+    server.api(**broken).refused(InvalidToken, "GET", "/users/me")
+    server.api(**{"X-API-Key": f"{key}x"}).refused(InvalidToken, "GET", "/users/me")
     server.api().request("GET", "/users/me", params={"api_key": key})
     secrets = {
         "password": password,
@@ -83,7 +85,7 @@ def test_database_locked_by_another_program_is_503_and_heals(embedded: Server):
             for number in range(4)
         ]
         for answer in (one.result() for one in asked):
-            check_error(answer, ErrorCode.DATABASE_UNAVAILABLE)
+            check_error(answer, DatabaseUnavailable)
             assert int(answer.headers["Retry-After"]) > 0
         assert time.monotonic() - started < 1 + LOCKED_SECONDS
         lock.execute("ROLLBACK")

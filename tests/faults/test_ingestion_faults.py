@@ -12,7 +12,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from core.errors.codes import ErrorCode
+from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.leftovers import check_consistent, stored_files
 from tests.fixtures.server import Server
@@ -121,8 +121,8 @@ def test_killed_engine_loses_nothing_and_no_search_is_silently_empty(healthy_emb
             assert answer.json()["data"]["results"]
         else:
             assert answer.json()["code"] in {
-                ErrorCode.ENGINE_UNAVAILABLE,
-                ErrorCode.VECTOR_INDEX_UNAVAILABLE,
+                EngineUnavailable.code,
+                VectorIndexUnavailable.code,
             }
             refusals += 1
     eventually(lambda: server.count("document", id=doomed) == 0, seconds=DEADLINE)

@@ -20,8 +20,8 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.strategies.tool_calls import UNKNOWN_OUTCOME
-from api.container import _REAP_SECONDS
-from core.errors.codes import ErrorCode
+from api.lifespan import _REAP_SECONDS
+from core.errors.conflicts import InterruptNotOpen, ThreadBusy
 from tests.fixtures.agents import Run, camel, model_variables, run_body
 from tests.fixtures.apis import Apis, api_processes, same_caller
 from tests.fixtures.client import Api, check_error, eventually
@@ -282,7 +282,7 @@ def test_question_of_a_killed_process_is_answered_through_its_task(lost: Lost):
     assert resume_task(lost.user, ids, "accept").status_code == httpx.codes.OK
     done = wait_for_task(lost.user, ids, "completed")
     assert "All done." in done["last_response"]["result"]["content"]
-    check_error(resume_task(lost.user, ids, "accept"), ErrorCode.INTERRUPT_NOT_OPEN)
+    check_error(resume_task(lost.user, ids, "accept"), InterruptNotOpen)
     assert lost.apis.posted("post_parcel").count("task") == 1
 
 
@@ -328,7 +328,7 @@ def test_one_of_two_answers_at_once_counts(lost: Lost, kind: str):
             if events
         )
         (refused,) = (response for response, events in answers if not events)
-        check_error(refused, ErrorCode.THREAD_BUSY)
+        check_error(refused, ThreadBusy)
         assert results_of(events) == [f"Done: {done}."]
         made = [one for one in lost.apis.posted("post_parcel") if one.startswith(what)]
         assert made == [done]
@@ -349,6 +349,6 @@ def test_one_of_two_answers_to_a_task_at_once_counts(lost: Lost):
             taken, refused = sorted(pool.map(accept, callers), key=lambda one: one.status_code)
         lost.apis.release(what)
         assert (taken.status_code, refused.status_code) == (200, 409), refused.text
-        assert refused.json()["code"] in {ErrorCode.THREAD_BUSY, ErrorCode.INTERRUPT_NOT_OPEN}
+        assert refused.json()["code"] in {ThreadBusy.code, InterruptNotOpen.code}
         wait_for_task(lost.user, ids, "completed")
         assert lost.apis.posted("post_parcel").count(what) == 1

@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from core.errors.codes import ErrorCode
+from core.errors.server import (
+    DatabaseUnavailable,
+    EngineUnavailable,
+    StorageFull,
+    VectorIndexUnavailable,
+)
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.oracle import check_sound
 from tests.fixtures.server import Server, running_server
@@ -20,7 +25,7 @@ from tests.fixtures.server import Server, running_server
 pytestmark = pytest.mark.timeout(300)
 # An index that is silent is given up in three seconds (invariant I14); the machine may be busy.
 SEARCH_SECONDS = 5
-UNAVAILABLE = {ErrorCode.ENGINE_UNAVAILABLE, ErrorCode.VECTOR_INDEX_UNAVAILABLE}
+UNAVAILABLE = {EngineUnavailable.code, VectorIndexUnavailable.code}
 DISK_BYTES = 192 * 2**20
 # Embedding is no part of what is tested, and takes long.
 SMALL = {"chunk_size": 64, "chunk_overlap": 0}
@@ -134,7 +139,7 @@ def test_full_disk_refuses_uploads_by_name_goes_on_reading_and_heals(tmp_path: P
             else:
                 refused.append(answer.json()["code"])
         assert refused
-        assert set(refused) <= {ErrorCode.STORAGE_FULL, ErrorCode.DATABASE_UNAVAILABLE}
+        assert set(refused) <= {StorageFull.code, DatabaseUnavailable.code}
         assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
         assert caller.search(kb_id, "animal in a house")
         ballast.unlink()

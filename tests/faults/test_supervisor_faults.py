@@ -15,8 +15,8 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from cli.server.supervisor import redis_server
-from cli.server.supervisor.data_dir import find_leftovers
+from cli.supervisor import redis_server
+from cli.supervisor.preflight import find_leftovers
 from core.settings import Settings
 from tests.fixtures.processes import (
     CHILD,

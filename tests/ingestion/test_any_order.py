@@ -32,12 +32,12 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import Conflict
 from core.redis.jobs import JobQueue
 from core.settings import Settings
-from ingestion.attempts.claim import take
-from ingestion.attempts.failures import clear_document
-from ingestion.context import Workbench
-from ingestion.parsers.file_type import detect
+from ingestion.attempts.claim import claim
+from ingestion.attempts.failures import remove_orphan_points
+from ingestion.context import WorkerContext
+from ingestion.parsers.file_type import detect_type
 from ingestion.parsers.sandbox.pool import ParserPool
-from ingestion.pipeline import ingest, work_on
+from ingestion.pipeline import ingest, process_documents
 from ingestion.worker.deletion import erase_document
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service.documents import (
@@ -52,14 +52,14 @@ from kb_service.documents import (
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload, UploadOutcome
-from kb_service.embedding_spaces import EmbeddingSpace, Spaces
+from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.local import LocalObjectStore
 from kb_service.text.token_counter import token_counter
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.crash_points import Fault, Fuse, Killed, watched
 from tests.fixtures.edge_index import EdgeVectorIndex
@@ -80,12 +80,12 @@ def content(version: int) -> bytes:
     return "\n\n".join(parts).encode()
 
 
-async def ingest_with_others(bench: Workbench, document_id: str) -> None:
+async def ingest_with_others(context: WorkerContext, document_id: str) -> None:
     """What a worker's slot does: small documents that wait beside one are worked on with it."""
-    await work_on(bench, await take(bench, document_id))
+    await process_documents(context, await claim(context, document_id))
 
 
-Job = Callable[[Workbench, str], Coroutine[Any, Any, None]]
+Job = Callable[[WorkerContext, str], Coroutine[Any, Any, None]]
 INGESTING = st.sampled_from([ingest, ingest_with_others])
 
 
@@ -94,7 +94,7 @@ class World:
     """What all runs of the machine share: real parts, and the loop that drives them."""
 
     runner: asyncio.Runner
-    bench: Workbench
+    context: WorkerContext
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return self.runner.run(coroutine)
@@ -107,7 +107,7 @@ def open_world(folder: Path, url: str, engine_socket: Path) -> Iterator[World]:
         engine = EngineClient(engine_socket)
         index = EdgeVectorIndex(folder / "vectors", DEFAULT.dimension)
         space = EmbeddingSpace(DEFAULT, open_encoder(engine), index, token_counter())
-        bench = Workbench(
+        context = WorkerContext(
             # So long that the lease ends only where the machine says so.
             settings=Settings(
                 _env_file=None, data_dir=folder, lease_seconds=LONG, ingest_attempts=1000
@@ -117,14 +117,14 @@ def open_world(folder: Path, url: str, engine_socket: Path) -> Iterator[World]:
             # Never asked: the machine itself is the queue, and starts any job at any moment.
             queue=JobQueue(database, Redis(unix_socket_path="/nowhere")),
             store=LocalObjectStore(folder / "files"),
-            spaces=Spaces([space]),
+            spaces=EmbeddingSpaces([space]),
             parser=ParserPool(2),
         )
         runner.run(index.ensure_ready())
         try:
-            yield World(runner, bench)
+            yield World(runner, context)
         finally:
-            for close in (bench.parser.close, index.close, engine.close, database.close):
+            for close in (context.parser.close, index.close, engine.close, database.close):
                 runner.run(close())
 
 
@@ -140,12 +140,12 @@ class AnyOrder(RuleBasedStateMachine):
         self.cancelled: set[str] = set()
         self.workers = itertools.count(1)
         self.stopped: tuple[Fuse, asyncio.Task[None]] | None = None
-        self.sweep = OrphanSweep(world.bench)
+        self.sweep = OrphanSweep(world.context)
         self.fuse = Fuse()
         self.kb_id: str = self.run(self._make_knowledge_base())
 
     async def _make_knowledge_base(self) -> str:
-        async with unit_of_work(self.world.bench.database) as work:
+        async with unit_of_work(self.world.context.database) as work:
             return (await add_knowledge_base(work, chunk_size=64, chunk_overlap=0)).id
 
     # What a person does.
@@ -167,17 +167,17 @@ class AnyOrder(RuleBasedStateMachine):
         self.wanted[name] = (row.id, version)
 
     async def _upload(self, name: str, data: bytes) -> tuple[Document, UploadOutcome]:
-        bench = self.world.bench
-        file = await document_storage.store_upload(bench.store, blocks(data), max_bytes=10**6)
-        found = detect(name, data, len(data))
+        context = self.world.context
+        file = await document_storage.store_stream(context.store, blocks(data), max_bytes=10**6)
+        found = detect_type(name, data, len(data))
         kind = FileType(found.name, found.file_type)
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
             intake = await document_upload.take_in(
-                work, EVERYTHING, knowledge_base, Upload(name, file, kind)
+                work, SYSTEM_VIEWER, knowledge_base, Upload(name, file, kind)
             )
         for key in intake.spare_keys:
-            await bench.store.delete(key)
+            await context.store.delete(key)
         return intake.document, intake.outcome
 
     @rule(name=NAMES)
@@ -199,8 +199,10 @@ class AnyOrder(RuleBasedStateMachine):
                     self.cancelled.discard(document_id)
 
     async def _act(self, action: ActionName, document_id: str) -> None:
-        async with unit_of_work(self.world.bench.database) as work:
-            await document_actions.act(work, EVERYTHING, action, self.kb_id, document_id)
+        async with unit_of_work(self.world.context.database) as work:
+            await document_actions.apply_action(
+                work, SYSTEM_VIEWER, action, self.kb_id, document_id
+            )
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 
@@ -251,14 +253,14 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _job(self, document_id: str, fuse: Fuse, ingesting: Job = ingest) -> None:
         self.fuse = fuse
-        bench = watched(self.world.bench, f"worker-{next(self.workers)}", fuse)
+        context = watched(self.world.context, f"worker-{next(self.workers)}", fuse)
         row = await self._row(document_id)
         act = ingesting
         if row is not None and row.deleted_at is not None:
             act = erase_document
         elif row is not None and row.status == DocumentStatus.CANCELLED:
-            act = clear_document
-        fuse.victim = task = asyncio.create_task(act(bench, document_id))
+            act = remove_orphan_points
+        fuse.victim = task = asyncio.create_task(act(context, document_id))
         await asyncio.wait({task})
         if not task.cancelled() and (error := task.exception()) is not None:
             assert isinstance(error, Killed), error
@@ -276,11 +278,11 @@ class AnyOrder(RuleBasedStateMachine):
         return None
 
     async def _row(self, document_id: str) -> Document | None:
-        async with self.world.bench.database.reading() as session:
+        async with self.world.context.database.reading() as session:
             return await session.get(Document, document_id)
 
     async def _end_waiting(self) -> None:
-        async with unit_of_work(self.world.bench.database) as work:
+        async with unit_of_work(self.world.context.database) as work:
             mine = col(Document.knowledge_base_id) == self.kb_id
             await work.session.exec(update(Document).where(mine).values(retry_at=None))
             held = mine & col(Document.lease_until).is_not(None)
@@ -302,12 +304,12 @@ class AnyOrder(RuleBasedStateMachine):
             assert points.get(_active(row), 0) == row.chunk_count, (row, points)
 
     async def _look(self) -> tuple[list[Document], list[Chunk], dict[tuple[str, int], int]]:
-        async with self.world.bench.database.reading() as session:
+        async with self.world.context.database.reading() as session:
             mine = select(Document).where(Document.knowledge_base_id == self.kb_id)
             rows = list((await session.exec(mine)).all())
             inside = select(Chunk).where(Chunk.knowledge_base_id == self.kb_id)
             chunks = list((await session.exec(inside)).all())
-        index = self.world.bench.spaces.default.index
+        index = self.world.context.spaces.default.index
         indexed = await index.documents()
         points = {
             (e.document_id, e.revision): e.count for e in indexed if e.document_id in self.ids
@@ -328,7 +330,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert points == {_active(row): row.chunk_count for row in rows}
         self.what_is_searched_is_whole()
         keys = {row.storage_key for row in rows}
-        assert set(self.run(self.world.bench.store.keys())) == keys
+        assert set(self.run(self.world.context.store.keys())) == keys
         # The next run begins with nothing.
         for document_id in [id_ for id_, _ in self.wanted.values()]:
             self.run(self._act(ActionName.DELETE, document_id))

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from core.errors.requests import ArchiveLimits
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.preflight import check_container
 from tests.fixtures.hostile import TABLE, ok, zipped
 
@@ -15,7 +15,7 @@ END = b"PK\x05\x06"
 
 
 def check(content: bytes) -> None:
-    check_container(io.BytesIO(content), Limits())
+    check_container(io.BytesIO(content), ParseLimits())
 
 
 @pytest.mark.parametrize("name", ["bomb_text.docx", "bomb_media.docx", "bomb.epub", "many.docx"])

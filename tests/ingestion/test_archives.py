@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from core.errors.requests import ArchiveMemberRefused
-from ingestion.parsers.limits import Limits
-from ingestion.zip_upload import Archive, open_archive
+from ingestion.parsers.limits import ParseLimits
+from ingestion.zip_upload import ZipUpload, open_zip_upload
 
 pytestmark = pytest.mark.anyio
 TEXT = b"# Zebra\n\n" + b"A zebra sleeps at noon. " * 40_000
@@ -32,21 +32,21 @@ def packed(method: int = zipfile.ZIP_DEFLATED) -> bytearray:
     return bytearray(buffer.getvalue())
 
 
-async def read(archive: Archive) -> bytes:
+async def read(archive: ZipUpload) -> bytes:
     (member,) = archive.members
     return b"".join([block async for block in archive.read(member)])
 
 
 async def test_disk_that_fails_is_no_damage_of_a_member():
     disk = Disk(packed(zipfile.ZIP_STORED))
-    archive = await open_archive(disk, "a.zip", Limits())
+    archive = await open_zip_upload(disk, "a.zip", ParseLimits())
     disk.is_broken = True
     with pytest.raises(OSError, match="Input/output"):
         await archive.detect(archive.members[0])
     with pytest.raises(OSError, match="Input/output"):
         await read(archive)
     with pytest.raises(OSError, match="Input/output"):
-        await open_archive(disk, "a.zip", Limits())
+        await open_zip_upload(disk, "a.zip", ParseLimits())
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ async def test_disk_that_fails_is_no_damage_of_a_member():
 )
 async def test_damaged_member_is_named_as_such_however_it_is_packed(method: int):
     content = packed(method)
-    archive = await open_archive(io.BytesIO(content), "a.zip", Limits())
+    archive = await open_zip_upload(io.BytesIO(content), "a.zip", ParseLimits())
     assert await read(archive) == TEXT
     for place in range(60, 90):
         content[place] ^= 0x55
-    archive = await open_archive(io.BytesIO(content), "a.zip", Limits())
+    archive = await open_zip_upload(io.BytesIO(content), "a.zip", ParseLimits())
     with pytest.raises(ArchiveMemberRefused) as caught:
         await read(archive)
     assert caught.value.details["reason"] == "corrupt"

@@ -14,10 +14,10 @@ import pytest
 
 from core.errors.requests import UnsupportedFileType
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
-from ingestion.parsers.sandbox.protocol import HEADER, Request, pack_reply, unpack_reply
+from ingestion.parsers.sandbox.protocol import HEADER, ParseRequest, pack_reply, unpack_reply
 
 pytestmark = pytest.mark.anyio
 DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
@@ -67,7 +67,7 @@ async def test_child_gives_what_the_parser_gives(child):
         ("manual.html", "text/html"),
     ):
         there = await child.parse(DATA / name, media_type)
-        assert there == parser_for(media_type)(DATA / name, Limits())
+        assert there == parser_for(media_type)(DATA / name, ParseLimits())
 
 
 async def test_child_stays_warm_between_documents(child):
@@ -107,7 +107,7 @@ async def test_child_is_replaced_when_it_has_grown():
 
 
 async def test_parse_over_its_time_is_killed(child, slow_file):
-    call = child.parse(slow_file, "text/markdown", limits=Limits(seconds=0.3))
+    call = child.parse(slow_file, "text/markdown", limits=ParseLimits(seconds=0.3))
     started = asyncio.get_running_loop().time()
     assert await reason_of(call) is FailureReason.PARSE_TIMEOUT
     assert asyncio.get_running_loop().time() - started < 15
@@ -116,15 +116,15 @@ async def test_parse_over_its_time_is_killed(child, slow_file):
 
 
 async def test_files_behind_one_that_ends_the_child_are_parsed_in_another(child, slow_file):
-    short = Limits(seconds=0.5)
+    short = ParseLimits(seconds=0.5)
     asked = [
-        Request(GUIDE, "text/markdown", Limits()),
-        Request(slow_file, "text/markdown", short),
-        Request(DATA / "locked.pdf", "application/pdf", Limits()),
-        Request(GUIDE, "text/markdown", Limits()),
+        ParseRequest(GUIDE, "text/markdown", ParseLimits()),
+        ParseRequest(slow_file, "text/markdown", short),
+        ParseRequest(DATA / "locked.pdf", "application/pdf", ParseLimits()),
+        ParseRequest(GUIDE, "text/markdown", ParseLimits()),
     ]
     first, slow, locked, last = await child.parse_each(asked)
-    assert first == last == parser_for("text/markdown")(GUIDE, Limits())
+    assert first == last == parser_for("text/markdown")(GUIDE, ParseLimits())
     assert slow.reason is FailureReason.PARSE_TIMEOUT
     assert locked.reason is FailureReason.PASSWORD_PROTECTED
     pid = child.pid
@@ -158,7 +158,7 @@ async def test_processor_time_limit_is_a_timeout(child, slow_file):
 
 
 async def test_kernel_ends_a_child_that_uses_up_its_processor_time():
-    program = "from ingestion.parsers import jail\njail.limit_processor_time(0.1)\nwhile True: pass"
+    program = "from ingestion.parsers.sandbox import limits as jail\njail.limit_processor_time(0.1)\nwhile True: pass"
     run = await in_thread([sys.executable, "-c", program])
     assert run.returncode == -signal.SIGXCPU
 
@@ -166,7 +166,7 @@ async def test_kernel_ends_a_child_that_uses_up_its_processor_time():
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is bounded on Linux only")
 async def test_address_space_limit_refuses_a_large_allocation():
     program = (
-        "from ingestion.parsers import jail\njail.limit_memory(64 * 2**20)\n"
+        "from ingestion.parsers.sandbox import limits as jail\njail.limit_memory(64 * 2**20)\n"
         "kept = bytes(32 * 2**20)\n"
         "try:\n    bytes(64 * 2**20)\nexcept MemoryError:\n    print('refused')"
     )
@@ -203,7 +203,7 @@ async def test_child_that_died_while_idle_is_started_anew(child):
 async def test_memory_over_the_limit_fails(child, tmp_path):
     path = tmp_path / "big.json"
     path.write_text("[" + ",".join(['{"a": [1, 2, 3]}'] * 400_000) + "]")
-    limits = Limits(memory_bytes=64 * 2**20)
+    limits = ParseLimits(memory_bytes=64 * 2**20)
     call = child.parse(path, "application/json", limits=limits)
     assert await reason_of(call) is FailureReason.PARSE_MEMORY
     assert (await child.parse(GUIDE, "text/markdown", limits=limits)).elements
@@ -242,7 +242,7 @@ async def test_child_has_no_variable_of_the_worker(child, monkeypatch):
 async def test_child_dies_with_the_process_that_started_it(tmp_path):
     program = (
         "import asyncio, os, pathlib\n"
-        "from ingestion.parsers.child import ParserChild\n"
+        "from ingestion.parsers.sandbox.client import ParserChild\n"
         "async def main():\n"
         "    child = ParserChild()\n"
         f"    await child.parse(pathlib.Path({str(GUIDE)!r}), 'text/markdown')\n"
@@ -256,7 +256,7 @@ async def test_child_dies_with_the_process_that_started_it(tmp_path):
 
 
 def test_reply_is_the_same_after_the_wire():
-    parsed = parser_for("text/markdown")(GUIDE, Limits())
+    parsed = parser_for("text/markdown")(GUIDE, ParseLimits())
     frame = pack_reply(parsed)
     assert unpack_reply(frame[HEADER.size :]) == parsed
     failure = unpack_reply(pack_reply(ParseFailure(FailureReason.TOO_COMPLEX, "x"))[HEADER.size :])
@@ -267,8 +267,8 @@ def test_reply_is_the_same_after_the_wire():
 JAILED = """
 import socket, subprocess, sys
 from pathlib import Path
-from ingestion.parsers import jail
-held = jail.enter()
+from ingestion.parsers.sandbox import limits as jail
+held = jail.enter_sandbox()
 folder, port = Path(sys.argv[1]), int(sys.argv[2])
 def attempt(name, action):
     try:
@@ -318,8 +318,8 @@ def test_jailed_process_can_read_but_not_write_connect_or_start_others(tmp_path)
 def test_libraries_have_no_network(namespaces: str):
     """No audit hook of Python's sees what a library asks the kernel for."""
     program = (
-        "import ctypes, errno, socket, sys\nfrom ingestion.parsers import jail\n"
-        f"{namespaces}held = jail.enter()\n"
+        "import ctypes, errno, socket, sys\nfrom ingestion.parsers.sandbox import limits as jail\n"
+        f"{namespaces}held = jail.enter_sandbox()\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         "families = socket.AF_INET, socket.AF_INET6, socket.AF_UNIX\n"
         "made = [libc.socket(family, socket.SOCK_STREAM, 0) for family in families]\n"

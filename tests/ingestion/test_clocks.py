@@ -9,9 +9,9 @@ from sqlmodel import select
 from core.db import types
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from ingestion.reindex import tend
+from ingestion.reindex import maintain
 from kb_service.documents import actions as document_actions
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName
@@ -19,7 +19,7 @@ from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Document, KnowledgeBase
 from kb_service.reindex import service as reindex_service
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import leases
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.portable import begin_copy, finished
@@ -39,59 +39,59 @@ def own_clock_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(module, "utc_now", lambda: utc_now() + AHEAD)
 
 
-async def check_moments(bench: Workbench, what: str) -> None:
-    async with bench.database.reading() as session:
+async def check_moments(context: WorkerContext, what: str) -> None:
+    async with context.database.reading() as session:
         rows = (await session.exec(select(Document))).all()
     soon = utc_now() + AHEAD / 2
     assert [what for row in rows if row.updated_at > soon] == []
 
 
 @pytest.mark.usefixtures("own_clock_ahead")
-async def test_every_change_of_a_document_is_dated_by_the_database(bench: Workbench):
-    async with unit_of_work(bench.database) as work:
+async def test_every_change_of_a_document_is_dated_by_the_database(context: WorkerContext):
+    async with unit_of_work(context.database) as work:
         kb_id = (await add_knowledge_base(work)).id
-    document = await upload(bench, b"# A\n\nAn animal sleeps at noon.", name="a.md", kb_id=kb_id)
-    await check_moments(bench, "upload")
+    document = await upload(context, b"# A\n\nAn animal sleeps at noon.", name="a.md", kb_id=kb_id)
+    await check_moments(context, "upload")
 
     async def act(name: ActionName) -> None:
-        async with unit_of_work(bench.database) as work:
-            await document_actions.act(work, EVERYTHING, name, kb_id, document.id)
-        await check_moments(bench, name)
+        async with unit_of_work(context.database) as work:
+            await document_actions.apply_action(work, SYSTEM_VIEWER, name, kb_id, document.id)
+        await check_moments(context, name)
 
     for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
         await act(name)
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         row = await leases.acquire(work, document.id, owner="one", seconds=60)
         assert row is not None
-        await leases.hand_back(work, leases.lease_of(row))
-    await check_moments(bench, "hand back")
-    async with unit_of_work(bench.database) as work:
+        await leases.release_for_retry(work, leases.lease_from_row(row))
+    await check_moments(context, "hand back")
+    async with unit_of_work(context.database) as work:
         row = await leases.acquire(work, document.id, owner="two", seconds=60)
         assert row is not None
-        lease = leases.lease_of(row)
+        lease = leases.lease_from_row(row)
         await document_actions.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
         document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))
-        await leases.let_go(work, lease)
-    await check_moments(bench, "pause all")
-    await ingest(bench, document.id)
-    assert (await reread(bench.database, document.id)).status == "completed"
-    await check_moments(bench, "ingest")
-    async with unit_of_work(bench.database) as work:
-        await document_update.change(
-            work, EVERYTHING, kb_id, document.id, document_update.Wanted("b.md")
+        await leases.release(work, lease)
+    await check_moments(context, "pause all")
+    await ingest(context, document.id)
+    assert (await reread(context.database, document.id)).status == "completed"
+    await check_moments(context, "ingest")
+    async with unit_of_work(context.database) as work:
+        await document_update.update(
+            work, SYSTEM_VIEWER, kb_id, document.id, document_update.DocumentUpdate("b.md")
         )
-    await check_moments(bench, "rename")
-    async with unit_of_work(bench.database) as work:
+    await check_moments(context, "rename")
+    async with unit_of_work(context.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)
-        assert await reindex_service.request(work, base, SMALL) == "started"
-    await tend(bench, kb_id)
-    await check_moments(bench, "re-index")
-    await ingest(bench, document.id)
-    await tend(bench, kb_id)
-    await check_moments(bench, "cut over")
-    assert (await finished(bench, await begin_copy(bench, kb_id))).status == "completed"
-    await check_moments(bench, "copy")
-    async with unit_of_work(bench.database) as work:
+        assert await reindex_service.request_reindex(work, base, SMALL) == "started"
+    await maintain(context, kb_id)
+    await check_moments(context, "re-index")
+    await ingest(context, document.id)
+    await maintain(context, kb_id)
+    await check_moments(context, "cut over")
+    assert (await finished(context, await begin_copy(context, kb_id))).status == "completed"
+    await check_moments(context, "copy")
+    async with unit_of_work(context.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)
         await knowledge_bases.delete(work, base)
-    await check_moments(bench, "delete")
+    await check_moments(context, "delete")

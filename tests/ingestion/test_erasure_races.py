@@ -18,8 +18,10 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(bench, database_kind):
-    async with unit_of_work(bench.database) as work:
+async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(
+    context, database_kind
+):
+    async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work)
     owner = Principal(row.owner_id, "owner", "user", frozenset())
 
@@ -27,27 +29,29 @@ async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(be
         yield b"# Late\n"
 
     key = new_id()
-    await bench.store.write(key, content())
-    async with unit_of_work(bench.database) as uploading:
+    await context.store.write(key, content())
+    async with unit_of_work(context.database) as uploading:
         seen = await knowledge_bases.get(uploading.session, owner, row.id, Action.WRITE)
-        async with unit_of_work(bench.database) as deleting:
+        async with unit_of_work(context.database) as deleting:
             same = await knowledge_bases.get(deleting.session, owner, row.id, Action.WRITE)
             await knowledge_bases.delete(deleting, same)
         file = StoredFile(key, 7, "0" * 64)
         kind = FileType("text/markdown", "markdown")
-        await document_upload.add(uploading, seen, name="late.md", file=file, file_type=kind)
-    await erase_knowledge_base(bench, row.id)
-    async with bench.database.reading() as session:
+        await document_upload.add_document(
+            uploading, seen, name="late.md", file=file, file_type=kind
+        )
+    await erase_knowledge_base(context, row.id)
+    async with context.database.reading() as session:
         with pytest.raises(KnowledgeBaseNotFound):
             await knowledge_bases.get(session, owner, row.id, Action.READ)
         for table in (Document, KnowledgeBase):
             assert (await session.exec(select(func.count()).select_from(table))).one() == 0
-    assert await bench.store.keys() == []
+    assert await context.store.keys() == []
 
 
-async def test_erasure_leaves_a_living_knowledge_base_alone(bench):
-    async with unit_of_work(bench.database) as work:
+async def test_erasure_leaves_a_living_knowledge_base_alone(context):
+    async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work)
-    await erase_knowledge_base(bench, row.id)
-    async with bench.database.reading() as session:
+    await erase_knowledge_base(context, row.id)
+    async with context.database.reading() as session:
         assert await session.get(KnowledgeBase, row.id) is not None

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.errors.server import DatabaseUnavailable
-from ingestion.attempts.lease_heartbeat import hold
+from ingestion.attempts.lease_heartbeat import renew_while
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +55,7 @@ class Work:
 
 async def test_work_gives_its_result_and_the_lease_is_renewed_meanwhile():
     lease, work = Lease(True, True, True), Work()
-    holding = asyncio.create_task(hold(work.run(), lease.renew, seconds=0.004, lost=Lost))
+    holding = asyncio.create_task(renew_while(work.run(), lease.renew, seconds=0.004, lost=Lost))
     await asyncio.wait_for(lease.enough.wait(), 30)
     work.end.set()
     assert await holding == "done"
@@ -64,7 +64,7 @@ async def test_work_gives_its_result_and_the_lease_is_renewed_meanwhile():
 async def test_work_is_ended_when_the_lease_is_lost():
     lease, work = Lease(True, False), Work()
     with pytest.raises(Lost):
-        await asyncio.wait_for(hold(work.run(), lease.renew, seconds=0.004, lost=Lost), 30)
+        await asyncio.wait_for(renew_while(work.run(), lease.renew, seconds=0.004, lost=Lost), 30)
     assert work.cut
 
 
@@ -72,13 +72,13 @@ async def test_lease_that_ended_with_the_work_is_not_lost():
     lease, work = Lease(False), Work()
     # The work's last transaction gave the lease back while its renewal was on its way.
     lease.at_renewal = work.end.set
-    assert await hold(work.run(), lease.renew, seconds=0.004, lost=Lost) == "done"
+    assert await renew_while(work.run(), lease.renew, seconds=0.004, lost=Lost) == "done"
     assert not work.cut
 
 
 async def test_database_that_does_not_answer_ends_no_work():
     lease, work = Lease(DatabaseUnavailable(), DatabaseUnavailable(), True), Work()
-    holding = asyncio.create_task(hold(work.run(), lease.renew, seconds=0.004, lost=Lost))
+    holding = asyncio.create_task(renew_while(work.run(), lease.renew, seconds=0.004, lost=Lost))
     await asyncio.wait_for(lease.enough.wait(), 30)
     work.end.set()
     assert await holding == "done"
@@ -89,12 +89,12 @@ async def test_error_of_the_work_is_the_callers():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await hold(fail(), Lease(True).renew, seconds=20, lost=Lost)
+        await renew_while(fail(), Lease(True).renew, seconds=20, lost=Lost)
 
 
 async def test_work_ends_with_who_holds_the_lease():
     work = Work()
-    holding = asyncio.create_task(hold(work.run(), Lease(True).renew, seconds=20, lost=Lost))
+    holding = asyncio.create_task(renew_while(work.run(), Lease(True).renew, seconds=20, lost=Lost))
     await work.begun.wait()
     holding.cancel()
     with pytest.raises(asyncio.CancelledError):

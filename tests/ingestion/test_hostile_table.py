@@ -9,12 +9,11 @@ import psutil
 import pytest
 
 from core.errors.base import AgentexError
-from core.errors.codes import ErrorCode
 from ingestion.parsers import PARSERS
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.file_type import HEAD_BYTES, detect
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.preflight import check_container, check_picture
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.preflight import check_container, check_image
 from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import (
     COMPLETED,
@@ -29,7 +28,7 @@ from tests.fixtures.hostile import (
 pytestmark = pytest.mark.anyio
 GIGABYTE = 2**30
 # As an upload is checked (``api.intake``).
-CHECKS = {"zip": check_container, "image": check_picture}
+CHECKS = {"zip": check_container, "image": check_image}
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +39,16 @@ async def child(anyio_backend):
 
 
 async def outcome(child, path, content):
-    """The error code of a refused upload, the reason of a failure, or the parsed document."""
+    """The error of a refused upload, the reason of a failure, or the parsed document."""
     path.write_bytes(content)
     try:
-        media = detect(path.name, content[:HEAD_BYTES], len(content))
+        media = detect_type(path.name, content[:HEAD_BYTES], len(content))
         check = CHECKS.get(PARSERS[media.name].content)
         if check is not None:
-            check(io.BytesIO(content), Limits())
-        return await child.parse(path, media.name, limits=Limits(seconds=50))
+            check(io.BytesIO(content), ParseLimits())
+        return await child.parse(path, media.name, limits=ParseLimits(seconds=50))
     except AgentexError as error:
-        return error.code
+        return type(error)
     except ParseFailure as failure:
         return failure.reason.value
 
@@ -73,7 +72,7 @@ async def test_row_is_answered_as_the_table_says(name, child, tmp_path):
     highest = await highest_memory(child, task)
     found = task.result()
     wanted = row.want if isinstance(row.want, tuple) else (row.want,)
-    if isinstance(found, str | ErrorCode):
+    if isinstance(found, str | type):
         assert found in wanted
     else:
         assert COMPLETED in wanted

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.pool import ParserPool
-from ingestion.parsers.sandbox.protocol import Request
+from ingestion.parsers.sandbox.protocol import ParseRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -20,8 +20,8 @@ async def test_slow_document_holds_up_no_other(tmp_path: Path):
     quick.write_text("A short document.")
     pool = ParserPool(2)
     try:
-        large = Request(slow, "application/json", Limits(seconds=10))
-        small = Request(quick, "text/plain", Limits())
+        large = ParseRequest(slow, "application/json", ParseLimits(seconds=10))
+        small = ParseRequest(quick, "text/plain", ParseLimits())
         waiting = asyncio.create_task(pool.parse_each([large]))
         await pool.parse_each([small])
         assert not waiting.done()
@@ -33,7 +33,7 @@ async def test_slow_document_holds_up_no_other(tmp_path: Path):
             FailureReason.PARSE_MEMORY,
         }
         (parsed,) = await pool.parse_each([small])
-        assert isinstance(parsed, Parsed)
+        assert isinstance(parsed, ParsedDocument)
         assert parsed.text == "A short document."
     finally:
         await pool.close()

@@ -9,7 +9,7 @@ import pytest
 
 from ingestion.parsers import FORMATS
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import MADE, sample
 
@@ -53,4 +53,4 @@ def test_damaged_file_gives_text_or_a_reason(name, tmp_path):
     for turn in range(40):
         path.write_bytes(ways[turn % len(ways)](content, chance))
         with suppress(ParseFailure):
-            assert parse(path, Limits(seconds=10)).text
+            assert parse(path, ParseLimits(seconds=10)).text

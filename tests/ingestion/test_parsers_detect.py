@@ -13,7 +13,7 @@ from core.errors.requests import (
     UnsupportedFileType,
 )
 from ingestion.parsers import file_type as detection
-from ingestion.parsers.file_type import HEAD_BYTES, MediaType, detect
+from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj"
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00"
@@ -25,8 +25,8 @@ CHINESE = "知识库根据上传的文档回答问题，每个答案都注明它
 ENCODINGS = ("gbk", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 
 
-def of(name: str, content: bytes) -> MediaType:
-    return detect(name, content[:HEAD_BYTES], len(content))
+def of(name: str, content: bytes) -> DetectedType:
+    return detect_type(name, content[:HEAD_BYTES], len(content))
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(
     with pytest.raises(TextRecognitionMissing) as refused:
         of(name, content)
     assert refused.value.details == {"extra": "agentex[ocr]"}
-    assert "agentex[ocr]" in refused.value.code.message
-    assert "agentex[ocr]" in refused.value.code.message_zh
+    assert "agentex[ocr]" in refused.value.message
+    assert "agentex[ocr]" in refused.value.message_zh
 
 
 def test_text_that_begins_like_a_bitmap_is_text():
@@ -196,7 +196,7 @@ def test_errors_name_the_ending_and_what_was_found():
 
 def test_detecting_loads_no_parser_library():
     program = (
-        "import sys, ingestion.parsers.detect\n"
+        "import sys, ingestion.parsers.file_type\n"
         "heavy = {'selectolax', 'pypdfium2', 'markdown_it', 'msgpack', 'olefile', 'PIL', 'tesserocr'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingestion.parsers.text.charset import (
-    Decoded,
-    choosable,
-    chosen_codec,
+    DecodedText,
     decode,
-    reading_as,
+    forced_codec,
+    selectable_codec,
+    selectable_codecs,
     wide_form,
 )
 from ingestion.parsers.text_cleanup import clean, flow, flow_lines
@@ -70,7 +70,7 @@ CASES = [
 @pytest.mark.parametrize(("text", "codec"), CASES)
 def test_encoding_is_named_as_it_is_chosen(text, codec):
     named = decode(text.encode(codec)).encoding
-    assert named == chosen_codec(named) or named == "utf-8-sig"
+    assert named == selectable_codec(named) or named == "utf-8-sig"
 
 
 def test_declared_encoding_is_named_alike():
@@ -166,12 +166,12 @@ def test_line_breaks_vanish_between_chinese_characters_only():
     assert flow_lines("one \x00 two\nthree\x00\x00") == "one\ntwo three"
 
 
-@pytest.mark.parametrize("codec", sorted(choosable()))
+@pytest.mark.parametrize("codec", sorted(selectable_codecs()))
 def test_text_is_read_as_somebody_chose(codec):
     text = "Plain words, and a line.\n"
     data = text.encode(codec)
-    with reading_as(codec):
-        assert decode(data) == Decoded(text, codec, 1.0)
+    with forced_codec(codec):
+        assert decode(data) == DecodedText(text, codec, 1.0)
     # Afterwards it is found out again.
     assert decode("知识库".encode()).encoding == "utf-8"
 
@@ -193,9 +193,9 @@ def test_text_is_read_as_somebody_chose(codec):
     ],
 )
 def test_names_that_a_person_may_choose_by(label, codec):
-    assert chosen_codec(label) == codec
+    assert selectable_codec(label) == codec
 
 
 def test_choice_that_is_none_is_passed_over():
-    with reading_as("from-a-later-version"):
+    with forced_codec("from-a-later-version"):
         assert decode(b"text").encoding == "utf-8"

@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from ingestion.splitters.base import SplitSizes
 from ingestion.splitters.heading_recursive import split
@@ -24,7 +24,7 @@ NAMESPACES = (
 def parse(media_type, folder, content, limits=None):
     path = folder / "document"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return parser_for(media_type)(path, limits or Limits())
+    return parser_for(media_type)(path, limits or ParseLimits())
 
 
 def blocks(parsed):
@@ -328,11 +328,11 @@ def pdf_file(pages):
 def test_pdf_without_readable_text_says_why(name, reason, monkeypatch):
     monkeypatch.setattr(ocr, "is_ready", lambda: False)
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(DATA / name, Limits())
+        parser_for("application/pdf")(DATA / name, ParseLimits())
     assert caught.value.reason == reason
 
 
 def test_pdf_with_more_pages_than_allowed_is_refused():
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(DATA / "handbook.pdf", Limits(pages=3))
+        parser_for("application/pdf")(DATA / "handbook.pdf", ParseLimits(pages=3))
     assert caught.value.reason == "too_many_pages"

@@ -3,17 +3,17 @@
 import pytest
 
 from ingestion.parsers import PARSERS
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.model import ParsedDocument
 from tests.fixtures.made_files import DATA, MADE, sample
 
 GOLDEN = sorted(path.stem for path in DATA.glob("*.golden"))
 
 
-def outline(parsed: Parsed) -> str:
+def outline(parsed: ParsedDocument) -> str:
     """One line per element: kind, level, page, text with its line breaks written out."""
     return "".join(
         f"{e.kind} {e.level} {e.page or '-'} {e.text.replace(chr(10), '⏎')}\n"
@@ -25,10 +25,10 @@ def outline(parsed: Parsed) -> str:
 def test_file_gives_its_golden_outline(name, tmp_path):
     path = sample(name, tmp_path)
     content = path.read_bytes()
-    media = detect(name, content[:HEAD_BYTES], len(content))
+    media = detect_type(name, content[:HEAD_BYTES], len(content))
     if PARSERS[media.name].content == "image" and not is_ready():
         pytest.skip("no text recognition here: agentex[ocr] and Tesseract's language data")
-    parsed = parser_for(media.name)(path, Limits())
+    parsed = parser_for(media.name)(path, ParseLimits())
     assert outline(parsed) == (DATA / f"{name}.golden").read_text(encoding="utf-8")
 
 

@@ -10,16 +10,16 @@ import pytest
 
 from core.errors.requests import EmptyFile, UnsupportedFileType
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import GOOD_SECONDS
 
 pytestmark = pytest.mark.anyio
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-LIMITS = Limits(seconds=30)
+LIMITS = ParseLimits(seconds=30)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ async def outcome(child, path):
     """The reason of a failure, or the result, with what the upload check says before."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    media = detect(path.name, head, path.stat().st_size)
+    media = detect_type(path.name, head, path.stat().st_size)
     try:
         parsed = await child.parse(path, media.name, limits=LIMITS)
     except ParseFailure as failure:
@@ -156,9 +156,9 @@ TEXT_KEPT = {
 
 @pytest.mark.parametrize("name", TEXT_KEPT)
 async def test_text_built_against_backtracking_is_still_read(name, child, tmp_path):
-    limits = Limits(seconds=30)
+    limits = ParseLimits(seconds=30)
     path = put(tmp_path, name, TEXT_KEPT[name])
-    media = detect(name, path.read_bytes()[:HEAD_BYTES], path.stat().st_size)
+    media = detect_type(name, path.read_bytes()[:HEAD_BYTES], path.stat().st_size)
     assert (await child.parse(path, media.name, limits=limits)).text
 
 

@@ -5,7 +5,7 @@ from email.message import EmailMessage
 import pytest
 
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import RTF, compound, eml, msg
 
@@ -16,7 +16,7 @@ RICH, XML = "application/rtf", "application/xml"
 def parse(media_type, folder, content):
     path = folder / "document"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return parser_for(media_type)(path, Limits())
+    return parser_for(media_type)(path, ParseLimits())
 
 
 def blocks(parsed):

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import (
     cells,
@@ -27,7 +27,7 @@ EPUB = "application/epub+zip"
 def parse(media_type, folder, content, limits=None):
     path = folder / "document"
     path.write_bytes(content)
-    return parser_for(media_type)(path, limits or Limits())
+    return parser_for(media_type)(path, limits or ParseLimits())
 
 
 def blocks(parsed):
@@ -84,7 +84,7 @@ def test_slide_table_diagram_and_group_are_read(tmp_path):
 
 
 def test_more_slides_or_sheets_than_pages_allowed_are_refused(tmp_path):
-    few = Limits(pages=1)
+    few = ParseLimits(pages=1)
     assert reason(SLIDES, tmp_path, pptx("", ""), few) == "too_many_pages"
     assert reason(BOOK, tmp_path, xlsx(("a", ""), ("b", "")), few) == "too_many_pages"
     slides = open_document("presentation", "<draw:page/><draw:page/>")

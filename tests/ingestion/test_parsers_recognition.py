@@ -11,11 +11,11 @@ from PIL.TiffImagePlugin import IFDRational
 
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr, preprocess
-from ingestion.parsers.image.ocr import Picture, Reading, Recognition, is_ready
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.image.ocr import GreyImage, OcrResult, OcrSettings, is_ready
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
-from ingestion.parsers.sandbox.protocol import Request
+from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.hostile import page_pdf
 from tests.fixtures.made_files import DATA, scanned_pdf
 
@@ -39,7 +39,7 @@ async def child():
 @pytest.fixture
 def configured():
     yield lambda settings: ocr.configure(settings, grant_time=lambda _: None)
-    ocr.configure(Recognition(), grant_time=lambda _: None)
+    ocr.configure(OcrSettings(), grant_time=lambda _: None)
 
 
 def put(folder, name, content):
@@ -83,7 +83,7 @@ MEDIA = {"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sh
 
 async def test_recognition_has_time_of_its_own_and_no_more(child, tmp_path):
     path = put(tmp_path, "a.pdf", scanned_pdf())
-    short = Limits(seconds=0.05, recognition_seconds=0.05)
+    short = ParseLimits(seconds=0.05, recognition_seconds=0.05)
     with pytest.raises(ParseFailure) as caught:
         await child.parse(path, "application/pdf", limits=short)
     assert caught.value.reason == "parse_timeout"
@@ -93,12 +93,12 @@ async def test_recognition_has_time_of_its_own_and_no_more(child, tmp_path):
 async def test_each_page_has_its_time_and_no_page_has_that_of_all(child, tmp_path):
     book = put(tmp_path, "book.pdf", scanned_pdf(pages=10))
     # Less than all pages take together.
-    parsed = await child.parse(book, "application/pdf", limits=Limits(picture_seconds=1.5))
+    parsed = await child.parse(book, "application/pdf", limits=ParseLimits(picture_seconds=1.5))
     assert parsed.pages == 10
     noise = Image.frombytes("L", (3000, 2000), random.Random(1).randbytes(6_000_000))
     picture = put(tmp_path, "noise.png", saved(noise, "PNG"))
     with pytest.raises(ParseFailure) as caught:
-        await child.parse(picture, "image/png", limits=Limits(picture_seconds=0.1))
+        await child.parse(picture, "image/png", limits=ParseLimits(picture_seconds=0.1))
     assert caught.value.reason == "parse_timeout"
 
 
@@ -109,7 +109,7 @@ async def test_recognition_says_how_far_it_is(child, tmp_path):
         told.append(percent)
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
-    request = Request(path, "application/pdf", Limits())
+    request = ParseRequest(path, "application/pdf", ParseLimits())
     (parsed,) = await child.parse_each([request], heard=hear)
     assert parsed.pages == 12
     assert told == sorted(set(told))
@@ -123,7 +123,7 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     with pytest.raises(LookupError):
-        await child.parse_each([Request(path, "application/pdf", Limits())], heard=stop)
+        await child.parse_each([ParseRequest(path, "application/pdf", ParseLimits())], heard=stop)
     assert child.pid is None
     assert (await child.parse(DATA / "guide.md", "text/markdown")).text
 
@@ -133,11 +133,11 @@ def test_each_page_of_a_tiff_is_read(tmp_path):
         grey = image.convert("L")
         blank = Image.new("L", grey.size, 255)
         content = saved(grey, "TIFF", save_all=True, append_images=[blank, grey], dpi=(300, 300))
-    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), Limits())
+    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), ParseLimits())
     assert parsed.pages == 3
     assert [element.page for element in parsed.elements] == [1, 1, 3, 3]
     with pytest.raises(ParseFailure) as caught:
-        parser_for("image/tiff")(tmp_path / "a.tiff", Limits(pages=2))
+        parser_for("image/tiff")(tmp_path / "a.tiff", ParseLimits(pages=2))
     assert caught.value.reason == "too_many_pages"
 
 
@@ -149,7 +149,7 @@ def test_picture_of_a_whole_chat_is_read_in_parts_that_cut_no_line(tmp_path):
     for top in (0, 8_000 - 313, chat.height - notice.height):
         chat.paste(notice, (0, top))
     path = put(tmp_path, "a.png", saved(chat, "PNG"))
-    parsed = parser_for("image/png")(path, Limits())
+    parsed = parser_for("image/png")(path, ParseLimits())
     assert parsed.pages == 1
     assert parsed.text.count(ENGLISH) == parsed.text.count(CHINESE) == 3
 
@@ -157,7 +157,7 @@ def test_picture_of_a_whole_chat_is_read_in_parts_that_cut_no_line(tmp_path):
 def test_picture_that_is_too_wide_to_be_read_says_so(tmp_path):
     path = put(tmp_path, "a.png", saved(Image.new("L", (33_000, 10), 255), "PNG"))
     with pytest.raises(ParseFailure) as caught:
-        parser_for("image/png")(path, Limits())
+        parser_for("image/png")(path, ParseLimits())
     assert caught.value.reason == "image_too_large"
 
 
@@ -171,9 +171,9 @@ def test_picture_is_turned_upright_and_set_on_white(tmp_path):
         black = Image.new("L", grey.size, 0)
         clear = Image.merge("RGBA", (black, black, black, ImageOps.invert(grey)))
         transparent = saved(clear, "PNG", dpi=(300, 300))
-    parsed = parser_for("image/jpeg")(put(tmp_path, "a.jpg", content), Limits())
+    parsed = parser_for("image/jpeg")(put(tmp_path, "a.jpg", content), ParseLimits())
     assert ENGLISH in parsed.text
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", transparent), Limits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", transparent), ParseLimits())
     assert ENGLISH in parsed.text
 
 
@@ -182,7 +182,7 @@ def test_of_an_animation_the_first_picture_is_read(tmp_path):
         grey = image.convert("L")
         blank = Image.new("L", grey.size, 255)
         content = saved(grey, "PNG", save_all=True, append_images=[blank], dpi=(300, 300))
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", content), Limits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", content), ParseLimits())
     assert parsed.pages == 1
     assert ENGLISH in parsed.text
 
@@ -190,7 +190,7 @@ def test_of_an_animation_the_first_picture_is_read(tmp_path):
 def test_small_letters_of_a_screenshot_are_read(tmp_path):
     with Image.open(NOTICE) as image:
         small = image.convert("L").resize((500, 187), Image.Resampling.LANCZOS)
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(small, "PNG")), Limits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(small, "PNG")), ParseLimits())
     assert "backup" in parsed.text
 
 
@@ -234,7 +234,7 @@ def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str)
     with Image.open(NOTICE) as image:
         content = saved(STATES[state](image.convert("L")), kind, dpi=(300, 300), resolution=72)
     media_type = "image/png" if kind == "PNG" else "application/pdf"
-    parsed = parser_for(media_type)(put(tmp_path, "a", content), Limits())
+    parsed = parser_for(media_type)(put(tmp_path, "a", content), ParseLimits())
     assert ENGLISH in parsed.text
     # Turning by a few degrees blurs: a character of the test's picture may be taken for another.
     assert similar(CHINESE, parsed.text) >= 0.9
@@ -244,7 +244,7 @@ def test_page_is_read_in_whatever_state_it_came(tmp_path, state: str, kind: str)
 class Read:
     """Reads the same in every picture, and keeps their sizes."""
 
-    def __init__(self, reading: Reading):
+    def __init__(self, reading: OcrResult):
         self.reading = reading
         self.pictures = []
 
@@ -257,8 +257,8 @@ class Read:
 def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
     with Image.open(NOTICE) as image:
         grey = image.convert("L").rotate(angle, expand=True, fillcolor=255)
-    picture = Picture(grey.tobytes(), grey.width, grey.height, grey.width, 300)
-    recogniser = Read(Reading(("text",), confidence=90.0))
+    picture = GreyImage(grey.tobytes(), grey.width, grey.height, grey.width, 300)
+    recogniser = Read(OcrResult(("text",), confidence=90.0))
     assert preprocess.read(recogniser, picture).paragraphs == ("text",)
     assert recogniser.pictures == [picture]
 
@@ -266,11 +266,11 @@ def test_page_that_needs_nothing_is_read_once_and_as_it_is(angle: int):
 @pytest.mark.parametrize("size", [(900, 20_000), (7_000, 7_100), (40_000, 30), (1, 1)])
 @pytest.mark.parametrize("line_height", [0.0, 3.0, 12.0, 400.0])
 def test_no_picture_is_made_larger_than_can_be_read(size: tuple[int, int], line_height: float):
-    recogniser = Read(Reading(("text",), confidence=40.0, line_height=line_height))
+    recogniser = Read(OcrResult(("text",), confidence=40.0, line_height=line_height))
     width, height = size
-    preprocess.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    preprocess.read(recogniser, GreyImage(b"\xff" * (width * height), width, height, width))
     for picture in recogniser.pictures[1:]:
-        assert max(picture.width, picture.height) <= max(ocr.MOST_SIDE, *size)
+        assert max(picture.width, picture.height) <= max(ocr.MAX_SIDE, *size)
         assert picture.width * picture.height <= 100_100_000
 
 
@@ -280,20 +280,20 @@ def test_line_across_a_page_does_not_turn_it(tmp_path):
         page.paste(image.convert("L"))
     height = page.height
     ImageDraw.Draw(page).line([(0, height - 400), (page.width, height - 110)], fill=0, width=14)
-    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(page, "PNG")), Limits())
+    parsed = parser_for("image/png")(put(tmp_path, "a.png", saved(page, "PNG")), ParseLimits())
     assert ENGLISH in parsed.text
     assert CHINESE in parsed.text
 
 
 @pytest.mark.parametrize("size", [(1_000, 3_000), (300, 33_000)])
 def test_blank_picture_is_read_as_it_is_and_has_no_text(size: tuple[int, int], tmp_path):
-    recogniser = Read(Reading())
+    recogniser = Read(OcrResult())
     width, height = size
-    preprocess.read(recogniser, Picture(b"\xff" * (width * height), width, height, width))
+    preprocess.read(recogniser, GreyImage(b"\xff" * (width * height), width, height, width))
     assert (recogniser.pictures[0].width, recogniser.pictures[0].height) == size
     blank = saved(Image.new("L", size, 255), "PNG")
     with pytest.raises(ParseFailure) as caught:
-        parser_for("image/png")(put(tmp_path, "a.png", blank), Limits())
+        parser_for("image/png")(put(tmp_path, "a.png", blank), ParseLimits())
     assert caught.value.reason == "empty_text"
 
 
@@ -302,7 +302,7 @@ def test_resolution_that_is_none_is_passed_over(dpi: tuple[int, int], tmp_path):
     value = IFDRational(*dpi)
     with Image.open(NOTICE) as image:
         content = saved(image.convert("L"), "TIFF", tiffinfo={282: value, 283: value, 296: 2})
-    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), Limits())
+    parsed = parser_for("image/tiff")(put(tmp_path, "a.tiff", content), ParseLimits())
     assert ENGLISH in parsed.text
 
 
@@ -310,32 +310,32 @@ def test_page_as_large_as_a_town_is_blank(tmp_path):
     large = scanned_pdf().replace(b"360.0 134.4", b"2000000 2000000")
     assert b"2000000" in large
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(put(tmp_path, "a.pdf", large), Limits())
+        parser_for("application/pdf")(put(tmp_path, "a.pdf", large), ParseLimits())
     assert caught.value.reason == "empty_text"
 
 
 def test_picture_beyond_the_limit_is_refused_before_it_is_decoded():
     with pytest.raises(ParseFailure) as caught:
-        parser_for("image/png")(NOTICE, Limits(image_pixels=10_000))
+        parser_for("image/png")(NOTICE, ParseLimits(image_pixels=10_000))
     assert caught.value.reason == "image_too_large"
 
 
 def test_without_language_data_pictures_say_so_and_scans_have_no_text_layer(configured, tmp_path):
-    configured(Recognition(data_dir=str(tmp_path)))
+    configured(OcrSettings(data_dir=str(tmp_path)))
     with pytest.raises(ParseFailure) as caught:
-        parser_for("image/png")(NOTICE, Limits())
+        parser_for("image/png")(NOTICE, ParseLimits())
     assert caught.value.reason == "recognition_missing"
     with pytest.raises(ParseFailure) as caught:
-        parser_for("application/pdf")(put(tmp_path, "a.pdf", scanned_pdf()), Limits())
+        parser_for("application/pdf")(put(tmp_path, "a.pdf", scanned_pdf()), ParseLimits())
     assert caught.value.reason == "no_text_layer"
 
 
 def test_languages_that_are_not_installed_are_passed_over(configured):
-    configured(Recognition("xxx+eng"))
-    assert ENGLISH in parser_for("image/png")(NOTICE, Limits()).text
+    configured(OcrSettings("xxx+eng"))
+    assert ENGLISH in parser_for("image/png")(NOTICE, ParseLimits()).text
 
 
 def test_pdf_with_a_text_layer_is_not_recognised(tmp_path, monkeypatch):
     monkeypatch.setattr(ocr, "Recogniser", None)
-    parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), Limits())
+    parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), ParseLimits())
     assert (parsed.text, parsed.warnings) == ("ab", ())

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from core.errors.requests import TextTooLarge
 from ingestion.parsers import preflight
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text.plain import parse
 
 LIMIT = 40
-LIMITS = Limits(output_characters=LIMIT)
+LIMITS = ParseLimits(output_characters=LIMIT)
 
 
 def is_refused(content: bytes) -> bool:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.loader import parser_for
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.protocol import HEADER, pack_reply, unpack_reply
 from ingestion.parsers.text_cleanup import clean
 from ingestion.splitters import SPLITTERS
@@ -22,13 +22,13 @@ WIDTHS = (100, 80, 80)
 PRICES = (("Tea", "North", "South"), ("Green", "3.50", "3.70"), ("Black", "", "2.10"))
 
 
-def parse(folder: Path, content: bytes) -> Parsed:
+def parse(folder: Path, content: bytes) -> ParsedDocument:
     path = folder / "a.pdf"
     path.write_bytes(content)
-    return parser_for("application/pdf")(path, Limits())
+    return parser_for("application/pdf")(path, ParseLimits())
 
 
-def shown(parsed: Parsed) -> list[tuple[str, str]]:
+def shown(parsed: ParsedDocument) -> list[tuple[str, str]]:
     return [(element.kind, element.text) for element in parsed.elements]
 
 
@@ -214,9 +214,9 @@ def test_word_that_is_parted_in_a_cell_is_put_together(tmp_path: Path):
 def test_places_of_pages_stand_when_the_text_is_cleaned(parts: list[str]):
     whole = "  x" + "".join(parts)
     later = tuple((len("  x" + "".join(parts[:n])), n + 1) for n in range(1, len(parts)))
-    composition = Composition(Limits())
+    composition = DocumentBuilder(ParseLimits())
     composition.add("paragraph", whole, page=1, later_pages=later)
-    copy = Composition(Limits())
+    copy = DocumentBuilder(ParseLimits())
     copy.extend(composition)
     parsed = copy.finish()
     assert parsed == composition.finish()

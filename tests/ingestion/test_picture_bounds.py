@@ -8,12 +8,12 @@ import pytest
 from PIL import Image
 
 from core.errors.requests import ImageTooLarge
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.preflight import check_picture
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.preflight import check_image
 from tests.fixtures.hostile import TABLE, UPLOAD_SECONDS
 from tests.fixtures.made_files import DATA
 
-SMALL = Limits(image_pixels=100)
+SMALL = ParseLimits(image_pixels=100)
 
 
 def picture(kind: str, side: int) -> bytes:
@@ -24,28 +24,28 @@ def picture(kind: str, side: int) -> bytes:
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF", "BMP"])
 def test_picture_with_too_many_pixels_is_refused_and_one_with_as_many_is_not(kind: str):
-    check_picture(io.BytesIO(picture(kind, 10)), SMALL)
+    check_image(io.BytesIO(picture(kind, 10)), SMALL)
     with pytest.raises(ImageTooLarge) as caught:
-        check_picture(io.BytesIO(picture(kind, 11)), SMALL)
+        check_image(io.BytesIO(picture(kind, 11)), SMALL)
     assert caught.value.details == {"max_pixels": 100}
 
 
 def test_bound_is_the_parsers_own():
     with pytest.raises(ImageTooLarge) as caught:
-        check_picture(io.BytesIO(TABLE["flood.png"].make()), Limits())
+        check_image(io.BytesIO(TABLE["flood.png"].make()), ParseLimits())
     assert caught.value.details == {"max_pixels": 50_000_000}
 
 
 @pytest.mark.parametrize("cut", [8, 20, 30, 200, 3000])
 def test_damaged_picture_is_left_to_the_parser(cut: int):
     whole = (DATA / "notice.png").read_bytes()
-    check_picture(io.BytesIO(whole[:cut]), Limits())
-    check_picture(io.BytesIO(whole[:12] + bytes(4) + whole[16:cut]), Limits())
+    check_image(io.BytesIO(whole[:cut]), ParseLimits())
+    check_image(io.BytesIO(whole[:12] + bytes(4) + whole[16:cut]), ParseLimits())
 
 
 def test_header_behind_a_hundred_megabytes_of_remarks_keeps_nobody_waiting():
     remark = struct.pack(">I", 0) + b"reMa" + bytes(4)
     head = b"\x89PNG\r\n\x1a\n"
     started = time.monotonic()
-    check_picture(io.BytesIO(head + remark * (100 * 2**20 // len(remark))), Limits())
+    check_image(io.BytesIO(head + remark * (100 * 2**20 // len(remark))), ParseLimits())
     assert time.monotonic() - started < UPLOAD_SECONDS

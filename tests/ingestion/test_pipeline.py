@@ -12,16 +12,16 @@ from sqlmodel import col, select
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from ingestion.attempts import failures
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.documents import actions as document_actions
 from kb_service.documents.actions import ActionName
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk
 from kb_service.vector_index.protocol import point_id
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.edge_index import EdgeVectorIndex
 from tests.fixtures.stored import edit, reread, upload
 
@@ -34,135 +34,137 @@ LONG = b"# Long\n\n" + b"\n\n".join(
 )
 
 
-async def chunks_of(bench: Workbench, document_id: str) -> list[Chunk]:
-    async with bench.database.reading() as session:
+async def chunks_of(context: WorkerContext, document_id: str) -> list[Chunk]:
+    async with context.database.reading() as session:
         query = select(Chunk).where(Chunk.document_id == document_id).order_by(col(Chunk.position))
         return list((await session.exec(query)).all())
 
 
-async def check_consistent(bench: Workbench, document_id: str) -> None:
-    row, chunks = await reread(bench.database, document_id), await chunks_of(bench, document_id)
-    points = await bench.spaces.default.index.count(document_id=document_id)
+async def check_consistent(context: WorkerContext, document_id: str) -> None:
+    row, chunks = await reread(context.database, document_id), await chunks_of(context, document_id)
+    points = await context.spaces.default.index.count(document_id=document_id)
     assert len(chunks) == points == row.chunk_count
     assert [chunk.id for chunk in chunks] == [
         point_id(document_id, row.revision, number) for number in range(len(chunks))
     ]
 
 
-async def at_work(bench: Workbench, document_id: str, stage: str) -> asyncio.Task[None]:
+async def at_work(context: WorkerContext, document_id: str, stage: str) -> asyncio.Task[None]:
     """The processing of a document, once it has reached a stage."""
-    task = asyncio.create_task(ingest(bench, document_id))
+    task = asyncio.create_task(ingest(context, document_id))
     async with asyncio.timeout(120):
-        while (await reread(bench.database, document_id)).stage != stage:
+        while (await reread(context.database, document_id)).stage != stage:
             assert not task.done()
             await asyncio.sleep(0.002)
     return task
 
 
-async def test_document_becomes_chunks_and_as_many_points(bench: Workbench):
-    document = await upload(bench, TEXT)
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+async def test_document_becomes_chunks_and_as_many_points(context: WorkerContext):
+    document = await upload(context, TEXT)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.stage, row.progress, row.attempt) == ("completed", "done", 100, 1)
     assert (row.failure, row.lease_owner, row.encoding) == (None, None, "utf-8")
-    chunks = await chunks_of(bench, document.id)
+    chunks = await chunks_of(context, document.id)
     text = TEXT.decode()
     assert "zebra sleeps at noon" in " ".join(chunk.content for chunk in chunks)
     assert {chunk.knowledge_base_id for chunk in chunks} == {document.knowledge_base_id}
     assert all(0 <= chunk.char_start < chunk.char_end <= len(text) + 1 for chunk in chunks)
     assert all(chunk.token_count > 0 for chunk in chunks)
-    await check_consistent(bench, document.id)
+    await check_consistent(context, document.id)
 
 
-async def test_second_run_of_a_job_has_no_effect(bench: Workbench):
-    document = await upload(bench, TEXT)
-    await ingest(bench, document.id)
-    before = await reread(bench.database, document.id)
-    await ingest(bench, document.id)
-    await ingest(bench, "no such document")
-    assert await reread(bench.database, document.id) == before
+async def test_second_run_of_a_job_has_no_effect(context: WorkerContext):
+    document = await upload(context, TEXT)
+    await ingest(context, document.id)
+    before = await reread(context.database, document.id)
+    await ingest(context, document.id)
+    await ingest(context, "no such document")
+    assert await reread(context.database, document.id) == before
 
 
-async def test_two_workers_at_once_have_one_effect(bench: Workbench):
-    document = await upload(bench, TEXT)
-    second = replace(bench, owner="worker-2")
-    await asyncio.gather(*(ingest(one, document.id) for one in (bench, second, bench, second)))
-    row = await reread(bench.database, document.id)
+async def test_two_workers_at_once_have_one_effect(context: WorkerContext):
+    document = await upload(context, TEXT)
+    second = replace(context, owner="worker-2")
+    await asyncio.gather(*(ingest(one, document.id) for one in (context, second, context, second)))
+    row = await reread(context.database, document.id)
     assert (row.status, row.attempt) == ("completed", 1)
-    await check_consistent(bench, document.id)
+    await check_consistent(context, document.id)
 
 
 @one_database
-async def test_broken_file_fails_once_with_words_for_people(bench: Workbench):
-    document = await upload(bench, b"%PDF-1.7\n1 0 obj\n<<", name="a.pdf")
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+async def test_broken_file_fails_once_with_words_for_people(context: WorkerContext):
+    document = await upload(context, b"%PDF-1.7\n1 0 obj\n<<", name="a.pdf")
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.attempt, row.retry_at) == ("failed", 1, None)
     assert row.failure is not None
     assert row.failure["reason"] == "corrupt_file"
     assert row.failure["next_action"]
-    await check_consistent(bench, document.id)
+    await check_consistent(context, document.id)
 
 
 @one_database
-async def test_file_without_text_fails_and_is_never_completed(bench: Workbench):
-    document = await upload(bench, b"<html><body><!-- nothing --></body></html>", name="a.html")
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+async def test_file_without_text_fails_and_is_never_completed(context: WorkerContext):
+    document = await upload(context, b"<html><body><!-- nothing --></body></html>", name="a.html")
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "empty_text")
 
 
 @one_database
-async def test_parser_that_ran_out_of_time_is_tried_twice(bench: Workbench):
-    settings = bench.settings.model_copy(update={"parse_timeout_seconds": 0.001})
-    hurried = replace(bench, settings=settings)
-    document = await upload(bench, LONG)
+async def test_parser_that_ran_out_of_time_is_tried_twice(context: WorkerContext):
+    settings = context.settings.model_copy(update={"parse_timeout_seconds": 0.001})
+    hurried = replace(context, settings=settings)
+    document = await upload(context, LONG)
     await ingest(hurried, document.id)
-    first = await reread(bench.database, document.id)
+    first = await reread(context.database, document.id)
     assert first.failure is not None
     assert (first.status, first.attempt, first.failure["reason"]) == ("pending", 1, "parse_timeout")
     assert first.retry_at is not None
-    await edit(bench.database, document.id, retry_at=utc_now() - timedelta(seconds=1))
+    await edit(context.database, document.id, retry_at=utc_now() - timedelta(seconds=1))
     await ingest(hurried, document.id)
-    second = await reread(bench.database, document.id)
+    second = await reread(context.database, document.id)
     assert (second.status, second.attempt) == ("failed", 2)
 
 
 @one_database
-async def test_document_that_stopped_the_worker_too_often_is_set_aside(bench: Workbench):
-    document = await upload(bench, TEXT)
-    await edit(bench.database, document.id, attempt=bench.settings.ingest_attempts)
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+async def test_document_that_stopped_the_worker_too_often_is_set_aside(context: WorkerContext):
+    document = await upload(context, TEXT)
+    await edit(context.database, document.id, attempt=context.settings.ingest_attempts)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "poison")
     # As many tries as were allowed, and made.
-    assert row.attempt == bench.settings.ingest_attempts
-    assert await bench.spaces.default.index.count() == 0
+    assert row.attempt == context.settings.ingest_attempts
+    assert await context.spaces.default.index.count() == 0
 
 
 @one_database
-async def test_part_that_is_down_postpones_and_spends_no_try(bench: Workbench, tmp_path: Path):
+async def test_part_that_is_down_postpones_and_spends_no_try(
+    context: WorkerContext, tmp_path: Path
+):
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
-    spaces = Spaces([replace(bench.spaces.default, index=closed)])
-    document = await upload(bench, TEXT)
+    spaces = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
+    document = await upload(context, TEXT)
     waits: list[timedelta] = []
     for _ in range(3):
-        await edit(bench.database, document.id, retry_at=None)
-        await ingest(replace(bench, spaces=spaces), document.id)
-        row = await reread(bench.database, document.id)
+        await edit(context.database, document.id, retry_at=None)
+        await ingest(replace(context, spaces=spaces), document.id)
+        row = await reread(context.database, document.id)
         assert row.failure is not None
         assert (row.status, row.attempt) == ("pending", 0)
         assert row.failure["reason"] == "vector_index_unavailable"
         assert row.retry_at is not None
         waits.append(row.retry_at - utc_now())
     assert waits == sorted(waits)
-    await edit(bench.database, document.id, retry_at=None)
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+    await edit(context.database, document.id, retry_at=None)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.failure, row.attempt) == ("completed", None, 1)
-    await check_consistent(bench, document.id)
+    await check_consistent(context, document.id)
 
 
 @pytest.fixture
@@ -173,24 +175,24 @@ async def unreachable(tmp_path: Path) -> AsyncIterator[EngineClient]:
 
 
 @one_database
-async def test_engine_that_is_down_postpones(bench: Workbench, unreachable: EngineClient):
-    document = await upload(bench, TEXT)
-    space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
-    await ingest(replace(bench, spaces=Spaces([space])), document.id)
-    row = await reread(bench.database, document.id)
+async def test_engine_that_is_down_postpones(context: WorkerContext, unreachable: EngineClient):
+    document = await upload(context, TEXT)
+    space = replace(context.spaces.default, encoder=open_encoder(unreachable))
+    await ingest(replace(context, spaces=EmbeddingSpaces([space])), document.id)
+    row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("pending", "engine_unavailable")
 
 
 @one_database
-async def test_model_that_is_not_configured_any_more_postpones_and_is_named(bench: Workbench):
-    document = await upload(bench, TEXT)
-    other = replace(bench.spaces.default.model, name="other")
-    spaces = Spaces([replace(bench.spaces.default, model=other)])
+async def test_model_that_is_not_configured_any_more_postpones_and_is_named(context: WorkerContext):
+    document = await upload(context, TEXT)
+    other = replace(context.spaces.default.model, name="other")
+    spaces = EmbeddingSpaces([replace(context.spaces.default, model=other)])
     for tries in ("1", "2"):
-        await edit(bench.database, document.id, retry_at=None)
-        await ingest(replace(bench, spaces=spaces), document.id)
-        row = await reread(bench.database, document.id)
+        await edit(context.database, document.id, retry_at=None)
+        await ingest(replace(context, spaces=spaces), document.id)
+        row = await reread(context.database, document.id)
         assert row.failure is not None
         assert (row.status, row.attempt) == ("pending", 0)
         assert row.failure["reason"] == "embedding_model_not_configured"
@@ -203,15 +205,15 @@ async def test_model_that_is_not_configured_any_more_postpones_and_is_named(benc
 
 @one_database
 async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
-    bench: Workbench, unreachable: EngineClient, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, unreachable: EngineClient, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(failures, "_OUTAGE_TRIES", 2)
-    document = await upload(bench, TEXT)
-    space = replace(bench.spaces.default, encoder=open_encoder(unreachable))
+    document = await upload(context, TEXT)
+    space = replace(context.spaces.default, encoder=open_encoder(unreachable))
     for _ in range(2):
-        await edit(bench.database, document.id, retry_at=None)
-        await ingest(replace(bench, spaces=Spaces([space])), document.id)
-    row = await reread(bench.database, document.id)
+        await edit(context.database, document.id, retry_at=None)
+        await ingest(replace(context, spaces=EmbeddingSpaces([space])), document.id)
+    row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "engine_unavailable")
     assert "tried 2 times" in row.failure["next_action"]
@@ -221,86 +223,86 @@ async def test_document_that_waited_too_long_says_that_it_waits_no_longer(
 
 
 @one_database
-async def test_lost_file_fails_at_once_and_says_so(bench: Workbench):
-    document = await upload(bench, TEXT)
-    await bench.store.delete(document.storage_key)
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+async def test_lost_file_fails_at_once_and_says_so(context: WorkerContext):
+    document = await upload(context, TEXT)
+    await context.store.delete(document.storage_key)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert row.failure is not None
     assert (row.status, row.failure["reason"]) == ("failed", "file_missing")
     assert row.failure["next_action"]
 
 
 @one_database
-async def test_stopped_worker_hands_its_document_back(bench: Workbench):
-    document = await upload(bench, LONG)
-    task = await at_work(bench, document.id, "parsing")
+async def test_stopped_worker_hands_its_document_back(context: WorkerContext):
+    document = await upload(context, LONG)
+    task = await at_work(context, document.id, "parsing")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    row = await reread(bench.database, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.attempt, row.lease_owner) == ("pending", 0, None)
-    await ingest(replace(bench, owner="worker-2"), document.id)
-    assert (await reread(bench.database, document.id)).status == "completed"
-    await check_consistent(bench, document.id)
+    await ingest(replace(context, owner="worker-2"), document.id)
+    assert (await reread(context.database, document.id)).status == "completed"
+    await check_consistent(context, document.id)
 
 
 @pytest.mark.parametrize("stage", ["embedding"])
 async def test_worker_that_loses_its_lease_leaves_the_document_to_the_other(
-    bench: Workbench, stage: str
+    context: WorkerContext, stage: str
 ):
-    document = await upload(bench, LONG)
-    task = await at_work(bench, document.id, stage)
+    document = await upload(context, LONG)
+    task = await at_work(context, document.id, stage)
     later = utc_now() + timedelta(seconds=60)
-    await edit(bench.database, document.id, lease_owner="worker-2", attempt=2, lease_until=later)
+    await edit(context.database, document.id, lease_owner="worker-2", attempt=2, lease_until=later)
     await task
-    row = await reread(bench.database, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.attempt, row.lease_owner) == ("processing", 2, "worker-2")
-    assert await chunks_of(bench, document.id) == []
-    await edit(bench.database, document.id, lease_until=utc_now() - timedelta(seconds=1))
-    await ingest(bench, document.id)
-    assert (await reread(bench.database, document.id)).status == "completed"
-    await check_consistent(bench, document.id)
+    assert await chunks_of(context, document.id) == []
+    await edit(context.database, document.id, lease_until=utc_now() - timedelta(seconds=1))
+    await ingest(context, document.id)
+    assert (await reread(context.database, document.id)).status == "completed"
+    await check_consistent(context, document.id)
 
 
 @pytest.mark.parametrize("stage", ["parsing", "embedding"])
-async def test_document_deleted_on_its_way_is_given_up(bench: Workbench, stage: str):
-    document = await upload(bench, LONG)
-    task = await at_work(bench, document.id, stage)
-    await edit(bench.database, document.id, deleted_at=utc_now())
+async def test_document_deleted_on_its_way_is_given_up(context: WorkerContext, stage: str):
+    document = await upload(context, LONG)
+    task = await at_work(context, document.id, stage)
+    await edit(context.database, document.id, deleted_at=utc_now())
     await task
-    row = await reread(bench.database, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.lease_until) == ("processing", None)
-    assert await chunks_of(bench, document.id) == []
+    assert await chunks_of(context, document.id) == []
 
 
-async def test_new_revision_replaces_the_points_of_the_old_one(bench: Workbench):
-    document = await upload(bench, TEXT)
-    await ingest(bench, document.id)
-    await edit(bench.database, document.id, status="failed")
-    async with unit_of_work(bench.database) as work:
-        await document_actions.act(
-            work, EVERYTHING, ActionName.RETRY, document.knowledge_base_id, document.id
+async def test_new_revision_replaces_the_points_of_the_old_one(context: WorkerContext):
+    document = await upload(context, TEXT)
+    await ingest(context, document.id)
+    await edit(context.database, document.id, status="failed")
+    async with unit_of_work(context.database) as work:
+        await document_actions.apply_action(
+            work, SYSTEM_VIEWER, ActionName.RETRY, document.knowledge_base_id, document.id
         )
-    await ingest(bench, document.id)
-    row = await reread(bench.database, document.id)
+    await ingest(context, document.id)
+    row = await reread(context.database, document.id)
     assert (row.status, row.revision, row.active_revision) == ("completed", 2, 2)
-    assert {entry.revision for entry in await bench.spaces.default.index.documents()} == {2}
-    await check_consistent(bench, document.id)
+    assert {entry.revision for entry in await context.spaces.default.index.documents()} == {2}
+    await check_consistent(context, document.id)
 
 
 @one_database
-async def test_failed_try_leaves_no_points(bench: Workbench):
+async def test_failed_try_leaves_no_points(context: WorkerContext):
     """A try that embedded some passages before it failed for good."""
-    document = await upload(bench, LONG)
-    task = await at_work(bench, document.id, "embedding")
+    document = await upload(context, LONG)
+    task = await at_work(context, document.id, "embedding")
     async with asyncio.timeout(120):
-        while await bench.spaces.default.index.count(document_id=document.id) == 0:  # noqa: ASYNC110 - no event
+        while await context.spaces.default.index.count(document_id=document.id) == 0:  # noqa: ASYNC110 - no event
             await asyncio.sleep(0.002)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await edit(bench.database, document.id, attempt=bench.settings.ingest_attempts)
-    await ingest(bench, document.id)
-    assert (await reread(bench.database, document.id)).status == "failed"
-    assert await bench.spaces.default.index.count(document_id=document.id) == 0
+    await edit(context.database, document.id, attempt=context.settings.ingest_attempts)
+    await ingest(context, document.id)
+    assert (await reread(context.database, document.id)).status == "failed"
+    assert await context.spaces.default.index.count(document_id=document.id) == 0

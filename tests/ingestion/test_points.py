@@ -4,10 +4,10 @@ import pytest
 from sqlmodel import col, select
 
 from core.db.unit_of_work import unit_of_work
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase, SplitterName
-from kb_service.retrieval.candidates import collapse
+from kb_service.retrieval.candidates import best_windows
 from kb_service.vector_index.bm25 import encode_query
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
@@ -21,19 +21,19 @@ DEEP = "The lighthouse keeper feeds seven grey cats every evening."
 TEXT = "# Log\n\n" + " ".join([*["The ship sailed on a calm sea."] * 45, DEEP])
 
 
-async def ingested(bench: Workbench, splitter: str) -> tuple[KnowledgeBase, list[Chunk]]:
-    async with unit_of_work(bench.database) as work:
+async def ingested(context: WorkerContext, splitter: str) -> tuple[KnowledgeBase, list[Chunk]]:
+    async with unit_of_work(context.database) as work:
         kb = await add_knowledge_base(work, splitter=splitter)
-    document = await upload(bench, TEXT.encode(), kb_id=kb.id)
-    await ingest(bench, document.id)
-    async with bench.database.reading() as session:
+    document = await upload(context, TEXT.encode(), kb_id=kb.id)
+    await ingest(context, document.id)
+    async with context.database.reading() as session:
         query = select(Chunk).where(Chunk.document_id == document.id).order_by(col(Chunk.position))
         return kb, list((await session.exec(query)).all())
 
 
-async def test_parent_is_found_by_its_windows_and_by_all_its_words(bench: Workbench):
-    kb, (parent,) = await ingested(bench, "parent_child")
-    space = bench.spaces.default
+async def test_parent_is_found_by_its_windows_and_by_all_its_words(context: WorkerContext):
+    kb, (parent,) = await ingested(context, "parent_child")
+    space = context.spaces.default
     assert parent.content.endswith(DEEP)
     windows = -(-parent.token_count // 128)
     assert await space.index.count(kb_id=kb.id) == 1 + windows
@@ -46,10 +46,10 @@ async def test_parent_is_found_by_its_windows_and_by_all_its_words(bench: Workbe
     assert [hit.id for hit in legs.sparse] == [parent.id]
     assert len(legs.dense) == windows
     assert {hit.chunk_id for hit in legs.dense} == {parent.id}
-    found = collapse(legs).dense
+    found = best_windows(legs).dense
     assert [(hit.id, hit.score) for hit in found] == [(parent.id, legs.dense[0].score)]
     # The last window tells of cats only; the passage as a whole tells of a calm sea.
-    whole = await ingested(bench, "heading_recursive")
+    whole = await ingested(context, "heading_recursive")
     other = await space.index.query(
         kb_ids=[whole[0].id],
         dense=(await space.encoder.embed_queries(["Who feeds the cats?"]))[0],
@@ -60,9 +60,9 @@ async def test_parent_is_found_by_its_windows_and_by_all_its_words(bench: Workbe
 
 
 @pytest.mark.parametrize("splitter", [name.value for name in SplitterName])
-async def test_every_splitter_makes_a_document_searchable(bench: Workbench, splitter: str):
-    kb, chunks = await ingested(bench, splitter)
-    space = bench.spaces.default
+async def test_every_splitter_makes_a_document_searchable(context: WorkerContext, splitter: str):
+    kb, chunks = await ingested(context, splitter)
+    space = context.spaces.default
     legs = await space.index.query(
         kb_ids=[kb.id],
         dense=(await space.encoder.embed_queries([DEEP]))[0],
@@ -71,4 +71,4 @@ async def test_every_splitter_makes_a_document_searchable(bench: Workbench, spli
     )
     holders = {chunk.id for chunk in chunks if "lighthouse" in chunk.content}
     assert {hit.id for hit in legs.sparse} == holders != set()
-    assert collapse(legs).dense[0].id in holders
+    assert best_windows(legs).dense[0].id in holders

@@ -10,16 +10,16 @@ from sqlmodel import col
 from core.db.unit_of_work import unit_of_work
 from core.errors.base import AgentexError
 from core.errors.server import EmbeddingsUnavailable, EngineUnavailable
-from ingestion.context import Workbench
-from ingestion.reindex import tend, tend_all, work_on
-from kb_service.embedding_spaces import Spaces
+from ingestion.context import WorkerContext
+from ingestion.reindex import maintain, maintain_all, run_reindex
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.models import Chunk, Document, KnowledgeBase, Question
 from kb_service.reindex import service as reindex_service
 from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import Cutover
-from kb_service.reindex.status import Report, State
-from kb_service.visibility import EVERYTHING
+from kb_service.reindex.status import ReindexStatus, State
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.reindex_steps import (
     KEEP,
     check_whole,
@@ -35,8 +35,8 @@ from tests.fixtures.reindex_steps import (
 pytestmark = pytest.mark.anyio
 
 
-async def save_question(bench: Workbench, kb_id: str) -> None:
-    async with unit_of_work(bench.database) as work:
+async def save_question(context: WorkerContext, kb_id: str) -> None:
+    async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, kb_id)
         passage = {"document": "okapi.md", "text": "okapi number 3 sleeps at noon"}
         work.session.add(
@@ -44,45 +44,47 @@ async def save_question(bench: Workbench, kb_id: str) -> None:
         )
 
 
-async def test_saved_questions_are_asked_before_new_settings_come_into_force(bench: Workbench):
-    kb_id = await new_base(bench, "okapi", "zebra")
-    await save_question(bench, kb_id)
-    await reindexed(bench, kb_id)
-    assert (await row_of(bench, kb_id)).generation == 1
-    await work_on(bench, kb_id)
-    row = await row_of(bench, kb_id)
+async def test_saved_questions_are_asked_before_new_settings_come_into_force(
+    context: WorkerContext,
+):
+    kb_id = await new_base(context, "okapi", "zebra")
+    await save_question(context, kb_id)
+    await reindexed(context, kb_id)
+    assert (await row_of(context, kb_id)).generation == 1
+    await run_reindex(context, kb_id)
+    row = await row_of(context, kb_id)
     assert (row.generation, row.chunk_size) == (2, 40)
-    async with bench.database.reading() as session:
-        recall = (await reindex_status.report(session, EVERYTHING, row)).recall
+    async with context.database.reading() as session:
+        recall = (await reindex_status.get_status(session, SYSTEM_VIEWER, row)).recall
     assert recall is not None
     assert recall["questions"] == 1
     assert recall["present"]["recall_5"] == recall["target"]["recall_5"] == 1
-    await check_whole(bench, kb_id)
+    await check_whole(context, kb_id)
 
 
-async def told_of(bench: Workbench, kb_id: str) -> Report:
-    async with bench.database.reading() as session:
+async def told_of(context: WorkerContext, kb_id: str) -> ReindexStatus:
+    async with context.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
-        return await reindex_status.report(session, EVERYTHING, row)
+        return await reindex_status.get_status(session, SYSTEM_VIEWER, row)
 
 
-def break_encoder(patch: pytest.MonkeyPatch, bench: Workbench, error: AgentexError) -> None:
+def break_encoder(patch: pytest.MonkeyPatch, context: WorkerContext, error: AgentexError) -> None:
     async def fail(_: Sequence[str]) -> None:
         raise error
 
-    patch.setattr(bench.spaces.default.encoder, "embed_queries", fail)
+    patch.setattr(context.spaces.default.encoder, "embed_queries", fail)
 
 
 async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
-    two_models: Workbench,
+    two_models: WorkerContext,
 ):
-    bench = two_models
-    kb_id = await new_base(bench, "okapi")
-    await save_question(bench, kb_id)
-    await leave_its_model(bench, kb_id)
-    only_second = replace(bench, spaces=Spaces([bench.spaces["second"]]))
-    await work_on(only_second, kb_id)
-    report = await told_of(bench, kb_id)
+    context = two_models
+    kb_id = await new_base(context, "okapi")
+    await save_question(context, kb_id)
+    await leave_its_model(context, kb_id)
+    only_second = replace(context, spaces=EmbeddingSpaces([context.spaces["second"]]))
+    await run_reindex(only_second, kb_id)
+    report = await told_of(context, kb_id)
     assert (report.state, report.present.embedding_model) == (State.NONE, "second")
     assert report.recall is None
     assert report.recall_missing is not None
@@ -91,82 +93,82 @@ async def test_model_that_is_not_served_any_more_is_left_without_a_comparison(
 
 
 async def test_manual_cut_over_still_waits_where_nothing_can_be_compared(
-    two_models: Workbench, monkeypatch: pytest.MonkeyPatch
+    two_models: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    bench = two_models
-    kb_id = await new_base(bench, "okapi")
-    await save_question(bench, kb_id)
-    await leave_its_model(bench, kb_id)
-    async with unit_of_work(bench.database) as work:
+    context = two_models
+    kb_id = await new_base(context, "okapi")
+    await save_question(context, kb_id)
+    await leave_its_model(context, kb_id)
+    async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, kb_id)
         row.target = {**(row.target or {}), "cutover": Cutover.MANUAL.value}
-    break_encoder(monkeypatch, bench, EmbeddingsUnavailable())
-    await work_on(bench, kb_id)
-    report = await told_of(bench, kb_id)
+    break_encoder(monkeypatch, context, EmbeddingsUnavailable())
+    await run_reindex(context, kb_id)
+    report = await told_of(context, kb_id)
     assert (report.state, report.recall_missing is None) == (State.READY, False)
 
 
 async def test_outage_of_the_engine_is_waited_for_before_the_measurement(
-    two_models: Workbench, monkeypatch: pytest.MonkeyPatch
+    two_models: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    bench = two_models
-    kb_id = await new_base(bench, "okapi")
-    await save_question(bench, kb_id)
-    await leave_its_model(bench, kb_id)
+    context = two_models
+    kb_id = await new_base(context, "okapi")
+    await save_question(context, kb_id)
+    await leave_its_model(context, kb_id)
     with monkeypatch.context() as patch:
-        break_encoder(patch, bench, EngineUnavailable())
+        break_encoder(patch, context, EngineUnavailable())
         with pytest.raises(EngineUnavailable):
-            await work_on(bench, kb_id)
-        await tend(bench, kb_id)
-        report = await told_of(bench, kb_id)
+            await run_reindex(context, kb_id)
+        await maintain(context, kb_id)
+        report = await told_of(context, kb_id)
         assert (report.state, report.recall_missing) == (State.READY, None)
         assert report.waiting is not None
         assert report.waiting["reason"] == "engine_unavailable"
-    await work_on(bench, kb_id)
-    report = await told_of(bench, kb_id)
+    await run_reindex(context, kb_id)
+    report = await told_of(context, kb_id)
     assert (report.state, report.recall is None) == (State.NONE, False)
 
 
 async def test_model_that_is_kept_is_waited_for_before_the_measurement(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    kb_id = await new_base(bench, "okapi")
-    await save_question(bench, kb_id)
-    await reindexed(bench, kb_id)
+    kb_id = await new_base(context, "okapi")
+    await save_question(context, kb_id)
+    await reindexed(context, kb_id)
     with monkeypatch.context() as patch:
-        break_encoder(patch, bench, EmbeddingsUnavailable(model=DEFAULT.name))
+        break_encoder(patch, context, EmbeddingsUnavailable(model=DEFAULT.name))
         with pytest.raises(EmbeddingsUnavailable):
-            await work_on(bench, kb_id)
-    report = await told_of(bench, kb_id)
+            await run_reindex(context, kb_id)
+    report = await told_of(context, kb_id)
     assert (report.state, report.recall_missing) == (State.READY, None)
     # Whoever looks is told why the new settings are not in force yet.
     assert report.waiting is not None
     assert report.waiting["reason"] == "embedding_endpoint_unavailable"
     assert DEFAULT.name in report.waiting["message"]
-    await work_on(bench, kb_id)
-    report = await told_of(bench, kb_id)
+    await run_reindex(context, kb_id)
+    report = await told_of(context, kb_id)
     assert (report.state, report.waiting) == (State.NONE, None)
 
 
-async def test_settings_that_find_less_wait_for_a_person(bench: Workbench):
-    kb_id = await new_base(bench, "okapi", "zebra")
-    old = await seen(bench, kb_id)
-    await save_question(bench, kb_id)
-    await reindexed(bench, kb_id)
-    new = await chunk_ids(bench, kb_id, col(Document.shadow_revision))
-    async with unit_of_work(bench.database) as work:
+async def test_settings_that_find_less_wait_for_a_person(context: WorkerContext):
+    kb_id = await new_base(context, "okapi", "zebra")
+    old = await seen(context, kb_id)
+    await save_question(context, kb_id)
+    await reindexed(context, kb_id)
+    new = await chunk_ids(context, kb_id, col(Document.shadow_revision))
+    async with unit_of_work(context.database) as work:
         await work.session.exec(
             update(Chunk)
             .where(col(Chunk.id).in_(new), col(Chunk.content).contains("okapi"))
             .values(content="nothing of the kind", terms=None, version=2)
         )
-    await work_on(bench, kb_id)
-    await work_on(bench, kb_id)
-    await tend_all(bench)
-    row = await row_of(bench, kb_id)
-    async with bench.database.reading() as session:
-        report = await reindex_status.report(session, EVERYTHING, row)
+    await run_reindex(context, kb_id)
+    await run_reindex(context, kb_id)
+    await maintain_all(context)
+    row = await row_of(context, kb_id)
+    async with context.database.reading() as session:
+        report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
     assert (report.state, row.generation) == (State.HELD, 1)
-    assert await seen(bench, kb_id) == old
-    await decide(bench, kb_id, reindex_service.cut_over, keep=KEEP)
-    assert (await row_of(bench, kb_id)).generation == 2
+    assert await seen(context, kb_id) == old
+    await decide(context, kb_id, reindex_service.cut_over, keep=KEEP)
+    assert (await row_of(context, kb_id)).generation == 2

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import ingestion.splitters
-from ingestion.parsers.model import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes, indexed_text
 from ingestion.splitters.heading_recursive import split
@@ -16,7 +16,7 @@ from kb_service.text.token_counter import token_counter
 COUNTER = token_counter()
 
 
-def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> Parsed:
+def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> ParsedDocument:
     elements: list[Element] = []
     place = 0
     for kind, text, *level in blocks:
@@ -24,10 +24,10 @@ def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> Parsed:
         depth = level[0] if level else 0
         elements.append(Element(kind, text, depth, len(elements) + 1, place, end))
         place = end + len(SEPARATOR)
-    return Parsed(tuple(elements), SEPARATOR.join(element.text for element in elements))
+    return ParsedDocument(tuple(elements), SEPARATOR.join(element.text for element in elements))
 
 
-def _split(parsed: Parsed, size: int = 20, overlap: int = 0) -> list[Piece]:
+def _split(parsed: ParsedDocument, size: int = 20, overlap: int = 0) -> list[Piece]:
     return list(split(parsed, sizes=SplitSizes(size, overlap), counter=COUNTER))
 
 
@@ -41,12 +41,12 @@ def test_split_of_a_short_document_is_one_piece() -> None:
 
 
 def test_split_of_a_document_without_tokens_is_empty() -> None:
-    assert _split(Parsed((), "")) == []
+    assert _split(ParsedDocument((), "")) == []
     assert _split(_parsed(("paragraph", "\u200b \x0c"))) == []
 
 
 def test_split_reads_text_that_no_element_holds() -> None:
-    parsed = Parsed((Element("paragraph", "b", 0, 3, 2, 3),), "a b c")
+    parsed = ParsedDocument((Element("paragraph", "b", 0, 3, 2, 3),), "a b c")
     assert [piece.text for piece in _split(parsed)] == ["a b c"]
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from ingestion.parsers.model import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
@@ -28,7 +28,7 @@ def without_collections() -> Iterator[None]:
     gc.enable()
 
 
-def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> Parsed:
+def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> ParsedDocument:
     elements: list[Element] = []
     place = 0
     for kind, text, *level in blocks:
@@ -36,10 +36,10 @@ def _parsed(*blocks: tuple[str, str] | tuple[str, str, int]) -> Parsed:
         depth = level[0] if level else 0
         elements.append(Element(kind, text, depth, len(elements) + 1, place, end))
         place = end + len(SEPARATOR)
-    return Parsed(tuple(elements), SEPARATOR.join(element.text for element in elements))
+    return ParsedDocument(tuple(elements), SEPARATOR.join(element.text for element in elements))
 
 
-def _split(name: str, parsed: Parsed, size: int = 20, overlap: int = 0) -> list[Piece]:
+def _split(name: str, parsed: ParsedDocument, size: int = 20, overlap: int = 0) -> list[Piece]:
     return list(SPLITTERS[name](parsed, sizes=SplitSizes(size, overlap), counter=COUNTER))
 
 

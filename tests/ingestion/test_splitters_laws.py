@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingestion.parsers.model import SEPARATOR, Element, Parsed
+from ingestion.parsers.model import SEPARATOR, Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import Piece, SplitSizes
 from ingestion.splitters.parent_child import WINDOW_TOKENS
@@ -33,7 +33,7 @@ _ANY_TEXTS = st.text(min_size=1, max_size=200).map(str.strip)
 _KINDS = st.sampled_from(["heading", "paragraph", "paragraph", "list_item", "table", "code"])
 
 
-def _parsed(blocks: list[tuple[str, str, int]], every: int = 0) -> Parsed:
+def _parsed(blocks: list[tuple[str, str, int]], every: int = 0) -> ParsedDocument:
     """A document of blocks; with ``every``, a page begins behind so many characters of each."""
     elements: list[Element] = []
     place = 0
@@ -45,7 +45,7 @@ def _parsed(blocks: list[tuple[str, str, int]], every: int = 0) -> Parsed:
             end = place + len(body)
             elements.append(Element(kind, body, level, first, place, end, tuple(later)))
             place += len(body) + len(SEPARATOR)
-    return Parsed(tuple(elements), SEPARATOR.join(element.text for element in elements))
+    return ParsedDocument(tuple(elements), SEPARATOR.join(element.text for element in elements))
 
 
 _BLOCKS = st.lists(
@@ -58,7 +58,7 @@ _SIZES = st.tuples(st.integers(16, 80), st.integers(0, 15)).map(lambda pair: Spl
 every_splitter = pytest.mark.parametrize("name", SPLITTERS)
 
 
-def _pieces(name: str, parsed: Parsed, sizes: SplitSizes) -> list[Piece]:
+def _pieces(name: str, parsed: ParsedDocument, sizes: SplitSizes) -> list[Piece]:
     return list(SPLITTERS[name](parsed, sizes=sizes, counter=COUNTER))
 
 
@@ -73,7 +73,7 @@ def _is_nothing(text: str) -> bool:
 @given(parsed=_DOCUMENTS, sizes=_SIZES)
 @settings(max_examples=150, deadline=None)
 def test_pieces_keep_the_laws_for_any_document(
-    name: str, parsed: Parsed, sizes: SplitSizes
+    name: str, parsed: ParsedDocument, sizes: SplitSizes
 ) -> None:
     pieces = _pieces(name, parsed, sizes)
     rest = place = 0
@@ -137,6 +137,8 @@ def test_windows_tile_their_piece(text: str, repeats: int) -> None:
 
 @given(parsed=_DOCUMENTS, sizes=_SIZES)
 @settings(max_examples=50, deadline=None)
-def test_parents_are_the_pieces_of_heading_recursive(parsed: Parsed, sizes: SplitSizes) -> None:
+def test_parents_are_the_pieces_of_heading_recursive(
+    parsed: ParsedDocument, sizes: SplitSizes
+) -> None:
     parents = _pieces("parent_child", parsed, sizes)
     assert parents == _pieces("heading_recursive", parsed, sizes)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from ingestion.parsers.model import Element, Parsed
+from ingestion.parsers.model import Element, ParsedDocument
 from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import SplitSizes
 from kb_service.text.token_counter import TokenCounter
@@ -54,8 +54,8 @@ def counter(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return TokenCounter(path)
 
 
-def parsed(text: str) -> Parsed:
-    return Parsed((Element("paragraph", text, 0, None, 0, len(text)),), text)
+def parsed(text: str) -> ParsedDocument:
+    return ParsedDocument((Element("paragraph", text, 0, None, 0, len(text)),), text)
 
 
 @pytest.mark.parametrize("name", ["sentence", "heading_recursive"])

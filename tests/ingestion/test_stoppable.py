@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from core.threads import Stop, on_stoppable_thread
-from ingestion.context import Workbench
+from core.threads import StopFlag, run_stoppable
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from ingestion.splitters import SPLITTERS
 from tests.fixtures.client import eventually
@@ -18,19 +18,19 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_all_items_are_gone_through_while_somebody_waits():
-    assert await on_stoppable_thread(lambda stop: sum(stop.until(range(1000)))) == 499_500
+    assert await run_stoppable(lambda stop: sum(stop.until(range(1000)))) == 499_500
 
 
 async def test_who_is_cancelled_does_not_wait_and_the_thread_ends():
     begun, ended = threading.Event(), threading.Event()
 
-    def work(stop: Stop) -> None:
+    def work(stop: StopFlag) -> None:
         for _ in stop.until(count()):
             begun.set()
             time.sleep(0.001)
         ended.set()
 
-    waiting = asyncio.create_task(on_stoppable_thread(work))
+    waiting = asyncio.create_task(run_stoppable(work))
     assert await asyncio.to_thread(begun.wait, 10)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -39,7 +39,7 @@ async def test_who_is_cancelled_does_not_wait_and_the_thread_ends():
 
 
 async def test_a_document_whose_work_is_taken_back_is_not_split_on(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
     """A deletion, and a worker that ends, cancel the work."""
     alive, begun = 0.0, threading.Event()
@@ -53,8 +53,8 @@ async def test_a_document_whose_work_is_taken_back_is_not_split_on(
             yield number
 
     monkeypatch.setitem(SPLITTERS, "heading_recursive", endless)
-    document = await upload(bench, b"# A\n\nA zebra sleeps.")
-    work = asyncio.create_task(ingest(bench, document.id))
+    document = await upload(context, b"# A\n\nA zebra sleeps.")
+    work = asyncio.create_task(ingest(context, document.id))
     assert await asyncio.to_thread(begun.wait, 30)
     work.cancel()
     async with asyncio.timeout(10):

@@ -13,7 +13,7 @@ from sqlmodel import select
 
 from core.auth.models import User
 from core.auth.principal import Access
-from core.auth.sharing import Wanted
+from core.auth.sharing import ShareSpec
 from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
@@ -25,14 +25,14 @@ from core.errors.server import (
     ObjectStoreUnavailable,
     VectorIndexUnavailable,
 )
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from ingestion.worker.deletion import erase_knowledge_base
 from ingestion.worker.reconciler import OrphanSweep
 from kb_service import questions
 from kb_service.documents import permissions
-from kb_service.documents.permissions import NewReaders
-from kb_service.embedding_spaces import Spaces
+from kb_service.documents.permissions import DocumentAclUpdate
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import (
@@ -45,8 +45,8 @@ from kb_service.models import (
 )
 from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.export_source import LiveSource, Stores
-from kb_service.visibility import EVERYTHING, Person
+from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
+from kb_service.visibility import SYSTEM_VIEWER, UserViewer
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import (
@@ -103,31 +103,31 @@ QUERIES = (
 )
 
 
-async def filled(bench: Workbench, texts: Mapping[str, str] = TEXTS, **fields: Any) -> str:
+async def filled(context: WorkerContext, texts: Mapping[str, str] = TEXTS, **fields: Any) -> str:
     """A knowledge base with indexed documents in both languages and saved questions."""
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work, chunk_size=64, chunk_overlap=8, **fields)
         expected = [{"document": "en.md", "text": "hunts in the desert"}, {"document": "zh.md"}]
-        await questions.add(work, EVERYTHING, row, [QuestionDraft("When?", expected)])
+        await questions.add_questions(work, SYSTEM_VIEWER, row, [QuestionDraft("When?", expected)])
     for name, text in texts.items():
-        document = await upload(bench, text.encode(), name=name, kb_id=row.id)
-        await ingest(bench, document.id)
-        assert (await reread(bench.database, document.id)).status == DocumentStatus.COMPLETED
+        document = await upload(context, text.encode(), name=name, kb_id=row.id)
+        await ingest(context, document.id)
+        assert (await reread(context.database, document.id)).status == DocumentStatus.COMPLETED
     return row.id
 
 
-async def count(bench: Workbench, table: type[Any]) -> int:
-    async with bench.database.reading() as session:
+async def count(context: WorkerContext, table: type[Any]) -> int:
+    async with context.database.reading() as session:
         return (await session.exec(select(func.count()).select_from(table))).one()
 
 
-async def check_equal(bench: Workbench, source_id: str, target_id: str) -> None:
+async def check_equal(context: WorkerContext, source_id: str, target_id: str) -> None:
     """Check that two knowledge bases can't be told apart by what they find or export."""
     for query in QUERIES:
-        expected = await found(bench, source_id, query)
+        expected = await found(context, source_id, query)
         assert expected
-        assert await found(bench, target_id, query) == expected
-    one, other = [unpacked(await export(bench, id_)) for id_ in (source_id, target_id)]
+        assert await found(context, target_id, query) == expected
+    one, other = [unpacked(await export(context, id_)) for id_ in (source_id, target_id)]
     assert one.keys() == other.keys()
     assert [name for name in one if one[name] != other[name]] in ([], ["manifest.json"])
     manifests = [json.loads(parts["manifest.json"]) for parts in (one, other)]
@@ -139,66 +139,66 @@ async def check_equal(bench: Workbench, source_id: str, target_id: str) -> None:
 @one_database
 @pytest.mark.parametrize("splitter", list(SplitterName))
 async def test_import_finds_what_the_source_finds_to_the_last_bit(
-    bench: Workbench, splitter: SplitterName
+    context: WorkerContext, splitter: SplitterName
 ):
-    kb_id = await filled(bench, REPEATED, splitter=splitter.value)
-    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
+    kb_id = await filled(context, REPEATED, splitter=splitter.value)
+    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
     assert (transfer.status, transfer.progress, transfer.failure) == ("completed", 100, None)
     assert transfer.facts["embeds_anew"] is False
-    await check_equal(bench, kb_id, transfer.knowledge_base_id)
-    row, original = [await load(bench, id_) for id_ in (transfer.knowledge_base_id, kb_id)]
+    await check_equal(context, kb_id, transfer.knowledge_base_id)
+    row, original = [await load(context, id_) for id_ in (transfer.knowledge_base_id, kb_id)]
     assert row.enabled
     assert not row.is_public
     assert (row.name, row.splitter, row.chunk_size) == (original.name, splitter, 64)
-    assert await bench.store.keys() != []
-    assert transfer.source not in await bench.store.keys()
+    assert await context.store.keys() != []
+    assert transfer.source not in await context.store.keys()
 
 
-async def test_copy_finds_what_the_source_finds_to_the_last_bit(bench: Workbench):
-    kb_id = await filled(bench, REPEATED)
-    transfer = await finished(bench, await begin_copy(bench, kb_id))
+async def test_copy_finds_what_the_source_finds_to_the_last_bit(context: WorkerContext):
+    kb_id = await filled(context, REPEATED)
+    transfer = await finished(context, await begin_copy(context, kb_id))
     assert transfer.status == "completed"
-    await check_equal(bench, kb_id, transfer.knowledge_base_id)
+    await check_equal(context, kb_id, transfer.knowledge_base_id)
     # Their files are their own: one may go without the other.
     keys = {
         row.storage_key
         for id_ in (kb_id, transfer.knowledge_base_id)
-        for row in await documents_of(bench, id_)
+        for row in await documents_of(context, id_)
     }
     assert len(keys) == 2 * len(REPEATED)
-    assert keys == set(await bench.store.keys())
+    assert keys == set(await context.store.keys())
 
 
-async def test_edited_and_disabled_chunks_and_attributes_travel(bench: Workbench):
-    kb_id = await filled(bench)
-    (first, *_) = sorted(await chunks_of(bench, kb_id), key=lambda chunk: chunk.id)
-    async with unit_of_work(bench.database) as work:
+async def test_edited_and_disabled_chunks_and_attributes_travel(context: WorkerContext):
+    kb_id = await filled(context)
+    (first, *_) = sorted(await chunks_of(context, kb_id), key=lambda chunk: chunk.id)
+    async with unit_of_work(context.database) as work:
         row = await work.session.merge(first)
         row.content, row.enabled, row.version = "Edited by hand. 手工修改。", False, 3
-    (english, *_) = await documents_of(bench, kb_id)
-    await edit(bench.database, english.id, attributes={"year": 2024, "tags": ["a", "乙"]})
-    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
-    copies = await chunks_of(bench, transfer.knowledge_base_id)
+    (english, *_) = await documents_of(context, kb_id)
+    await edit(context.database, english.id, attributes={"year": 2024, "tags": ["a", "乙"]})
+    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
+    copies = await chunks_of(context, transfer.knowledge_base_id)
     (copy,) = [chunk for chunk in copies if not chunk.enabled]
     assert (copy.content, copy.version, copy.position) == (
         "Edited by hand. 手工修改。",
         3,
         first.position,
     )
-    (document, *_) = await documents_of(bench, transfer.knowledge_base_id)
+    (document, *_) = await documents_of(context, transfer.knowledge_base_id)
     assert document.attributes == {"year": 2024, "tags": ["a", "乙"]}
 
 
-async def test_documents_that_are_not_indexed_travel_in_their_state(bench: Workbench):
-    kb_id = await filled(bench)
-    waiting = await upload(bench, b"# W\n\nwaits", name="waiting.md", kb_id=kb_id)
-    failed = await upload(bench, b"# F\n\nfails", name="failed.md", kb_id=kb_id)
+async def test_documents_that_are_not_indexed_travel_in_their_state(context: WorkerContext):
+    kb_id = await filled(context)
+    waiting = await upload(context, b"# W\n\nwaits", name="waiting.md", kb_id=kb_id)
+    failed = await upload(context, b"# F\n\nfails", name="failed.md", kb_id=kb_id)
     failure = {"reason": "corrupt_file", "message": "It is broken"}
-    await edit(bench.database, failed.id, status="failed", failure=failure)
-    newer = (await documents_of(bench, kb_id))[0]
-    await edit(bench.database, newer.id, status="pending", revision=2, superseded_keys=["x"])
-    transfer = await finished(bench, await begin_import(bench, await export(bench, kb_id)))
-    rows = {row.name: row for row in await documents_of(bench, transfer.knowledge_base_id)}
+    await edit(context.database, failed.id, status="failed", failure=failure)
+    newer = (await documents_of(context, kb_id))[0]
+    await edit(context.database, newer.id, status="pending", revision=2, superseded_keys=["x"])
+    transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
+    rows = {row.name: row for row in await documents_of(context, transfer.knowledge_base_id)}
     assert (rows["waiting.md"].status, rows["waiting.md"].active_revision) == ("pending", None)
     assert (rows["failed.md"].status, rows["failed.md"].failure) == ("failed", failure)
     changed_row = rows[newer.name]
@@ -208,8 +208,8 @@ async def test_documents_that_are_not_indexed_travel_in_their_state(bench: Workb
         1,
     )
     for name in ("waiting.md", newer.name):
-        await ingest(bench, rows[name].id)
-        assert (await reread(bench.database, rows[name].id)).status == "completed"
+        await ingest(context, rows[name].id)
+        assert (await reread(context.database, rows[name].id)).status == "completed"
     assert waiting.id != rows["waiting.md"].id
 
 
@@ -230,45 +230,45 @@ class Failing:
         await self._index.upsert(points)
 
 
-def with_index(bench: Workbench, index: Any) -> Workbench:
-    space = bench.spaces.default
-    return replace(bench, spaces=Spaces([replace(space, index=index)]))
+def with_index(context: WorkerContext, index: Any) -> WorkerContext:
+    space = context.spaces.default
+    return replace(context, spaces=EmbeddingSpaces([replace(space, index=index)]))
 
 
 @pytest.mark.parametrize("kind", ["import", "copy"])
 async def test_transfer_that_was_cut_off_goes_on_without_doubles(
-    bench: Workbench, kind: str, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     # One document at a time, so that there is something to be between.
     monkeypatch.setattr("ingestion.transfer_restore.SHARD_DOCUMENTS", 1)
-    kb_id = await filled(bench)
-    content = await export(bench, kb_id)
+    kb_id = await filled(context)
+    content = await export(context, kb_id)
     for at in (1, 2, 3):
-        begin = begin_import(bench, content) if kind == "import" else begin_copy(bench, kb_id)
+        begin = begin_import(context, content) if kind == "import" else begin_copy(context, kb_id)
         transfer = await begin
-        broken = with_index(bench, Failing(bench.spaces.default.index, at))
+        broken = with_index(context, Failing(context.spaces.default.index, at))
         cut = await finished(broken, transfer)
         assert (cut.status, cut.failure and cut.failure["reason"]) == (
             "pending",
             "vector_index_unavailable",
         )
         # What is not whole is not shown, and no sweep takes it for lost.
-        await OrphanSweep(bench).run()
-        rows = await documents_of(bench, cut.knowledge_base_id)
+        await OrphanSweep(context).run()
+        rows = await documents_of(context, cut.knowledge_base_id)
         assert [row.status for row in rows].count("completed") == at - 1
-        assert not (await load(bench, cut.knowledge_base_id)).enabled
-        async with unit_of_work(bench.database) as work:
+        assert not (await load(context, cut.knowledge_base_id)).enabled
+        async with unit_of_work(context.database) as work:
             (await work.session.get_one(Transfer, cut.id)).lease_until = None
-        done = await finished(bench, cut)
+        done = await finished(context, cut)
         assert (done.status, done.attempt) == ("completed", 1)
-        await check_equal(bench, kb_id, done.knowledge_base_id)
+        await check_equal(context, kb_id, done.knowledge_base_id)
         points = [
-            await bench.spaces.default.index.count(kb_id=id_)
+            await context.spaces.default.index.count(kb_id=id_)
             for id_ in (kb_id, cut.knowledge_base_id)
         ]
         assert points[0] == points[1] > 0
-        assert len(await chunks_of(bench, kb_id)) == len(
-            await chunks_of(bench, cut.knowledge_base_id)
+        assert len(await chunks_of(context, kb_id)) == len(
+            await chunks_of(context, cut.knowledge_base_id)
         )
 
 
@@ -285,32 +285,38 @@ class Away:
         return fail
 
 
-def without_model(bench: Workbench) -> Workbench:
+def without_model(context: WorkerContext) -> WorkerContext:
     """A worker whose settings do not name the built-in model."""
-    space = bench.spaces.default
-    return replace(bench, spaces=Spaces([replace(space, model=replace(space.model, name="x"))]))
+    space = context.spaces.default
+    return replace(
+        context, spaces=EmbeddingSpaces([replace(space, model=replace(space.model, name="x"))])
+    )
 
 
 OUTAGES = [
     (without_model, "embedding_model_not_configured", DEFAULT.name),
     (
-        lambda bench: replace(bench, store=Away(ObjectStoreUnavailable())),
+        lambda context: replace(context, store=Away(ObjectStoreUnavailable())),
         "object_store_unavailable",
         "storage of the files",
     ),
     (
-        lambda bench: with_index(bench, Away(EmbeddingModelUnusable(model=DEFAULT.name))),
+        lambda context: with_index(context, Away(EmbeddingModelUnusable(model=DEFAULT.name))),
         "embedding_model_not_loaded",
         DEFAULT.name,
     ),
-    (lambda bench: with_index(bench, Away(EngineUnavailable())), "engine_unavailable", "engine"),
     (
-        lambda bench: replace(bench, store=Away(OSError(errno.ENOSPC, "no room"))),
+        lambda context: with_index(context, Away(EngineUnavailable())),
+        "engine_unavailable",
+        "engine",
+    ),
+    (
+        lambda context: replace(context, store=Away(OSError(errno.ENOSPC, "no room"))),
         "storage_full",
         "full",
     ),
     (
-        lambda bench: replace(bench, store=Away(ConnectionResetError())),
+        lambda context: replace(context, store=Away(ConnectionResetError())),
         "service_unavailable",
         "part of the server",
     ),
@@ -321,14 +327,18 @@ OUTAGES = [
 @pytest.mark.parametrize("kind", ["import", "copy"])
 @pytest.mark.parametrize(("broken", "reason", "named"), OUTAGES, ids=[row[1] for row in OUTAGES])
 async def test_transfer_that_waits_names_what_is_away(
-    bench: Workbench, kind: str, broken: Callable[[Workbench], Workbench], reason: str, named: str
+    context: WorkerContext,
+    kind: str,
+    broken: Callable[[WorkerContext], WorkerContext],
+    reason: str,
+    named: str,
 ):
-    kb_id = await filled(bench)
+    kb_id = await filled(context)
     if kind == "import":
-        transfer = await begin_import(bench, await export(bench, kb_id))
+        transfer = await begin_import(context, await export(context, kb_id))
     else:
-        transfer = await begin_copy(bench, kb_id)
-    waiting = await finished(broken(bench), transfer)
+        transfer = await begin_copy(context, kb_id)
+    waiting = await finished(broken(context), transfer)
     assert (waiting.status, waiting.attempt) == ("pending", 0)
     assert waiting.failure is not None
     assert waiting.failure["reason"] == reason
@@ -341,45 +351,48 @@ async def test_transfer_that_waits_names_what_is_away(
 
 @one_database
 async def test_worker_that_fails_after_another_took_over_leaves_the_file(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
 ):
-    transfer = await begin_import(bench, await export(bench, await filled(bench)))
+    transfer = await begin_import(context, await export(context, await filled(context)))
 
     async def overtaken(*_: object) -> None:
-        async with unit_of_work(bench.database) as work:
+        async with unit_of_work(context.database) as work:
             row = await work.session.get_one(Transfer, transfer.id)
             row.attempt, row.lease_owner, row.lease_until = 2, "worker-2", None
         raise QuotaExceeded
 
     with monkeypatch.context() as patch:
         patch.setattr("ingestion.transfer._transfer", overtaken)
-        assert (await finished(bench, transfer)).status == "processing"
-    assert (await finished(bench, transfer)).status == "completed"
+        assert (await finished(context, transfer)).status == "processing"
+    assert (await finished(context, transfer)).status == "completed"
 
 
-async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(bench: Workbench):
-    kb_id = await filled(bench)
+async def test_copy_whose_source_shrank_between_tries_has_no_points_left_over(
+    context: WorkerContext,
+):
+    kb_id = await filled(context)
     cut = await finished(
-        with_index(bench, Failing(bench.spaces.default.index, 1)), await begin_copy(bench, kb_id)
+        with_index(context, Failing(context.spaces.default.index, 1)),
+        await begin_copy(context, kb_id),
     )
-    row = (await documents_of(bench, kb_id))[0]
-    await replace_content(bench, row.id, b"# New\n\nAll new.")
-    async with unit_of_work(bench.database) as work:
+    row = (await documents_of(context, kb_id))[0]
+    await replace_content(context, row.id, b"# New\n\nAll new.")
+    async with unit_of_work(context.database) as work:
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    done = await finished(bench, cut)
+    done = await finished(context, cut)
     assert done.status == "completed"
-    await check_equal(bench, kb_id, done.knowledge_base_id)
-    index = bench.spaces.default.index
+    await check_equal(context, kb_id, done.knowledge_base_id)
+    index = context.spaces.default.index
     points = [await index.count(kb_id=id_) for id_ in (kb_id, done.knowledge_base_id)]
     assert points[0] == points[1] > 0
 
 
-async def replace_content(bench: Workbench, document_id: str, content: bytes) -> None:
+async def replace_content(context: WorkerContext, document_id: str, content: bytes) -> None:
     """Give a document other bytes and index them."""
-    row = await reread(bench.database, document_id)
-    fresh = await upload(bench, content, name="fresh.md")
+    row = await reread(context.database, document_id)
+    fresh = await upload(context, content, name="fresh.md")
     await edit(
-        bench.database,
+        context.database,
         row.id,
         status="pending",
         revision=row.revision + 1,
@@ -388,129 +401,129 @@ async def replace_content(bench: Workbench, document_id: str, content: bytes) ->
         sha256=fresh.sha256,
         superseded_keys=[row.storage_key],
     )
-    await ingest(bench, row.id)
+    await ingest(context, row.id)
 
 
-async def test_damaged_vector_fails_the_import_and_leaves_nothing(bench: Workbench):
-    kb_id = await filled(bench)
-    before = await bench.spaces.default.index.count()
-    content = await export(bench, kb_id)
+async def test_damaged_vector_fails_the_import_and_leaves_nothing(context: WorkerContext):
+    kb_id = await filled(context)
+    before = await context.spaces.default.index.count()
+    content = await export(context, kb_id)
     # The last number of the last shard becomes none, after two documents could be restored.
     nan = b"\x00\x00\xc0\x7f"
     bad = changed(content, "shards/000000/dense.npy", lambda array: array[:-4] + nan)
-    transfer = await finished(bench, await begin_import(bench, bad))
+    transfer = await finished(context, await begin_import(context, bad))
     assert transfer.status == "failed"
     assert transfer.failure is not None
     assert (transfer.failure["reason"], transfer.failure["message"]) == (
         "invalid_archive",
         "points: a vector is not finite",
     )
-    await erase_knowledge_base(bench, transfer.knowledge_base_id)
-    assert await count(bench, KnowledgeBase) == 1
-    assert await count(bench, Document) == 3
-    assert await count(bench, Question) == 1
-    assert await bench.spaces.default.index.count() == before
-    assert len(await bench.store.keys()) == 3
+    await erase_knowledge_base(context, transfer.knowledge_base_id)
+    assert await count(context, KnowledgeBase) == 1
+    assert await count(context, Document) == 3
+    assert await count(context, Question) == 1
+    assert await context.spaces.default.index.count() == before
+    assert len(await context.store.keys()) == 3
 
 
 @pytest.mark.parametrize("who", ["cancelled", "knowledge base deleted"])
-async def test_transfer_that_is_ended_by_a_person_leaves_nothing(bench: Workbench, who: str):
-    kb_id = await filled(bench)
-    before = await bench.spaces.default.index.count()
-    transfer = await begin_copy(bench, kb_id)
-    cut = await finished(with_index(bench, Failing(bench.spaces.default.index, 1)), transfer)
-    assert len(await documents_of(bench, cut.knowledge_base_id)) == 3
-    async with unit_of_work(bench.database) as work:
+async def test_transfer_that_is_ended_by_a_person_leaves_nothing(context: WorkerContext, who: str):
+    kb_id = await filled(context)
+    before = await context.spaces.default.index.count()
+    transfer = await begin_copy(context, kb_id)
+    cut = await finished(with_index(context, Failing(context.spaces.default.index, 1)), transfer)
+    assert len(await documents_of(context, cut.knowledge_base_id)) == 3
+    async with unit_of_work(context.database) as work:
         if who == "cancelled":
             await transfers.cancel(work, await work.session.get_one(Transfer, cut.id))
         else:
             row = await work.session.get_one(KnowledgeBase, cut.knowledge_base_id)
             await knowledge_bases.delete(work, row)
             (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    ended = await finished(bench, cut)
+    ended = await finished(context, cut)
     assert ended.status == "cancelled"
-    await erase_knowledge_base(bench, cut.knowledge_base_id)
-    assert await count(bench, KnowledgeBase) == 1
-    assert await count(bench, Document) == 3
-    assert await bench.spaces.default.index.count() == before
+    await erase_knowledge_base(context, cut.knowledge_base_id)
+    assert await count(context, KnowledgeBase) == 1
+    assert await count(context, Document) == 3
+    assert await context.spaces.default.index.count() == before
 
 
-async def test_file_that_waits_for_its_import_is_not_swept(bench: Workbench):
-    kb_id = await filled(bench)
-    transfer = await begin_import(bench, await export(bench, kb_id))
-    sweep = OrphanSweep(bench)
+async def test_file_that_waits_for_its_import_is_not_swept(context: WorkerContext):
+    kb_id = await filled(context)
+    transfer = await begin_import(context, await export(context, kb_id))
+    sweep = OrphanSweep(context)
     assert await sweep.run() == (0, 0)
     assert await sweep.run() == (0, 0)
-    assert transfer.source in await bench.store.keys()
+    assert transfer.source in await context.store.keys()
 
 
-async def test_copy_whose_source_outgrew_the_quota_ends_and_leaves_nothing(bench: Workbench):
-    kb_id = await filled(bench)
-    transfer = await begin_copy(bench, kb_id)
+async def test_copy_whose_source_outgrew_the_quota_ends_and_leaves_nothing(context: WorkerContext):
+    kb_id = await filled(context)
+    transfer = await begin_copy(context, kb_id)
     size = transfer.original_bytes
-    assert size == sum(row.file_size for row in await documents_of(bench, kb_id))
-    await upload(bench, b"x" * size, name="grown.md", kb_id=kb_id)
+    assert size == sum(row.file_size for row in await documents_of(context, kb_id))
+    await upload(context, b"x" * size, name="grown.md", kb_id=kb_id)
     limited = replace(
-        bench, settings=bench.settings.model_copy(update={"user_quota_bytes": 3 * size})
+        context, settings=context.settings.model_copy(update={"user_quota_bytes": 3 * size})
     )
     failed = await finished(limited, transfer)
     assert failed.failure
     assert (failed.status, failed.failure["reason"]) == ("failed", "quota_exceeded")
-    assert await documents_of(bench, transfer.knowledge_base_id) == []
+    assert await documents_of(context, transfer.knowledge_base_id) == []
 
 
-async def test_copy_of_what_became_private_fails(bench: Workbench):
-    kb_id = await filled(bench, is_public=True)
-    async with unit_of_work(bench.database) as work:
+async def test_copy_of_what_became_private_fails(context: WorkerContext):
+    kb_id = await filled(context, is_public=True)
+    async with unit_of_work(context.database) as work:
         reader = await add_user(work)
-    transfer = await begin_copy(bench, kb_id, owner=reader)
-    async with unit_of_work(bench.database) as work:
+    transfer = await begin_copy(context, kb_id, owner=reader)
+    async with unit_of_work(context.database) as work:
         (await work.session.get_one(KnowledgeBase, kb_id)).is_public = False
-    failed = await finished(bench, transfer)
+    failed = await finished(context, transfer)
     assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "source_gone")
 
 
-async def test_worker_that_dies_again_and_again_ends_the_transfer(bench: Workbench):
-    kb_id = await filled(bench)
-    transfer = await begin_copy(bench, kb_id)
-    async with unit_of_work(bench.database) as work:
+async def test_worker_that_dies_again_and_again_ends_the_transfer(context: WorkerContext):
+    kb_id = await filled(context)
+    transfer = await begin_copy(context, kb_id)
+    async with unit_of_work(context.database) as work:
         row = await work.session.get_one(Transfer, transfer.id)
-        row.attempt = bench.settings.ingest_attempts
-    failed = await finished(bench, transfer)
+        row.attempt = context.settings.ingest_attempts
+    failed = await finished(context, transfer)
     assert (failed.status, failed.failure and failed.failure["reason"]) == ("failed", "poison")
 
 
-async def test_model_that_is_not_served_here_is_embedded_anew(bench: Workbench):
-    kb_id = await filled(bench)
-    content = await export(bench, kb_id)
+async def test_model_that_is_not_served_here_is_embedded_anew(context: WorkerContext):
+    kb_id = await filled(context)
+    content = await export(context, kb_id)
     elsewhere = changed(
         content,
         "manifest.json",
         lambda text: text.replace(b"all-MiniLM-L6-v2", b"text-embedding-3-small"),
     )
-    transfer = await finished(bench, await begin_import(bench, elsewhere))
+    transfer = await finished(context, await begin_import(context, elsewhere))
     assert (transfer.status, transfer.facts["embeds_anew"]) == ("completed", True)
-    rows = await documents_of(bench, transfer.knowledge_base_id)
+    rows = await documents_of(context, transfer.knowledge_base_id)
     assert [row.status for row in rows] == ["pending"] * 3
     for row in rows:
-        await ingest(bench, row.id)
-    assert (await load(bench, transfer.knowledge_base_id)).embedding_model == DEFAULT.name
+        await ingest(context, row.id)
+    assert (await load(context, transfer.knowledge_base_id)).embedding_model == DEFAULT.name
     for query in QUERIES:
-        expected = await found(bench, kb_id, query)
-        assert await found(bench, transfer.knowledge_base_id, query) == expected
+        expected = await found(context, kb_id, query)
+        assert await found(context, transfer.knowledge_base_id, query) == expected
 
 
-async def test_document_that_is_replaced_while_it_is_read_comes_whole(bench: Workbench):
-    kb_id = await filled(bench)
-    rows = await documents_of(bench, kb_id)
-    source = source_of(bench, await load(bench, kb_id))
+async def test_document_that_is_replaced_while_it_is_read_comes_whole(context: WorkerContext):
+    kb_id = await filled(context)
+    rows = await documents_of(context, kb_id)
+    source = source_of(context, await load(context, kb_id))
     seen: dict[str, tuple[str, bytes]] = {}
     contents = source.contents()
     async for content in contents:
         if not seen:
             # While the first is read, the second is replaced and the third deleted.
-            await replace_content(bench, rows[1].id, b"# New\n\nAll new.")
-            await edit(bench.database, rows[2].id, deleted_at=utc_now())
+            await replace_content(context, rows[1].id, b"# New\n\nAll new.")
+            await edit(context.database, rows[2].id, deleted_at=utc_now())
         original = b"".join([block async for block in content.original])
         seen[content.entry.name] = (" ".join(chunk.content for chunk in content.chunks), original)
         assert {point.chunk for point in content.points} == set(range(len(content.chunks)))
@@ -520,12 +533,12 @@ async def test_document_that_is_replaced_while_it_is_read_comes_whole(bench: Wor
     assert original == b"# New\n\nAll new."
 
 
-async def test_cut_over_to_another_generation_ends_the_reading(bench: Workbench):
-    kb_id = await filled(bench)
-    source = source_of(bench, await load(bench, kb_id))
+async def test_cut_over_to_another_generation_ends_the_reading(context: WorkerContext):
+    kb_id = await filled(context)
+    source = source_of(context, await load(context, kb_id))
     contents = source.contents()
     await anext(contents)
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         (await work.session.get_one(KnowledgeBase, kb_id)).generation = 2
     with pytest.raises(SettingsChanged):
         await anext(contents)
@@ -533,13 +546,15 @@ async def test_cut_over_to_another_generation_ends_the_reading(bench: Workbench)
 
 
 @one_database
-async def test_reading_ends_when_the_knowledge_base_is_not_the_readers_any_more(bench: Workbench):
-    kb_id = await filled(bench, is_public=True)
-    stores = Stores(bench.database, bench.store, bench.spaces)
-    source = LiveSource(stores, Person("somebody"), await load(bench, kb_id))
+async def test_reading_ends_when_the_knowledge_base_is_not_the_readers_any_more(
+    context: WorkerContext,
+):
+    kb_id = await filled(context, is_public=True)
+    stores = SourceStores(context.database, context.store, context.spaces)
+    source = KnowledgeBaseSource(stores, UserViewer("somebody"), await load(context, kb_id))
     contents = source.contents()
     await anext(contents)
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         (await work.session.get_one(KnowledgeBase, kb_id)).is_public = False
     with pytest.raises(KnowledgeBaseNotFound):
         await anext(contents)
@@ -550,30 +565,30 @@ async def test_reading_ends_when_the_knowledge_base_is_not_the_readers_any_more(
 
 @one_database
 async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_reads(
-    bench: Workbench,
+    context: WorkerContext,
 ):
-    kb_id = await filled(bench)
-    async with unit_of_work(bench.database) as work:
+    kb_id = await filled(context)
+    async with unit_of_work(context.database) as work:
         reader = await add_user(work)
-        owner = await work.session.get_one(User, (await load(bench, kb_id)).owner_id)
-        wanted = NewReaders([Wanted(Access.READ, user_id=reader.id)])
-        for row in (await documents_of(bench, kb_id))[:2]:
+        owner = await work.session.get_one(User, (await load(context, kb_id)).owner_id)
+        wanted = DocumentAclUpdate([ShareSpec(Access.READ, user_id=reader.id)])
+        for row in (await documents_of(context, kb_id))[:2]:
             await permissions.restrict(work, principal_of(owner), kb_id, row.id, wanted)
-    broken = with_index(bench, Failing(bench.spaces.default.index, 1))
-    cut = await finished(broken, await begin_copy(bench, kb_id))
+    broken = with_index(context, Failing(context.spaces.default.index, 1))
+    cut = await finished(broken, await begin_copy(context, kb_id))
     copied = (
         cut.knowledge_base_id,
-        [row.id for row in await documents_of(bench, cut.knowledge_base_id)],
+        [row.id for row in await documents_of(context, cut.knowledge_base_id)],
     )
-    async with unit_of_work(bench.database) as work:
+    async with unit_of_work(context.database) as work:
         await permissions.restrict(
-            work, principal_of(owner), copied[0], copied[1][0], NewReaders([])
+            work, principal_of(owner), copied[0], copied[1][0], DocumentAclUpdate([])
         )
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
-    assert (await finished(bench, cut)).status == "completed"
-    async with bench.database.reading() as session:
+    assert (await finished(context, cut)).status == "completed"
+    async with context.database.reading() as session:
         lists = [
-            await permissions.readers_of(session, principal_of(owner), copied[0], document_id)
+            await permissions.get_acl(session, principal_of(owner), copied[0], document_id)
             for document_id in copied[1]
         ]
     named = [[one.user.id for one in each.named if one.user] for each in lists]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.graphemes import boundary, shortened
+from core.text.graphemes import grapheme_boundary, shorten
 
 FLAGS = "\U0001f1e8\U0001f1f3\U0001f1e9\U0001f1ea"
 
@@ -29,16 +29,16 @@ FLAGS = "\U0001f1e8\U0001f1f3\U0001f1e9\U0001f1ea"
     ],
 )
 def test_text_is_cut_where_no_character_breaks(text: str, place: int, cut: int):
-    assert boundary(text, place) == cut
+    assert grapheme_boundary(text, place) == cut
 
 
 def test_endless_character_is_cut_all_the_same():
-    assert shortened("a" + "\u0301" * 100, 10) == "a" + "\u0301" * 8 + "…"
+    assert shorten("a" + "\u0301" * 100, 10) == "a" + "\u0301" * 8 + "…"
 
 
 @given(st.text(), st.integers(1, 30))
 def test_shortened_text_is_short_and_a_beginning(text: str, most: int):
-    cut = shortened(text, most)
+    cut = shorten(text, most)
 
     assert len(cut) <= most
     assert cut == text or (cut[-1] == "…" and text.startswith(cut[:-1]))

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from core.errors.requests import InvalidRequest
-from kb_service.documents.metadata import checked_attributes, parse_attributes
+from kb_service.documents.metadata import parse_attributes, validate_attributes
 
 
 def test_flat_values_of_every_kind_are_taken_as_they_are():
@@ -18,9 +18,9 @@ def test_flat_values_of_every_kind_are_taken_as_they_are():
         "tags": ["a", "b"],
         "none": [],
     }
-    assert checked_attributes(value) == value
+    assert validate_attributes(value) == value
     assert parse_attributes(json.dumps(value)) == value
-    assert checked_attributes({}) == {}
+    assert validate_attributes({}) == {}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_flat_values_of_every_kind_are_taken_as_they_are():
 )
 def test_anything_else_is_refused(value: object):
     with pytest.raises(InvalidRequest) as error:
-        checked_attributes(value)
+        validate_attributes(value)
     assert error.value.details["field"] == "metadata"
 
 

@@ -23,9 +23,9 @@ from kb_service.documents import (
 )
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType, StoredFile
-from kb_service.documents.upload import OnConflict, Refusal, Upload, UploadResult
+from kb_service.documents.upload import OnConflict, Upload, UploadRefusal, UploadResult
 from kb_service.models import Document, KnowledgeBase
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import edit
 
@@ -47,7 +47,7 @@ async def take_in(
     database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
 ) -> UploadResult:
     async with unit_of_work(database) as work:
-        return await document_upload.take_in(work, EVERYTHING, base, sent, quota_bytes=quota)
+        return await document_upload.take_in(work, SYSTEM_VIEWER, base, sent, quota_bytes=quota)
 
 
 async def rows(database: Database) -> list[Document]:
@@ -91,7 +91,7 @@ async def test_file_that_searches_need_is_kept_and_one_between_is_not(
     [row] = await rows(database)
     assert (row.revision, row.superseded_keys) == (3, [first.file.storage_key])
     async with database.reading() as session:
-        storage = await document_quota.storage_of(session, base.owner_id)
+        storage = await document_quota.storage_usage(session, base.owner_id)
     assert (storage.used_bytes, storage.documents) == (110, 1)
 
 
@@ -112,7 +112,9 @@ async def test_deleted_documents_make_room(database: Database, base: KnowledgeBa
     same = await take_in(database, base, upload("a.md", "1", size=40), quota=45)
     assert same.outcome == "unchanged"
     async with unit_of_work(database) as work:
-        await document_actions.act(work, EVERYTHING, ActionName.DELETE, base.id, document.id)
+        await document_actions.apply_action(
+            work, SYSTEM_VIEWER, ActionName.DELETE, base.id, document.id
+        )
     assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"
 
 
@@ -163,11 +165,13 @@ async def take_together(
     database: Database, base: KnowledgeBase, sent: list[Upload], quota: int
 ) -> list[tuple[object, ...]]:
     async with unit_of_work(database) as work:
-        taken = await document_upload.take_in_all(work, EVERYTHING, base, sent, quota_bytes=quota)
+        taken = await document_upload.apply_uploads(
+            work, SYSTEM_VIEWER, base, sent, quota_bytes=quota
+        )
     return [told(one) for one in taken]
 
 
-def told(one: UploadResult | Refusal) -> tuple[object, ...]:
+def told(one: UploadResult | UploadRefusal) -> tuple[object, ...]:
     if isinstance(one, UploadResult):
         return one.document.name, one.outcome, tuple(one.spare_keys)
     return type(one), one.details.get("used_bytes")

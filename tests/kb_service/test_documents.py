@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidFileName
 from kb_service.document_names import clean_name
-from kb_service.documents.storage import store_upload
+from kb_service.documents.storage import store_stream
 from kb_service.object_storage.local import LocalObjectStore
 from tests.fixtures.stored import blocks
 
@@ -78,7 +78,7 @@ def test_name_with_nothing_usable_is_refused(name: str):
 async def test_upload_is_measured_and_hashed_on_its_way(tmp_path: Path):
     store = LocalObjectStore(tmp_path)
     content = b"some bytes" * 10_000
-    stored = await store_upload(store, blocks(content, 777), max_bytes=len(content))
+    stored = await store_stream(store, blocks(content, 777), max_bytes=len(content))
     assert (stored.size, stored.sha256) == (len(content), hashlib.sha256(content).hexdigest())
     async with store.local_copy(stored.storage_key) as path:
         assert path.read_bytes() == content
@@ -96,7 +96,7 @@ async def test_upload_over_the_limit_is_cut_there_and_leaves_nothing(tmp_path: P
             yield b"x" * 1000
 
     with pytest.raises(FileTooLarge) as error:
-        await store_upload(store, endless(), max_bytes=5_000)
+        await store_stream(store, endless(), max_bytes=5_000)
     assert error.value.details == {"max_bytes": 5_000}
     assert sent == 6000
     assert await store.keys() == []
@@ -106,5 +106,5 @@ async def test_upload_over_the_limit_is_cut_there_and_leaves_nothing(tmp_path: P
 async def test_upload_of_nothing_leaves_nothing(tmp_path: Path):
     store = LocalObjectStore(tmp_path)
     with pytest.raises(EmptyFile):
-        await store_upload(store, blocks(b""), max_bytes=10)
+        await store_stream(store, blocks(b""), max_bytes=10)
     assert await store.keys() == []

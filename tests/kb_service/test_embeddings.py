@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from core.errors.requests import UnknownEmbeddingModel
 from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
-from kb_service.embeddings.catalog import DEFAULT, resolve, served
-from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.catalog import DEFAULT, resolve, served_models
+from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm import artifacts
 from kb_service.embeddings.minilm.artifacts import WEIGHTS, is_prepared, prepare, prepared_folder
-from kb_service.embeddings.minilm.encoder import open_minilm
+from kb_service.embeddings.minilm.encoder import open_encoder
 from kb_service.embeddings.minilm.runtime import Backend, choose_backend
 from tests.fixtures.processes import ROOT
 
@@ -38,7 +38,7 @@ TEXTS = SENTENCES + [" ".join(SENTENCES[i % 3] for i in range(k)) for k in (2, 5
 
 @pytest.fixture(scope="module")
 def minilm():
-    return open_minilm(get_settings().cache_dir, choose_backend(this_processor()))
+    return open_encoder(get_settings().cache_dir, choose_backend(detect_processor()))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_end_of_a_long_text_counts_when_encoded_whole(minilm):
 @pytest.mark.parametrize("backend", list(Backend))
 def test_every_backend_agrees_with_sentence_transformers(backend, reference, made_again):
     is_made_again = backend is Backend.ONNXRUNTIME_FP32
-    encoder = open_minilm(made_again if is_made_again else get_settings().cache_dir, backend)
+    encoder = open_encoder(made_again if is_made_again else get_settings().cache_dir, backend)
     theirs = reference.encode(TEXTS, normalize_embeddings=True)
     floors = {Backend.ONNXRUNTIME_INT8: 0.99, Backend.OPENVINO_BF16: 0.999}
     assert least_cosine(encoder.encode(TEXTS), theirs) >= floors.get(backend, 0.9999)
@@ -245,15 +245,15 @@ def test_backend_follows_what_the_processor_is_fast_in(
     listing = tmp_path / "cpuinfo"
     cores = (f"processor\t: {n}\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n" for n in range(2))
     listing.write_text("\n".join(cores))
-    assert choose_backend(this_processor(listing)) is backend
+    assert choose_backend(detect_processor(listing)) is backend
 
 
 def test_backend_is_fp32_when_the_kernel_says_nothing(tmp_path: Path):
-    assert choose_backend(this_processor(tmp_path / "missing")) is Backend.ONNXRUNTIME_FP32
+    assert choose_backend(detect_processor(tmp_path / "missing")) is Backend.ONNXRUNTIME_FP32
 
 
 def test_catalogue_knows_foreign_models_without_serving_them():
-    assert served() == [DEFAULT]
+    assert served_models() == [DEFAULT]
     for name, dimension in [
         ("text-embedding-3-small", 1536),
         ("text-embedding-3-large", 3072),
@@ -276,7 +276,7 @@ def test_configured_model_is_served_with_what_is_known_of_it():
     small = {**ENDPOINT, "name": "text-embedding-3-small", "dimension": 512}
     e5 = {**ENDPOINT, "name": "ours", "model": "intfloat/multilingual-e5-large"}
     new = {**ENDPOINT, "name": "new", "dimension": 8, "languages": ["zh"], "window_tokens": 99}
-    default, first, second, third = served(configured(small, e5, new))
+    default, first, second, third = served_models(configured(small, e5, new))
     assert default is DEFAULT
     assert (first.dimension, first.shortened, first.window_tokens) == (512, True, 8191)
     assert (second.name, second.dimension, second.query_prefix) == ("ours", 1024, "query: ")
@@ -293,7 +293,7 @@ def test_configured_model_is_served_with_what_is_known_of_it():
 )
 def test_model_that_nobody_can_serve_is_refused_by_name(entry, what):
     with pytest.raises(UnusableSetting) as caught:
-        served(configured(entry))
+        served_models(configured(entry))
     assert what in str(caught.value.details["error"])
 
 

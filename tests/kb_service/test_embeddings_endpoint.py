@@ -10,13 +10,13 @@ import pytest
 from core.errors.server import EmbeddingsRefused, EmbeddingsUnavailable, InvalidVector
 from core.settings import Settings
 from core.settings.embeddings import EmbeddingModelSetting
-from kb_service.embeddings.catalog import served
-from kb_service.embeddings.openai import EndpointEncoder, Patience
+from kb_service.embeddings.catalog import served_models
+from kb_service.embeddings.openai import EndpointEncoder, RetryPolicy
 from kb_service.text.token_counter import token_counter
 from tests.fixtures.embedding_server import DIMENSION, KEY, EmbeddingServer, vector_of
 
 pytestmark = pytest.mark.anyio
-PATIENCE = Patience(request_seconds=3, total_seconds=60, attempts=3, backoff_seconds=0.01)
+PATIENCE = RetryPolicy(request_seconds=3, total_seconds=60, attempts=3, backoff_seconds=0.01)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def encoder_of(
         "window_tokens": 64,
     }
     setting = EmbeddingModelSetting.model_validate(defaults | entry)
-    (_, model) = served(Settings(_env_file=None, embedding_models=(setting,)))
+    (_, model) = served_models(Settings(_env_file=None, embedding_models=(setting,)))
     return EndpointEncoder(model, http, token_counter(), queries=PATIENCE, passages=PATIENCE)
 
 
@@ -153,7 +153,7 @@ async def test_whole_call_ends_in_time_when_the_endpoint_hangs(server, http):
         encoder._model,
         http,
         token_counter(),
-        queries=Patience(request_seconds=20, total_seconds=0.5, attempts=3),
+        queries=RetryPolicy(request_seconds=20, total_seconds=0.5, attempts=3),
     )
     began = time.monotonic()
     with pytest.raises(EmbeddingsUnavailable):

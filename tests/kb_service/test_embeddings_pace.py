@@ -10,10 +10,10 @@ import pytest
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings import engine_encoder
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.engine_encoder import RemoteEncoder
+from kb_service.embeddings.engine_encoder import EngineEncoder
 from kb_service.embeddings.engine_messages import pack_vectors
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import Request, Response, pack_frame, read_frame
+from kb_service.engine_client.protocol import EngineRequest, EngineResponse, pack_frame, read_frame
 
 pytestmark = pytest.mark.anyio
 PASSAGE = "A passage of some length. " * 80
@@ -30,7 +30,7 @@ class SlowEngine:
         answers: dict[int, asyncio.Task[None]] = {}
         try:
             while True:
-                request = await read_frame(reader, Request)
+                request = await read_frame(reader, EngineRequest)
                 if request.op == "embed":
                     answers[request.id] = asyncio.create_task(self._answer(request, writer))
                 else:
@@ -38,26 +38,26 @@ class SlowEngine:
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, request: EngineRequest, writer: asyncio.StreamWriter) -> None:
         count = len(request.body["texts"])
         self.sizes.append(count)
         await asyncio.sleep(self.seconds * count)
         vectors = pack_vectors(np.ones((count, DEFAULT.dimension), dtype=np.float32))
-        writer.write(pack_frame(Response(id=request.id, ok=True, body=vectors.model_dump())))
+        writer.write(pack_frame(EngineResponse(id=request.id, ok=True, body=vectors.model_dump())))
         await writer.drain()
 
 
 @pytest.fixture
-async def slow(tmp_path: Path) -> AsyncIterator[tuple[SlowEngine, RemoteEncoder]]:
+async def slow(tmp_path: Path) -> AsyncIterator[tuple[SlowEngine, EngineEncoder]]:
     engine = SlowEngine(0.0)
     async with await asyncio.start_unix_server(engine.serve, tmp_path / "s"):
         client = EngineClient(tmp_path / "s")
-        yield engine, RemoteEncoder(client, DEFAULT)
+        yield engine, EngineEncoder(client, DEFAULT)
         await client.close()
 
 
 async def test_passages_of_a_slow_model_are_embedded_however_long_a_batch_takes(
-    slow: tuple[SlowEngine, RemoteEncoder], monkeypatch: pytest.MonkeyPatch
+    slow: tuple[SlowEngine, EngineEncoder], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(engine_encoder, "INGEST_SECONDS", 0.6)
     monkeypatch.setattr(engine_encoder, "_REQUEST_SECONDS", 0.1)
@@ -69,7 +69,7 @@ async def test_passages_of_a_slow_model_are_embedded_however_long_a_batch_takes(
 
 
 async def test_batch_that_came_to_no_end_in_time_is_smaller_at_the_next_try(
-    slow: tuple[SlowEngine, RemoteEncoder], monkeypatch: pytest.MonkeyPatch
+    slow: tuple[SlowEngine, EngineEncoder], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(engine_encoder, "INGEST_SECONDS", 0.6)
     monkeypatch.setattr(engine_encoder, "_REQUEST_SECONDS", 0.1)

@@ -10,7 +10,7 @@ import pytest
 
 from core.errors.server import EmbeddingModelUnusable
 from core.settings import Settings
-from kb_service.embedding_spaces import Spaces, open_spaces
+from kb_service.embedding_spaces import EmbeddingSpaces, open_spaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.artifacts import WEIGHTS
 from kb_service.engine_client.client import EngineClient
@@ -70,7 +70,7 @@ async def client(engine) -> AsyncIterator[EngineClient]:
 
 
 @pytest.fixture
-async def spaces(engine, client) -> AsyncIterator[Spaces]:
+async def spaces(engine, client) -> AsyncIterator[EmbeddingSpaces]:
     spaces = open_spaces(engine[1], client)
     yield spaces
     await spaces.close()

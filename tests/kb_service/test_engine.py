@@ -18,10 +18,10 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
 from kb_service.engine.connections import listening_socket
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import MAX_FRAME_BYTES, Empty, EngineHealth
+from kb_service.engine_client.protocol import MAX_FRAME_BYTES, EmptyBody, EngineHealth
 from kb_service.vector_index.bm25 import encode_document, encode_query
-from kb_service.vector_index.engine_index import RemoteVectorIndex
-from kb_service.vector_index.protocol import ChunkPoint, Legs, Question, point_id
+from kb_service.vector_index.engine_index import EngineVectorIndex
+from kb_service.vector_index.protocol import ChunkPoint, HybridHits, HybridQuery, point_id
 from tests.fixtures.engines import AT_ONCE, running_engine, until, until_ready
 from tests.fixtures.processes import wait_until
 
@@ -113,7 +113,7 @@ async def test_embedding_over_the_wire_keeps_order_when_many_tasks_ask(client):
 
 
 async def test_search_with_text_is_the_search_with_its_vector(engine, client):
-    index = RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
+    index = EngineVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
     encoder = open_encoder(client)
     texts = ["The ferry crosses at noon.", "Bread needs yeast.", "渡轮中午出发。"]
     terms = [encode_document(text) for text in texts]
@@ -126,7 +126,7 @@ async def test_search_with_text_is_the_search_with_its_vector(engine, client):
         ]
     )
     text = "When does the ferry leave?"
-    question = Question(text, encode_query(text), ["ferry"], 10)
+    question = HybridQuery(text, encode_query(text), ["ferry"], 10)
     answered = await index.search(question)
     (vector,) = await encoder.embed_queries([text])
     legs = await index.query(kb_ids=["ferry"], dense=vector, sparse=encode_query(text), depth=10)
@@ -134,7 +134,7 @@ async def test_search_with_text_is_the_search_with_its_vector(engine, client):
     assert next(hit.id for hit in legs.dense) == point_id("d", 1, 0)
     assert np.array_equal(answered.dense, vector)
     assert 0 < answered.encoding_seconds < 60
-    assert (await index.search(replace(question, kb_ids=["elsewhere"]))).legs == Legs()
+    assert (await index.search(replace(question, kb_ids=["elsewhere"]))).legs == HybridHits()
 
 
 async def test_question_overtakes_passages_when_both_wait(client):
@@ -164,11 +164,11 @@ async def test_cancelled_request_leaves_the_queue_when_its_caller_is_gone(client
     [("embed", {}), ("explode", {}), ("embed", {"model": "x", "role": "query", "texts": ["a"]})],
 )
 async def test_bad_request_is_refused_when_the_frame_is_good(client, op, body):
-    class Anything(Empty):
+    class Anything(EmptyBody):
         model_config = ConfigDict(extra="allow", strict=True)
 
     with pytest.raises(InvalidRequest):
-        await client.call(op, Anything(**body), Empty, timeout_seconds=5)
+        await client.call(op, Anything(**body), EmptyBody, timeout_seconds=5)
     assert (await client.health()).state == "ready"
 
 
@@ -243,7 +243,7 @@ async def test_vector_operations_are_refused_when_a_server_keeps_the_vectors(tmp
         client = EngineClient(running.settings.effective_engine_socket)
         health = await until_ready(client)
         with pytest.raises(VectorIndexUnavailable):
-            await RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension).count()
+            await EngineVectorIndex(client, DEFAULT.name, DEFAULT.dimension).count()
         await client.close()
     assert health.points is None
     assert not (running.settings.data_dir / "vectors").exists()

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kb_service.embeddings.stepwise import Unit
-from kb_service.engine.encode_pool import Steps
-from kb_service.engine.scheduler import Schedule
+from kb_service.embeddings.stepwise import WorkUnit
+from kb_service.engine.encode_pool import JobSteps
+from kb_service.engine.scheduler import Scheduler
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 async def working_schedule(lanes: int = 1, patience: float = 0.02, rest: float = 0.0):
     """A schedule at work."""
     with ThreadPoolExecutor(1) as thread, ThreadPoolExecutor(lanes) as pool:
-        schedule = Schedule(thread, pool, lanes, patience=patience, rest=rest)
+        schedule = Scheduler(thread, pool, lanes, patience=patience, rest=rest)
         working = asyncio.create_task(schedule.work())
         try:
             yield schedule
@@ -30,7 +30,7 @@ async def working_schedule(lanes: int = 1, patience: float = 0.02, rest: float =
             await asyncio.wait({working})
 
 
-def divided(units: list[Unit]) -> Steps:
+def divided(units: list[WorkUnit]) -> JobSteps:
     """A job of one step with these units."""
     yield units
     return "done"
@@ -53,10 +53,10 @@ def steps(order: list[str], name: str, count: int) -> Generator[None, None, obje
 async def test_a_question_goes_before_the_next_step_of_an_ingestion_and_all_at_once():
     order: list[str] = []
     async with working_schedule() as schedule:
-        ingesting = asyncio.create_task(schedule.run(steps(order, "i", 100), urgent=False))
+        ingesting = asyncio.create_task(schedule.run(steps(order, "i", 100), interactive=False))
         await asyncio.sleep(0.02)
         for _ in range(5):
-            assert await schedule.run(steps(order, "q", 3), urgent=True) == "q"
+            assert await schedule.run(steps(order, "q", 3), interactive=True) == "q"
         assert not ingesting.done()
         assert await ingesting == "i"
     text = "".join(order)
@@ -68,7 +68,7 @@ async def test_a_question_goes_before_the_next_step_of_an_ingestion_and_all_at_o
 async def test_one_document_does_not_share_with_the_many_of_another_account():
     order: list[str] = []
 
-    def units(name: str, count: int) -> list[Unit]:
+    def units(name: str, count: int) -> list[WorkUnit]:
         def unit() -> None:
             order.append(name)
             time.sleep(0.002)
@@ -78,7 +78,7 @@ async def test_one_document_does_not_share_with_the_many_of_another_account():
     async with working_schedule(lanes=2) as schedule:
 
         def ingest(name: str, count: int) -> asyncio.Task[object]:
-            work = schedule.run(divided(units(name, count)), urgent=False, account=name)
+            work = schedule.run(divided(units(name, count)), interactive=False, account=name)
             return asyncio.create_task(work)
 
         many = [ingest("m", 100) for _ in range(3)]
@@ -95,17 +95,19 @@ async def test_steps_of_one_account_do_not_wait_for_all_of_another():
     order: list[str] = []
     async with working_schedule() as schedule:
         many = [
-            asyncio.create_task(schedule.run(steps(order, "m", 50), urgent=False, account="many"))
+            asyncio.create_task(
+                schedule.run(steps(order, "m", 50), interactive=False, account="many")
+            )
             for _ in range(4)
         ]
         await asyncio.sleep(0.05)
         before = len(order)
-        await schedule.run(steps(order, "s", 10), urgent=False, account="single")
+        await schedule.run(steps(order, "s", 10), interactive=False, account="single")
         assert order[before:].count("m") <= 3
         assert [await one for one in many] == ["m"] * 4
 
 
-def thread_name() -> Steps:
+def thread_name() -> JobSteps:
     """A job that says where it is done."""
     yield None
     return threading.current_thread().name
@@ -114,10 +116,10 @@ def thread_name() -> Steps:
 async def test_a_brief_question_is_answered_without_another_thread():
     here = threading.current_thread().name
     async with working_schedule() as schedule:
-        assert await schedule.run(thread_name(), urgent=True, brief=True) == here
-        assert await schedule.run(thread_name(), urgent=True) != here
+        assert await schedule.run(thread_name(), interactive=True, inline_ok=True) == here
+        assert await schedule.run(thread_name(), interactive=True) != here
         with pytest.raises(ZeroDivisionError):
-            await schedule.run(divided([fail]), urgent=True, brief=True)
+            await schedule.run(divided([fail]), interactive=True, inline_ok=True)
 
 
 @pytest.mark.parametrize("is_unit", [False, True], ids=["a step", "a unit"])
@@ -128,17 +130,17 @@ async def test_a_brief_question_never_holds_up_the_event_loop_behind_something_e
         begun.set()
         end.wait(10)
 
-    def step() -> Steps:
+    def step() -> JobSteps:
         wait()
         yield None
         return "done"
 
     async with working_schedule() as schedule:
         ingesting = asyncio.create_task(
-            schedule.run(divided([wait]) if is_unit else step(), urgent=False)
+            schedule.run(divided([wait]) if is_unit else step(), interactive=False)
         )
         await asyncio.to_thread(begun.wait, 10)
-        asking = asyncio.create_task(schedule.run(thread_name(), urgent=True, brief=True))
+        asking = asyncio.create_task(schedule.run(thread_name(), interactive=True, inline_ok=True))
         # A unit leaves the thread free, a step does not.
         done, _ = await asyncio.wait({asking}, timeout=0.2)
         assert bool(done) is is_unit
@@ -153,11 +155,11 @@ async def test_ingestion_goes_on_under_questions_without_end():
 
         async def ask() -> None:
             while True:
-                await schedule.run(steps(order, "e", 1), urgent=True)
+                await schedule.run(steps(order, "e", 1), interactive=True)
                 await asyncio.sleep(0.01)
 
         asking = asyncio.create_task(ask())
-        assert await schedule.run(steps(order, "i", 20), urgent=False) == "i"
+        assert await schedule.run(steps(order, "i", 20), interactive=False) == "i"
         asking.cancel()
     assert order.count("e") > 1
 
@@ -168,12 +170,12 @@ async def test_ingestion_goes_on_where_many_ask_at_once_without_end():
 
         async def ask() -> None:
             while True:
-                await schedule.run(steps(order, "e", 1), urgent=True)
+                await schedule.run(steps(order, "e", 1), interactive=True)
 
         async with asyncio.timeout(10), asyncio.TaskGroup() as group:
             asking = [group.create_task(ask()) for _ in range(4)]
             await asyncio.sleep(0.1)
-            assert await schedule.run(steps(order, "i", 10), urgent=False) == "i"
+            assert await schedule.run(steps(order, "i", 10), interactive=False) == "i"
             for task in asking:
                 task.cancel()
     # Questions still go first: by far most of the time is theirs.
@@ -181,7 +183,7 @@ async def test_ingestion_goes_on_where_many_ask_at_once_without_end():
 
 
 async def test_long_steps_take_a_tenth_of_the_time_where_many_ask_without_end():
-    def slowly(count: int) -> Steps:
+    def slowly(count: int) -> JobSteps:
         for _ in range(count):
             time.sleep(0.1)
             yield
@@ -191,13 +193,13 @@ async def test_long_steps_take_a_tenth_of_the_time_where_many_ask_without_end():
 
         async def ask() -> None:
             while True:
-                await schedule.run(steps([], "e", 1), urgent=True)
+                await schedule.run(steps([], "e", 1), interactive=True)
 
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             asking = [group.create_task(ask()) for _ in range(4)]
             await asyncio.sleep(0.1)
             started = time.monotonic()
-            assert await schedule.run(slowly(3), urgent=False) == "i"
+            assert await schedule.run(slowly(3), interactive=False) == "i"
             assert time.monotonic() - started > 1.5
             for task in asking:
                 task.cancel()
@@ -209,7 +211,7 @@ async def test_units_of_one_job_run_side_by_side_before_it_goes_on():
     async with working_schedule(lanes=2) as schedule:
         # Each unit waits for the other: one lane alone would never get past the first.
         job = divided([lambda: both.wait(10) and None] * 6)
-        assert await schedule.run(job, urgent=False) == "done"
+        assert await schedule.run(job, interactive=False) == "done"
     assert not both.broken
 
 
@@ -217,7 +219,7 @@ async def test_a_lane_goes_on_while_the_event_loop_is_busy():
     done = threading.Semaphore(0)
     async with working_schedule() as schedule:
         job = divided([done.release] * 50)
-        ingesting = asyncio.create_task(schedule.run(job, urgent=False))
+        ingesting = asyncio.create_task(schedule.run(job, interactive=False))
         await asyncio.to_thread(done.acquire)
         # On the event loop's own thread: whoever needed it would wait for this to end.
         assert all(done.acquire(timeout=10) for _ in range(49))
@@ -228,12 +230,13 @@ async def test_jobs_share_a_lane_unit_by_unit():
     order: list[str] = []
     begin = threading.Event()
 
-    def units(name: str) -> list[Unit]:
+    def units(name: str) -> list[WorkUnit]:
         return [lambda: begin.wait(10) and order.append(name)] * 20
 
     async with working_schedule() as schedule:
         jobs = [
-            asyncio.create_task(schedule.run(divided(units(name)), urgent=False)) for name in "ab"
+            asyncio.create_task(schedule.run(divided(units(name)), interactive=False))
+            for name in "ab"
         ]
         await asyncio.sleep(0.1)
         begin.set()
@@ -246,11 +249,11 @@ async def test_a_question_does_not_wait_for_the_units_of_an_ingestion():
     free = threading.Event()
     async with working_schedule() as schedule:
         slow = asyncio.create_task(
-            schedule.run(divided([lambda: free.wait(10) and None]), urgent=False)
+            schedule.run(divided([lambda: free.wait(10) and None]), interactive=False)
         )
         await asyncio.sleep(0.05)
         asked = divided([lambda: None])
-        assert await asyncio.wait_for(schedule.run(asked, urgent=True), 5) == "done"
+        assert await asyncio.wait_for(schedule.run(asked, interactive=True), 5) == "done"
         assert not slow.done()
         free.set()
         assert await slow == "done"
@@ -265,10 +268,10 @@ async def test_no_lane_begins_a_unit_while_a_question_is_answered():
         free.wait(10)
 
     async with working_schedule(patience=60) as schedule:
-        units: list[Unit] = [lambda: asked.wait(10) and None, *[lambda: done.append(1)] * 5]
-        ingesting = asyncio.create_task(schedule.run(divided(units), urgent=False))
+        units: list[WorkUnit] = [lambda: asked.wait(10) and None, *[lambda: done.append(1)] * 5]
+        ingesting = asyncio.create_task(schedule.run(divided(units), interactive=False))
         await asyncio.sleep(0.05)
-        asking = asyncio.create_task(schedule.run(divided([answer]), urgent=True))
+        asking = asyncio.create_task(schedule.run(divided([answer]), interactive=True))
         await asyncio.sleep(0.1)
         assert asked.is_set()
         assert not done
@@ -286,10 +289,10 @@ async def test_units_are_done_under_a_question_that_does_not_end():
         results.append(worked_off.wait(10))
 
     async with working_schedule(patience=0.001) as schedule:
-        units: list[Unit] = [lambda: asked.wait(10) and None, lambda: None, worked_off.set]
-        ingesting = asyncio.create_task(schedule.run(divided(units), urgent=False))
+        units: list[WorkUnit] = [lambda: asked.wait(10) and None, lambda: None, worked_off.set]
+        ingesting = asyncio.create_task(schedule.run(divided(units), interactive=False))
         await asyncio.sleep(0.05)
-        assert await schedule.run(divided([answer]), urgent=True) == "done"
+        assert await schedule.run(divided([answer]), interactive=True) == "done"
         assert await ingesting == "done"
     assert results == [True]
 
@@ -308,34 +311,34 @@ async def test_one_lane_of_several_rests_while_questions_come():
 
     async with working_schedule(lanes=3, rest=60) as schedule:
         before = divided([unit] * 30)
-        assert await schedule.run(before, urgent=False) == "done"
+        assert await schedule.run(before, interactive=False) == "done"
         assert most == 3
-        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
+        assert await schedule.run(divided([lambda: None]), interactive=True) == "done"
         most = 0
-        assert await schedule.run(divided([unit] * 30), urgent=False) == "done"
+        assert await schedule.run(divided([unit] * 30), interactive=False) == "done"
     assert most == 2
 
 
 async def test_all_lanes_work_again_when_no_question_has_come_for_a_while():
     both = threading.Barrier(2)
     async with working_schedule(lanes=2, rest=0.2) as schedule:
-        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
+        assert await schedule.run(divided([lambda: None]), interactive=True) == "done"
         job = divided([lambda: both.wait(10) and None] * 2)
-        assert await schedule.run(job, urgent=False) == "done"
+        assert await schedule.run(job, interactive=False) == "done"
     assert not both.broken
 
 
 async def test_a_lane_that_is_alone_never_rests():
     async with working_schedule(rest=60) as schedule:
-        assert await schedule.run(divided([lambda: None]), urgent=True) == "done"
-        assert await schedule.run(divided([lambda: None] * 5), urgent=False) == "done"
+        assert await schedule.run(divided([lambda: None]), interactive=True) == "done"
+        assert await schedule.run(divided([lambda: None] * 5), interactive=False) == "done"
 
 
 async def test_a_unit_that_fails_ends_its_own_job_only():
     async with working_schedule(lanes=2) as schedule:
         with pytest.raises(ZeroDivisionError):
-            await schedule.run(divided([fail, *[lambda: None] * 5]), urgent=False)
-        assert await schedule.run(divided([lambda: None] * 5), urgent=False) == "done"
+            await schedule.run(divided([fail, *[lambda: None] * 5]), interactive=False)
+        assert await schedule.run(divided([lambda: None] * 5), interactive=False) == "done"
         assert schedule.waiting == 0
 
 
@@ -349,12 +352,12 @@ async def test_the_units_of_a_caller_who_left_are_dropped():
 
     async with working_schedule() as schedule:
         job = divided([unit] * 50)
-        left = asyncio.create_task(schedule.run(job, urgent=False))
+        left = asyncio.create_task(schedule.run(job, interactive=False))
         await asyncio.sleep(0.05)
         left.cancel()
         await asyncio.wait({left})
         free.set()
-        assert await schedule.run(divided([lambda: None]), urgent=False) == "done"
+        assert await schedule.run(divided([lambda: None]), interactive=False) == "done"
         assert schedule.waiting == 0
     assert len(done) <= 1
     assert inspect.getgeneratorstate(job) == inspect.GEN_CLOSED

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb_service.engine import fair_queue
-from kb_service.engine.fair_queue import Shares
+from kb_service.engine.fair_queue import FairQueue
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Piece:
     seconds: float = 0.01
 
 
-def serve(waiting: Shares[Piece], seconds: float, *, busy: dict[str, float]) -> dict[str, float]:
+def serve(waiting: FairQueue[Piece], seconds: float, *, busy: dict[str, float]) -> dict[str, float]:
     """Serve for so long accounts that always have more to do, in pieces of these lengths."""
     had = dict.fromkeys(busy, 0.0)
     for account in busy:
@@ -35,12 +35,12 @@ def serve(waiting: Shares[Piece], seconds: float, *, busy: dict[str, float]) -> 
 @given(st.lists(st.floats(0.001, 0.1), min_size=2, max_size=5))
 def test_accounts_that_always_have_work_get_equal_time_whatever_their_pieces(lengths: list[float]):
     busy = {f"account {n}": length for n, length in enumerate(lengths)}
-    had = serve(Shares(), 20.0, busy=busy)
+    had = serve(FairQueue(), 20.0, busy=busy)
     assert max(had.values()) - min(had.values()) <= 2 * max(lengths) + 1e-6
 
 
 def test_newcomer_goes_first_until_its_credit_is_used_and_has_half_from_then_on():
-    waiting = Shares[Piece](credit=1.0)
+    waiting = FairQueue[Piece](credit=1.0)
     serve(waiting, 100.0, busy={"many": 0.01})
     assert serve(waiting, 0.9, busy={"many": 0.01, "single": 0.01})["many"] <= 0.02
     had = serve(waiting, 10.0, busy={"many": 0.01, "single": 0.01})
@@ -48,7 +48,7 @@ def test_newcomer_goes_first_until_its_credit_is_used_and_has_half_from_then_on(
 
 
 def test_who_pauses_again_and_again_gets_no_more_than_a_share():
-    waiting = Shares[Piece](credit=1.0)
+    waiting = FairQueue[Piece](credit=1.0)
     had = {"many": 0.0, "single": 0.0}
     waiting.put(Piece("many"))
     for turn in range(4000):
@@ -65,7 +65,7 @@ def test_who_pauses_again_and_again_gets_no_more_than_a_share():
 
 
 def test_within_an_account_who_comes_first_is_first_and_what_is_taken_back_does_not_come():
-    waiting = Shares[Piece]()
+    waiting = FairQueue[Piece]()
     for number in range(4):
         waiting.put(Piece("one", number))
     waiting.remove(Piece("one", 2))
@@ -75,7 +75,7 @@ def test_within_an_account_who_comes_first_is_first_and_what_is_taken_back_does_
 
 def test_who_is_gone_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fair_queue, "_MOST_REMEMBERED", 10)
-    waiting = Shares[Piece](credit=0.0)
+    waiting = FairQueue[Piece](credit=0.0)
     for number in range(1000):
         waiting.put(Piece(f"account {number}"))
         waiting.charge(waiting.take().account, 0.01)
@@ -88,7 +88,7 @@ def test_who_is_gone_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch):
     )
 )
 def test_nothing_that_waits_is_lost_or_doubled(acts: list[tuple[str, str]]):
-    waiting, inside, number = Shares[Piece](), [], 0
+    waiting, inside, number = FairQueue[Piece](), [], 0
     for account, act in acts:
         if act == "put":
             number += 1

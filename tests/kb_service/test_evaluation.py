@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from kb_service.evaluation.matching import Expected, Shown, holds, normalised, right_ones
+from kb_service.evaluation.matching import (
+    ExpectedPassage,
+    RetrievedPassage,
+    contains_words,
+    match_expected,
+    normalised,
+)
 from kb_service.evaluation.metrics import Quality, mean, percentile, quality
 
 PASSAGE = (
@@ -47,38 +53,48 @@ def test_expected_words_are_found_however_the_text_was_cut(text: str):
     words = normalised(text)
     for cut in range(len(words) + 1):
         parts = ["x" * 40 + words[:cut], words[cut:] + "y" * 40]
-        assert any(holds(part, words) for part in parts), cut
+        assert any(contains_words(part, words) for part in parts), cut
         larger, smaller = sorted(parts, key=lambda part: -len(part.strip("xy")))
-        assert holds(larger, words)
+        assert contains_words(larger, words)
         if len(smaller.strip("xy")) < len(words) // 2 - 1:
-            assert not holds(smaller, words), cut
+            assert not contains_words(smaller, words), cut
 
 
 def test_a_small_chunk_inside_the_expected_words_is_right():
-    assert holds(normalised("It covers the motor and the pump"), normalised(PASSAGE))
-    assert not holds(normalised("the motor"), normalised(PASSAGE))
+    assert contains_words(normalised("It covers the motor and the pump"), normalised(PASSAGE))
+    assert not contains_words(normalised("the motor"), normalised(PASSAGE))
 
 
 def test_other_text_of_the_same_subject_is_not_right():
     other = "The warranty covers the motor for twelve months; filters are sold by themselves."
-    assert not holds(normalised(other), normalised(PASSAGE))
-    assert not holds(normalised("滤芯属于易耗品，购买后二十四天更换。"), normalised(CHINESE))
+    assert not contains_words(normalised(other), normalised(PASSAGE))
+    assert not contains_words(
+        normalised("滤芯属于易耗品，购买后二十四天更换。"), normalised(CHINESE)
+    )
 
 
 def test_short_words_must_be_there_whole():
-    assert holds(normalised("It costs 12 EUR."), normalised("12 eur"))
-    assert not holds(normalised("It costs 13 EUR."), normalised("12 EUR"))
+    assert contains_words(normalised("It costs 12 EUR."), normalised("12 eur"))
+    assert not contains_words(normalised("It costs 13 EUR."), normalised("12 EUR"))
 
 
 def test_marks_case_width_and_line_ends_do_not_matter():
     written = "**Motor** and `pump`:\n| ＡＢＣ | 12 |"
-    assert holds(normalised(written), normalised("motor AND pump ABC 12"))
+    assert contains_words(normalised(written), normalised("motor AND pump ABC 12"))
 
 
 def test_document_must_be_the_expected_one():
-    ranking = [Shown("other.md", PASSAGE), Shown("a.md", "nothing"), Shown("a.md", PASSAGE)]
-    expected = [Expected("a.md", PASSAGE), Expected("a.md"), Expected("none.md")]
-    assert right_ones(expected, ranking) == [
+    ranking = [
+        RetrievedPassage("other.md", PASSAGE),
+        RetrievedPassage("a.md", "nothing"),
+        RetrievedPassage("a.md", PASSAGE),
+    ]
+    expected = [
+        ExpectedPassage("a.md", PASSAGE),
+        ExpectedPassage("a.md"),
+        ExpectedPassage("none.md"),
+    ]
+    assert match_expected(expected, ranking) == [
         [False, False, True],
         [False, True, True],
         [False, False, False],

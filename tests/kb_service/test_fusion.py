@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.retrieval.fusion import DEPTH, FusedHit, LegPlace, dense_weight, fuse, settled
-from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
+from kb_service.retrieval.fusion import DEPTH, FusedHit, LegRank, break_ties, dense_weight, fuse
+from kb_service.vector_index.protocol import NO_HITS, HitList, IndexHit
 
 
-def _hits(scores: Mapping[str, float]) -> Leg:
-    return Leg.of(ScoredChunk(id_, score, "document", 1) for id_, score in scores.items())
+def _hits(scores: Mapping[str, float]) -> HitList:
+    return HitList.from_hits(IndexHit(id_, score, "document", 1) for id_, score in scores.items())
 
 
-def _leg(**scores: float) -> Leg:
+def _leg(**scores: float) -> HitList:
     return _hits(scores)
 
 
@@ -27,8 +27,8 @@ def test_fuse_adds_normalised_scores_and_keeps_each_legs_place() -> None:
     assert _scores(fusion.hits) == {"b": 1.25, "d": 0.5, "a": 0.5, "c": 0.0}
     assert fusion.dense_weight == 0.5
     best = fusion.hits[0]
-    assert best.dense == LegPlace(2, 0.5, pytest.approx(0.5))
-    assert best.sparse == LegPlace(1, 8.0, pytest.approx(1.0))
+    assert best.dense == LegRank(2, 0.5, pytest.approx(0.5))
+    assert best.sparse == LegRank(1, 8.0, pytest.approx(1.0))
     assert fusion.hits[1].dense is None
 
 
@@ -107,5 +107,5 @@ def test_hits_of_one_score_stand_in_the_order_of_names_and_positions() -> None:
     legs = [_leg(best=9.0, d=5.0, b=5.0, c=5.0, a=5.0, last=1.0), _leg()]
     places = {"d": ("one", 2), "c": ("one", 10), "b": ("two", 1), "a": ("two", 1)}
     places |= {"best": ("zero", 1), "last": ("zero", 0)}
-    settled_hits = settled(fuse(*legs, weight=1.0), places).hits
+    settled_hits = break_ties(fuse(*legs, weight=1.0), places).hits
     assert [hit.id for hit in settled_hits] == ["best", "d", "c", "a", "b", "last"]

@@ -16,15 +16,15 @@ import pytest
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine.main import serve
-from kb_service.engine.maintenance import Policy
-from kb_service.engine.resources import load
+from kb_service.engine.maintenance import MaintenancePolicy
+from kb_service.engine.resources import load_resources
 from kb_service.engine.server import Engine
-from kb_service.engine.shadow_rebuild import Builder, start_build
+from kb_service.engine.shadow_rebuild import BuildProcess, start_build
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import IndexHealth
 from kb_service.vector_index.edge_shard import Shard
-from kb_service.vector_index.engine_index import RemoteVectorIndex
-from kb_service.vector_index.protocol import ChunkPoint, Question, SparseVector, point_id
+from kb_service.vector_index.engine_index import EngineVectorIndex
+from kb_service.vector_index.protocol import ChunkPoint, HybridQuery, SparseVector, point_id
 from tests.fixtures.engines import AT_ONCE, RunningEngine, running_engine, until, until_ready
 
 # Each starts several processes, which takes long where many tests share a machine.
@@ -54,7 +54,7 @@ def chunks(number: int) -> list[ChunkPoint]:
 class Writer:
     """Writes and deletes documents; ``kept`` is what was acknowledged, ``open`` what was not."""
 
-    index: RemoteVectorIndex
+    index: EngineVectorIndex
     kept: set[int] = field(default_factory=set)
     open: set[int] = field(default_factory=set)
     next: int = 0
@@ -130,14 +130,14 @@ def opened_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., AbstractAsyncContextManager[EngineClient]]:
     """Opens the folder of an engine that is gone as the next one does, in this process."""
-    monkeypatch.setattr("kb_service.engine.resources.open_minilm", lambda *_: NoEncoder())
+    monkeypatch.setattr("kb_service.engine.resources.open_encoder", lambda *_: NoEncoder())
     # That is for a process that does nothing else.
-    monkeypatch.setattr("kb_service.engine.server.spare_what_is_loaded", lambda: None)
+    monkeypatch.setattr("kb_service.engine.server.freeze_loaded_objects", lambda: None)
 
     @asynccontextmanager
     async def open_again(folder: Path, optimise: int = 0) -> AsyncIterator[EngineClient]:
         settings = Settings(data_dir=folder, engine_socket=None, index_optimise_points=optimise)
-        engine = Engine(settings, lambda: load(settings))
+        engine = Engine(settings, lambda: load_resources(settings))
         socket = settings.effective_engine_socket
         serving = asyncio.create_task(serve(socket, engine, stop_on=()))
         client = EngineClient(socket)
@@ -161,7 +161,7 @@ def unflushed_at_copying(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         flush(shard)
         flushed.append(shard)
 
-    async def start(source: Path, target: Path, dimension: int) -> Builder:
+    async def start(source: Path, target: Path, dimension: int) -> BuildProcess:
         seen.extend(shard.unflushed for shard in set(flushed) if shard.folder == source)
         return await start_build(source, target, dimension)
 
@@ -170,8 +170,8 @@ def unflushed_at_copying(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def index_of(client: EngineClient) -> RemoteVectorIndex:
-    return RemoteVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
+def index_of(client: EngineClient) -> EngineVectorIndex:
+    return EngineVectorIndex(client, DEFAULT.name, DEFAULT.dimension)
 
 
 def folders(folder: Path) -> set[str]:
@@ -202,7 +202,7 @@ async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_pat
         # The engine has let go of its own shard, whose room is free again.
         await until(client, lambda _: str(folder / "vectors") not in running.maps, 30)
         # It goes on from there, in its own process and once more after a restart.
-        question = Question("A question as text", SparseVector((1,), (1.0,)), ["kb"], 10)
+        question = HybridQuery("A question as text", SparseVector((1,), (1.0,)), ["kb"], 10)
         answered = await writer.index.search(question)
         assert answered.legs == await writer.index.query(
             kb_ids=["kb"], dense=answered.dense, sparse=question.sparse, depth=10
@@ -396,5 +396,5 @@ def test_index_is_due_when_enough_has_changed(points, written, deleted, optimise
         vectors_by=None,
         problem=None,
     )
-    assert Policy(50_000).is_due(health) is due
-    assert not Policy(0).is_due(health)
+    assert MaintenancePolicy(50_000).is_due(health) is due
+    assert not MaintenancePolicy(0).is_due(health)

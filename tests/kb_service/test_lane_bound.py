@@ -6,11 +6,11 @@ from threading import Barrier
 
 import pytest
 
-from kb_service.embeddings.minilm.runtime import LaneBound
+from kb_service.embeddings.minilm.runtime import PerThreadPool
 
 
 def test_threads_side_by_side_have_one_each_and_keep_to_it():
-    bound, together = LaneBound("ab"), Barrier(2)
+    bound, together = PerThreadPool("ab"), Barrier(2)
 
     def use() -> str:
         seen = ""
@@ -27,13 +27,13 @@ def test_threads_side_by_side_have_one_each_and_keep_to_it():
 
 
 def test_more_users_than_things_share_them_evenly():
-    bound = LaneBound("ab")
+    bound = PerThreadPool("ab")
     with ExitStack() as stack:
         assert sorted(stack.enter_context(bound.one()) for _ in range(4)) == ["a", "a", "b", "b"]
 
 
 def test_thing_is_given_back_after_an_error():
-    bound = LaneBound("ab")
+    bound = PerThreadPool("ab")
     with pytest.raises(RuntimeError), bound.one():
         raise RuntimeError
     with bound.one() as thing:

@@ -12,7 +12,7 @@ from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk, Document
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Outcome
+from kb_service.work_queue.completion import RevisionResult
 from tests.fixtures.bare_rows import add_document
 
 CHUNKS = 1000
@@ -55,9 +55,9 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
             await asyncio.sleep(0)
 
     looking = asyncio.create_task(look())
-    outcome = Outcome(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
+    outcome = RevisionResult(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
     async with unit_of_work(database) as work:
-        assert await completion.complete(work, leases.lease_of(document), outcome)
+        assert await completion.complete(work, leases.lease_from_row(document), outcome)
     looking.cancel()
     # However many there are, the event loop comes round after each hundred.
     assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 100
@@ -69,11 +69,11 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
 @pytest.mark.anyio
 async def test_try_that_lost_its_lease_writes_nothing(database):
     document = await take(database, await add_document(database))
-    lease = leases.lease_of(document)
+    lease = leases.lease_from_row(document)
     async with unit_of_work(database) as work:
-        await leases.hand_back(work, lease)
+        await leases.release_for_retry(work, lease)
     again = await take(database, document.id, owner="worker-2")
-    outcome = Outcome(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
+    outcome = RevisionResult(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
     async with unit_of_work(database) as work:
         assert not await completion.complete(work, lease, outcome)
     async with database.reading() as session:

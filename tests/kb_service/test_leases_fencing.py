@@ -17,7 +17,7 @@ from kb_service.models import Chunk, Document, DocumentStage
 from kb_service.transfer import jobs as transfers
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
-from kb_service.work_queue.completion import Outcome
+from kb_service.work_queue.completion import RevisionResult
 from kb_service.work_queue.leases import Lease
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.stored import edit, reread
@@ -37,7 +37,7 @@ async def take(
 ) -> Lease | None:
     async with unit_of_work(database) as work:
         row = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
-    return leases.lease_of(row) if row is not None else None
+    return leases.lease_from_row(row) if row is not None else None
 
 
 async def must_take(
@@ -48,7 +48,7 @@ async def must_take(
     return lease
 
 
-def outcome(lease: Lease, *texts: str) -> Outcome:
+def outcome(lease: Lease, *texts: str) -> RevisionResult:
     def chunks() -> Iterator[dict[str, object]]:
         for number, text in enumerate(texts):
             yield Chunk(
@@ -60,7 +60,7 @@ def outcome(lease: Lease, *texts: str) -> Outcome:
                 content=text,
             ).model_dump()
 
-    return Outcome(chunks(), len(texts), encoding="utf-8", pages=None, warnings=[])
+    return RevisionResult(chunks(), len(texts), encoding="utf-8", pages=None, warnings=[])
 
 
 async def complete(database: Database, lease: Lease, *texts: str) -> bool:
@@ -196,8 +196,8 @@ async def test_worker_that_lost_its_lease_changes_nothing(
         assert not await leases.advance(work, zombie, seconds=60, progress=99)
         assert not await completion.complete(work, zombie, outcome(zombie, "text of a zombie"))
         assert not await leases.fail(work, zombie, WORDS)
-        assert not await leases.postpone(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
-        assert not await leases.hand_back(work, zombie)
+        assert not await leases.reschedule(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
+        assert not await leases.release_for_retry(work, zombie)
     assert await reread(database, doc_id) == before
     assert await texts_of(database, doc_id) == []
 
@@ -228,7 +228,7 @@ async def test_postponed_document_waits_for_its_time(database: Database, doc_id:
     lease = await must_take(database, doc_id)
     at = utc_now() + LATER
     async with unit_of_work(database) as work:
-        assert await leases.postpone(work, lease, WORDS, retry_at=at, attempt=0)
+        assert await leases.reschedule(work, lease, WORDS, retry_at=at, attempt=0)
     row = await reread(database, doc_id)
     assert (row.status, row.stage, row.attempt, row.retry_at) == ("pending", "queued", 0, at)
     assert await take(database, doc_id) is None
@@ -237,7 +237,7 @@ async def test_postponed_document_waits_for_its_time(database: Database, doc_id:
 async def test_handing_back_is_no_try(database: Database, doc_id: str):
     lease = await must_take(database, doc_id)
     async with unit_of_work(database) as work:
-        assert await leases.hand_back(work, lease)
+        assert await leases.release_for_retry(work, lease)
     assert (await must_take(database, doc_id, owner="two")).attempt == 1
 
 
@@ -247,7 +247,7 @@ async def test_letting_go_of_a_deleted_document_frees_it_for_erasure(
     lease = await must_take(database, doc_id)
     await edit(database, doc_id, deleted_at=utc_now())
     async with unit_of_work(database) as work:
-        await leases.let_go(work, lease)
+        await leases.release(work, lease)
     assert (await reread(database, doc_id)).lease_until is None
 
 
@@ -255,7 +255,7 @@ async def test_letting_go_leaves_another_workers_lease(database: Database, doc_i
     zombie = await must_take(database, doc_id, owner="zombie", seconds=-1)
     await must_take(database, doc_id, owner="other")
     async with unit_of_work(database) as work:
-        await leases.let_go(work, zombie)
+        await leases.release(work, zombie)
     assert (await reread(database, doc_id)).lease_owner == "other"
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kb_service.engine.handlers import parse
-from kb_service.engine.resources import Holdings
-from kb_service.engine_client.protocol import Request
+from kb_service.engine.resources import Resources
+from kb_service.engine_client.protocol import EngineRequest
 from kb_service.vector_index.engine_messages import SearchRequest
 
 MODEL = "m"
@@ -22,15 +22,15 @@ def is_brief(question: str, depth: int) -> bool:
         sparse_indices=b"",
         sparse_values=b"",
     )
-    return parse(Request(id=1, op="search", body=body.model_dump())).brief
+    return parse(EngineRequest(id=1, op="search", body=body.model_dump())).inline_ok
 
 
 @pytest.mark.parametrize(
-    ("characters", "depth", "brief"),
+    ("characters", "depth", "inline_ok"),
     [(1, 1, True), (500, 200, True), (501, 200, False), (500, 201, False), (10_000, 1600, False)],
 )
-def test_long_or_deep_questions_do_not_keep_the_loop(characters: int, depth: int, brief: bool):
-    assert is_brief("q" * characters, depth) is brief
+def test_long_or_deep_questions_do_not_keep_the_loop(characters: int, depth: int, inline_ok: bool):
+    assert is_brief("q" * characters, depth) is inline_ok
 
 
 @dataclass
@@ -48,6 +48,6 @@ class Part:
 def test_large_indexes_and_slow_encoders_do_not_keep_the_loop(points, is_brisk, soon):
     shards: Any = {MODEL: Part(points=points)}
     encoders: Any = {MODEL: Part(is_brisk=is_brisk)}
-    assert Holdings(encoders, shards).answers_soon(MODEL) is soon
-    assert not Holdings(encoders, shards).answers_soon("another")
-    assert not Holdings({}, shards).answers_soon(MODEL)
+    assert Resources(encoders, shards).answers_soon(MODEL) is soon
+    assert not Resources(encoders, shards).answers_soon("another")
+    assert not Resources({}, shards).answers_soon(MODEL)

@@ -19,8 +19,8 @@ from numpy.lib import format as npy
 
 from core.errors.requests import InvalidArchive
 from kb_service.transfer import arrays
-from kb_service.transfer.archive_format import Content, PointEntry
-from kb_service.transfer.archive_reader import Archive, Limits
+from kb_service.transfer.archive_format import DocumentContent, PointEntry
+from kb_service.transfer.archive_reader import ArchiveLimits, ArchiveReader
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.vector_index.protocol import SparseVector
 from tests.fixtures.portable import Parts, packed, unpacked
@@ -28,7 +28,7 @@ from tests.fixtures.portable import Parts, packed, unpacked
 pytestmark = pytest.mark.anyio
 
 DIMENSION = 4
-LIMITS = Limits(original_bytes=1000, unpacked_bytes=100_000)
+LIMITS = ArchiveLimits(original_bytes=1000, unpacked_bytes=100_000)
 ORIGINAL = b"# A\n\nA zebra sleeps."
 SHARD = "shards/000000"
 Change = Callable[[Parts], Parts]
@@ -97,11 +97,11 @@ def sample() -> Parts:
     }
 
 
-def opened(content: bytes, limits: Limits = LIMITS) -> Archive:
-    return Archive(io.BytesIO(content), limits)
+def opened(content: bytes, limits: ArchiveLimits = LIMITS) -> ArchiveReader:
+    return ArchiveReader(io.BytesIO(content), limits)
 
 
-async def contents(archive: Archive) -> list[tuple[Content, bytes]]:
+async def contents(archive: ArchiveReader) -> list[tuple[DocumentContent, bytes]]:
     return [
         (content, b"".join([block async for block in content.original]))
         async for content in archive.contents()
@@ -296,8 +296,11 @@ async def test_pickled_array_is_never_unpickled(tmp_path: Path):
 def test_limits_of_size_hold():
     content = packed(sample())
     total = sum(map(len, sample().values()))
-    opened(content, Limits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
-    for limits in (Limits(len(ORIGINAL) - 1, total), Limits(len(ORIGINAL), total - 1)):
+    opened(content, ArchiveLimits(original_bytes=len(ORIGINAL), unpacked_bytes=total))
+    for limits in (
+        ArchiveLimits(len(ORIGINAL) - 1, total),
+        ArchiveLimits(len(ORIGINAL), total - 1),
+    ):
         with pytest.raises(InvalidArchive):
             opened(content, limits)
 
@@ -305,7 +308,7 @@ def test_limits_of_size_hold():
 def test_zip_bomb_is_refused_before_it_is_unpacked():
     bomb = packed({**sample(), f"{SHARD}/chunks.jsonl": bytes(100 * 2**20)})
     assert len(bomb) < 200_000
-    wide = Limits(original_bytes=2**30, unpacked_bytes=2**40)
+    wide = ArchiveLimits(original_bytes=2**30, unpacked_bytes=2**40)
     with pytest.raises(InvalidArchive) as error:
         opened(bomb, wide)
     assert "too much" in str(error.value.details["error"])

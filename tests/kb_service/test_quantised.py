@@ -10,8 +10,8 @@ from onnx import numpy_helper
 
 from core.settings import get_settings
 from kb_service.embeddings.minilm.artifacts import prepare
-from kb_service.embeddings.minilm.encoder import open_minilm
-from kb_service.embeddings.minilm.int8_graph import quantised
+from kb_service.embeddings.minilm.encoder import open_encoder
+from kb_service.embeddings.minilm.int8_graph import quantise
 from kb_service.embeddings.minilm.runtime import Backend
 
 _INT16 = np.iinfo(np.int16)
@@ -33,7 +33,7 @@ weights = arrays(
 
 @given(weights)
 def test_no_pair_of_products_overflows_16_bits(rows):
-    integers, steps = quantised(rows)
+    integers, steps = quantise(rows)
     most, least = highest_sums(integers)
     assert most <= _INT16.max
     assert least >= _INT16.min
@@ -56,7 +56,7 @@ def test_weights_of_the_model_use_most_of_the_8_bits():
 
 def test_text_has_one_vector_whatever_is_encoded_with_it():
     """Rounding that differs makes a step of 8 bits now and then: .9992 between two of one text."""
-    encoder = open_minilm(get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
+    encoder = open_encoder(get_settings().cache_dir, Backend.ONNXRUNTIME_INT8)
     texts = ["A zebra sleeps at noon, and seven lions do not. " * count for count in range(1, 26)]
     texts += [f"{text} So it is." for text in texts]
     alone = np.concatenate([encoder.encode([text]) for text in texts])
@@ -73,6 +73,6 @@ def test_all_files_of_the_model_are_read_by_whom_one_is(tmp_path):
 
 @pytest.mark.parametrize("rows", [np.zeros((2, 4), np.float32), np.full((1, 2), 1e-30, np.float32)])
 def test_weights_of_nothing_stay_nothing(rows):
-    integers, steps = quantised(rows)
+    integers, steps = quantise(rows)
     assert not integers.any()
     assert np.isfinite(steps).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.errors.requests import InvalidRequest
 from kb_service.models import Question
 from kb_service.question_files import FileFormat, parse, render
-from kb_service.questions import QuestionDraft, checked
+from kb_service.questions import QuestionDraft, validate_draft
 
 words = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40
@@ -19,7 +19,7 @@ passages = st.lists(
     st.fixed_dictionaries({"document": words}, optional={"text": words}), min_size=1, max_size=4
 )
 drafts = st.lists(
-    st.builds(QuestionDraft, words, passages).map(checked),
+    st.builds(QuestionDraft, words, passages).map(validate_draft),
     min_size=1,
     max_size=5,
     unique_by=lambda draft: draft.text,
@@ -33,7 +33,7 @@ def test_file_gives_back_the_questions(kind: FileFormat, questions: list[Questio
         Question(knowledge_base_id="kb", text=one.text, expected=[dict(p) for p in one.expected])
         for one in questions
     ]
-    read = [checked(draft) for draft in parse(render(rows, kind), kind)]
+    read = [validate_draft(draft) for draft in parse(render(rows, kind), kind)]
     assert read == questions
 
 

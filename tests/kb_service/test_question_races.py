@@ -11,10 +11,10 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import QuestionNotFound
 from kb_service import questions
 from kb_service.documents import permissions
-from kb_service.documents.permissions import NewReaders
+from kb_service.documents.permissions import DocumentAclUpdate
 from kb_service.models import Document, KnowledgeBase, Question
 from kb_service.questions import QuestionDraft
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from tests.fixtures.bare_rows import add_document
 from tests.fixtures.portable import principal_of
 
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True),
 ]
 
-STRANGER = Person("somebody who reads the knowledge base")
+STRANGER = UserViewer("somebody who reads the knowledge base")
 DRAFT = QuestionDraft("When does it sleep?", [{"document": "note.md", "text": "at noon"}])
 
 
@@ -41,7 +41,7 @@ async def restrict(database: Database, base: KnowledgeBase) -> None:
         owner = principal_of(await work.session.get_one(User, base.owner_id))
         query = select(Document.id).where(Document.knowledge_base_id == base.id)
         document_id = (await work.session.exec(query)).one()
-        await permissions.restrict(work, owner, base.id, document_id, NewReaders([]))
+        await permissions.restrict(work, owner, base.id, document_id, DocumentAclUpdate([]))
 
 
 async def test_question_is_tied_that_gets_words_of_a_document_while_that_is_restricted(
@@ -50,10 +50,10 @@ async def test_question_is_tied_that_gets_words_of_a_document_while_that_is_rest
     async with unit_of_work(database) as work:
         row = await work.session.get_one(KnowledgeBase, base.id)
         harmless = QuestionDraft(DRAFT.text, [{"document": "other.md"}])
-        await questions.add(work, STRANGER, row, [harmless])
+        await questions.add_questions(work, STRANGER, row, [harmless])
     async with unit_of_work(database) as work:
         row = await work.session.get_one(KnowledgeBase, base.id)
-        await questions.add(work, STRANGER, row, [DRAFT])
+        await questions.add_questions(work, STRANGER, row, [DRAFT])
         restricting = asyncio.create_task(restrict(database, base))
         await asyncio.wait({restricting}, timeout=0.5)
     await restricting
@@ -61,7 +61,7 @@ async def test_question_is_tied_that_gets_words_of_a_document_while_that_is_rest
     async with database.reading() as session:
         row = await session.get_one(KnowledgeBase, base.id)
         assert await questions.list_all(session, STRANGER, row) == []
-        assert len(await questions.list_all(session, Person(base.owner_id), row)) == 1
+        assert len(await questions.list_all(session, UserViewer(base.owner_id), row)) == 1
 
 
 async def test_question_is_changed_by_nobody_who_may_not_know_of_it_by_then(
@@ -69,7 +69,7 @@ async def test_question_is_changed_by_nobody_who_may_not_know_of_it_by_then(
 ):
     async with unit_of_work(database) as work:
         row = await work.session.get_one(KnowledgeBase, base.id)
-        await questions.add(work, STRANGER, row, [DRAFT])
+        await questions.add_questions(work, STRANGER, row, [DRAFT])
     async with unit_of_work(database) as work:
         row = await work.session.get_one(KnowledgeBase, base.id)
         (question,) = await questions.list_all(work.session, STRANGER, row)

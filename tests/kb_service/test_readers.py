@@ -9,23 +9,23 @@ from sqlmodel import col, select
 
 from core.auth.models import Role, User
 from core.auth.principal import Access
-from core.auth.sharing import Wanted
-from core.db.pagination import Page
+from core.auth.sharing import ShareSpec
+from core.db.pagination import PageRequest
 from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import DocumentNotFound
 from core.errors.requests import InvalidRequest
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from kb_service import visibility
 from kb_service.documents import chunks, permissions
 from kb_service.documents import progress as document_progress
 from kb_service.documents import queries as document_queries
-from kb_service.documents.chunks import Shelf as Reading
+from kb_service.documents.chunks import ReadScope as Reading
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.results import SearchResult
 from kb_service.vector_index.protocol import ChunkPoint
-from kb_service.visibility import EVERYTHING, Person, Reader
+from kb_service.visibility import SYSTEM_VIEWER, UserViewer, Viewer
 from tests.fixtures.bare_rows import add_document, add_knowledge_base, add_user
 from tests.fixtures.database import one_database
 from tests.fixtures.portable import principal_of
@@ -46,18 +46,18 @@ ROUNDS = 2
 
 
 @pytest.fixture
-async def shelf(bench: Workbench) -> Shelf:
-    async with unit_of_work(bench.database) as work:
+async def shelf(context: WorkerContext) -> Shelf:
+    async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work, is_public=True)
-    made, chance = Shelf(bench, row.id), random.Random(11)
+    made, chance = Shelf(context, row.id), random.Random(11)
     for number in range(DOCUMENTS):
         text = " ".join(chance.choices(WORDS, k=8))
         await made.put(f"{number:02}.md", f"# Note {number}\n\nThe {text}.")
     return made
 
 
-async def person(bench: Workbench, role: str = "user") -> User:
-    async with unit_of_work(bench.database) as work:
+async def person(context: WorkerContext, role: str = "user") -> User:
+    async with unit_of_work(context.database) as work:
         user = await add_user(work)
         found = select(Role.id).where(Role.name == role)
         user.role_id = (await work.session.exec(found)).one()
@@ -66,23 +66,23 @@ async def person(bench: Workbench, role: str = "user") -> User:
 
 
 async def owner_of(shelf: Shelf) -> User:
-    async with shelf.bench.database.reading() as session:
+    async with shelf.context.database.reading() as session:
         return await session.get_one(User, (await shelf.row()).owner_id)
 
 
-async def restrict(shelf: Shelf, name: str, wanted: Sequence[Wanted] | None) -> None:
+async def restrict(shelf: Shelf, name: str, wanted: Sequence[ShareSpec] | None) -> None:
     """Restrict a document to these; None: open it."""
     owner, ids = principal_of(await owner_of(shelf)), (shelf.kb_id, shelf.ids[name])
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         if wanted is None:
-            await permissions.open_to_all(work, owner, *ids)
+            await permissions.unrestrict(work, owner, *ids)
         else:
-            await permissions.restrict(work, owner, *ids, permissions.NewReaders(wanted))
+            await permissions.restrict(work, owner, *ids, permissions.DocumentAclUpdate(wanted))
 
 
 async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
     """Another knowledge base with copies of these documents and nothing else."""
-    database, index = shelf.bench.database, shelf.bench.spaces.default.index
+    database, index = shelf.context.database, shelf.context.spaces.default.index
     points: list[ChunkPoint] = []
     async with unit_of_work(database) as work:
         base = await add_knowledge_base(work)
@@ -114,7 +114,7 @@ async def twin_of(shelf: Shelf, names: set[str]) -> KnowledgeBase:
 
 
 async def search(
-    shelf: Shelf, reader: Reader, base: KnowledgeBase, query: str, options: RetrievalOptions
+    shelf: Shelf, reader: Viewer, base: KnowledgeBase, query: str, options: RetrievalOptions
 ) -> SearchResult:
     request = shelf.searcher.resolve([base], query, options)
     return await shelf.searcher.search(reader, [base], request, explain=True)
@@ -126,8 +126,8 @@ def seen(result: SearchResult) -> list[tuple[str, str, float]]:
 
 
 async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: Shelf):
-    bench, chance = shelf.bench, random.Random(5)
-    people = [await person(bench), await person(bench, "developer"), await person(bench)]
+    context, chance = shelf.context, random.Random(5)
+    people = [await person(context), await person(context, "developer"), await person(context)]
     owner = await owner_of(shelf)
     for _ in range(ROUNDS):
         readable = {one.id: set(shelf.ids) for one in people}
@@ -137,9 +137,9 @@ async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: 
             if listed is None:
                 await restrict(shelf, name, None)
                 continue
-            wanted = [Wanted(Access.READ, user_id=one.id) for one in listed]
+            wanted = [ShareSpec(Access.READ, user_id=one.id) for one in listed]
             if by_role:
-                wanted.append(Wanted(Access.READ, role="developer"))
+                wanted.append(ShareSpec(Access.READ, role="developer"))
             await restrict(shelf, name, wanted)
             admitted = {one.id for one in listed} | {one.id for one in people[1:2] if by_role}
             for one in people:
@@ -147,26 +147,28 @@ async def test_search_is_that_of_a_knowledge_base_without_what_is_hidden(shelf: 
                     readable[one.id].discard(name)
         base = await shelf.row()
         for reader, names in [*readable.items(), (owner.id, set(shelf.ids))]:
-            await check(shelf, base, Person(reader), names)
+            await check(shelf, base, UserViewer(reader), names)
 
 
-async def check(shelf: Shelf, base: KnowledgeBase, reader: Reader, names: set[str]) -> None:
+async def check(shelf: Shelf, base: KnowledgeBase, reader: Viewer, names: set[str]) -> None:
     twin = await twin_of(shelf, names)
     for query in QUERIES:
         for options in CHOICES:
             found = await search(shelf, reader, base, query, options)
-            alone = await search(shelf, EVERYTHING, twin, query, options)
+            alone = await search(shelf, SYSTEM_VIEWER, twin, query, options)
             assert seen(found) == seen(alone)
             assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
-    async with shelf.bench.database.reading() as session:
-        listing = await document_queries.list_documents(session, reader, base.id, Page(size=100))
+    async with shelf.context.database.reading() as session:
+        listing = await document_queries.list_documents(
+            session, reader, base.id, PageRequest(size=100)
+        )
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
         assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
             names
         )
-        progress = await document_progress.summarise(session, reader, base)
+        progress = await document_progress.get_progress(session, reader, base)
         assert sum(progress.counts.values()) == len(names)
-        hidden = await visibility.hidden_documents(session, [base], reader)
+        hidden = await visibility.hidden_document_ids(session, [base], reader)
         assert hidden == {id_ for name, id_ in shelf.ids.items() if name not in names}
         for name in shelf.ids:
             place = Reading([base.id], reader)
@@ -182,35 +184,39 @@ async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(visibility, "MOST_HIDDEN", 2)
-    reader, owner = await person(shelf.bench), await owner_of(shelf)
+    reader, owner = await person(shelf.context), await owner_of(shelf)
     for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
         await restrict(shelf, name, [])
         row = await shelf.row()
-        assert len((await search(shelf, Person(owner.id), row, QUERIES[0], CHOICES[0])).passages)
+        assert len(
+            (await search(shelf, UserViewer(owner.id), row, QUERIES[0], CHOICES[0])).passages
+        )
         if count < 3:
-            await search(shelf, Person(reader.id), row, QUERIES[0], CHOICES[0])
+            await search(shelf, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
     with pytest.raises(InvalidRequest):
-        await search(shelf, Person(reader.id), row, QUERIES[0], CHOICES[0])
+        await search(shelf, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
 
 
 async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_found(
     shelf: Shelf,
 ):
     """A run holds the rows that it began with for as long as it takes."""
-    stale, reader = await shelf.row(), await person(shelf.bench)
-    before = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
+    stale, reader = await shelf.row(), await person(shelf.context)
+    before = await search(shelf, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     assert len(before.passages) == DOCUMENTS
     await restrict(shelf, "03.md", [])
-    first = await add_document(shelf.bench.database, knowledge_base_id=shelf.kb_id, restricted=True)
-    async with unit_of_work(shelf.bench.database) as work:
+    first = await add_document(
+        shelf.context.database, knowledge_base_id=shelf.kb_id, restricted=True
+    )
+    async with unit_of_work(shelf.context.database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
         rows = [{**fields, "id": new_id()} for _ in range(permissions.MOST_RESTRICTED - 2)]
         await work.session.exec(insert(Document), params=rows)
-    found = await search(shelf, Person(reader.id), stale, QUERIES[0], CHOICES[0])
+    found = await search(shelf, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     names = {one.document_name for one in found.passages}
     assert names == {*shelf.ids} - {"03.md"}
     with pytest.raises(InvalidRequest):
         await restrict(shelf, "04.md", [])
-    await restrict(shelf, "03.md", [Wanted(Access.READ, role="viewer")])
+    await restrict(shelf, "03.md", [ShareSpec(Access.READ, role="viewer")])
     await restrict(shelf, "03.md", None)
     await restrict(shelf, "04.md", [])

@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kb_service.retrieval.fusion import Fusion, fuse
+from kb_service.retrieval.fusion import FusedHits, fuse
 from kb_service.retrieval.rerankers.lexical import RankedHit, rerank
-from kb_service.retrieval.token_cache import FeatureCache
-from kb_service.text.term_hashes import terms_of
+from kb_service.retrieval.token_cache import TermCache
+from kb_service.text.term_hashes import compute_terms
 from kb_service.text.tokenizer import tokenize, windows
-from kb_service.vector_index.protocol import NO_HITS, Leg, ScoredChunk
+from kb_service.vector_index.protocol import NO_HITS, HitList, IndexHit
 
 
-def _hits(scores: Mapping[str, float]) -> Leg:
-    return Leg.of(ScoredChunk(id_, score, "document", 1) for id_, score in scores.items())
+def _hits(scores: Mapping[str, float]) -> HitList:
+    return HitList.from_hits(IndexHit(id_, score, "document", 1) for id_, score in scores.items())
 
 
-def _fusion(count: int) -> Fusion:
+def _fusion(count: int) -> FusedHits:
     return fuse(NO_HITS, _hits({str(n): 100.0 - n for n in range(count)}), weight=0.5)
 
 
 def _rank(query: str, texts: list[str]) -> dict[str, RankedHit]:
-    features = {str(number): terms_of(text) for number, text in enumerate(texts)}
+    features = {str(number): compute_terms(text) for number, text in enumerate(texts)}
     return {hit.id: hit for hit in rerank(query, _fusion(len(texts)), features)}
 
 
@@ -82,7 +82,7 @@ def test_rerank_lifts_the_passage_that_says_it_in_one_place() -> None:
 
 
 def test_rerank_keeps_hits_behind_the_depth_in_their_order() -> None:
-    features = {str(number): terms_of("alpha") for number in range(60)}
+    features = {str(number): compute_terms("alpha") for number in range(60)}
     ranked = list(rerank("alpha", _fusion(60), features, depth=50))
     assert [hit.id for hit in ranked] == [str(number) for number in range(60)]
     assert {hit.window for hit in ranked[50:]} == {0.0}
@@ -94,13 +94,13 @@ def test_rerank_keeps_hits_behind_the_depth_in_their_order() -> None:
 def test_rerank_gives_a_full_score_to_a_hit_that_is_best_in_everything() -> None:
     fusion = fuse(_hits({"a": 0.9, "b": 0.1}), _hits({"a": 7.0}), weight=0.5)
     texts = {"a": "alpha beta", "b": "gamma"}
-    features = {id_: terms_of(text) for id_, text in texts.items()}
+    features = {id_: compute_terms(text) for id_, text in texts.items()}
     ranked = list(rerank("alpha beta", fusion, features))
     assert ranked[0].score == pytest.approx(1)
 
 
 def test_rerank_counts_nothing_for_a_hit_without_features() -> None:
-    ranked = rerank("alpha", _fusion(2), {"1": terms_of("alpha")})
+    ranked = rerank("alpha", _fusion(2), {"1": compute_terms("alpha")})
     assert {hit.id: hit.window for hit in ranked} == {"0": 0.0, "1": pytest.approx(1)}
 
 
@@ -109,22 +109,22 @@ def test_rerank_of_nothing_is_empty() -> None:
 
 
 def test_cache_gives_back_what_was_added() -> None:
-    cache = FeatureCache()
-    made = {("a", 1): terms_of("alpha"), ("b", 2): terms_of("beta")}
+    cache = TermCache()
+    made = {("a", 1): compute_terms("alpha"), ("b", 2): compute_terms("beta")}
     cache.add(made)
     assert cache.get([("a", 1), ("b", 2), ("c", 1)]) == {"a": made["a", 1], "b": made["b", 2]}
 
 
 def test_cache_has_nothing_of_an_older_or_newer_version_of_a_passage() -> None:
-    cache = FeatureCache()
-    cache.add({("a", 2): terms_of("alpha")})
+    cache = TermCache()
+    cache.add({("a", 2): compute_terms("alpha")})
     assert cache.get([("a", 1)]) == {}
     assert cache.get([("a", 3)]) == {}
 
 
 def test_cache_forgets_the_one_used_longest_ago() -> None:
-    cache = FeatureCache(capacity=2)
-    cache.add({(id_, 1): terms_of(id_) for id_ in ("a", "b")})
+    cache = TermCache(capacity=2)
+    cache.add({(id_, 1): compute_terms(id_) for id_ in ("a", "b")})
     cache.get([("a", 1)])
-    cache.add({("c", 1): terms_of("c")})
+    cache.add({("c", 1): compute_terms("c")})
     assert set(cache.get([("a", 1), ("b", 1), ("c", 1)])) == {"a", "c"}

@@ -10,15 +10,15 @@ from pydantic import SecretStr
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import RerankerUnavailable
 from core.settings import Settings
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.request import RetrievalOptions
 from kb_service.retrieval.rerankers import open_rerankers
-from kb_service.retrieval.rerankers.http import ApiReranker, Endpoint
-from kb_service.retrieval.results import SearchResult, Warned
+from kb_service.retrieval.rerankers.http import ApiReranker, RerankEndpoint
+from kb_service.retrieval.results import SearchResult, SearchWarning
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.rerank_server import RerankServer
 from tests.fixtures.stored import upload
@@ -41,7 +41,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 def reranker(server: RerankServer, client: httpx.AsyncClient, **changes: object) -> ApiReranker:
     fields = {"base_url": server.url, "model": "m", "backoff_seconds": 0.01, **changes}
-    return ApiReranker(Endpoint(**fields), client)
+    return ApiReranker(RerankEndpoint(**fields), client)
 
 
 async def test_scores_come_back_in_the_order_of_the_texts(
@@ -120,18 +120,20 @@ def test_settings_open_it(server: RerankServer):
     }
 
 
-async def ask(bench: Workbench, api: ApiReranker | None, **options: object) -> SearchResult:
-    async with unit_of_work(bench.database) as work:
+async def ask(context: WorkerContext, api: ApiReranker | None, **options: object) -> SearchResult:
+    async with unit_of_work(context.database) as work:
         kb_id = (await add_knowledge_base(work)).id
     for name, text in (("zebra.md", "The zebra hunts nobody."), ("lion.md", "A lion hunts.")):
-        document = await upload(bench, f"# {name}\n\n{text}".encode(), name=name, kb_id=kb_id)
-        await ingest(bench, document.id)
+        document = await upload(context, f"# {name}\n\n{text}".encode(), name=name, kb_id=kb_id)
+        await ingest(context, document.id)
     configured = {} if api is None else {"api": api}
-    searcher = Searcher(bench.database, bench.spaces, max_query_characters=99, rerankers=configured)
-    async with bench.database.reading() as session:
+    searcher = Searcher(
+        context.database, context.spaces, max_query_characters=99, rerankers=configured
+    )
+    async with context.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
     request = searcher.resolve([row], "the zebra hunts", RetrievalOptions(**options))
-    return await searcher.search(EVERYTHING, [row], request)
+    return await searcher.search(SYSTEM_VIEWER, [row], request)
 
 
 def names(result: SearchResult) -> list[str]:
@@ -139,29 +141,29 @@ def names(result: SearchResult) -> list[str]:
 
 
 async def test_configured_reranker_orders_the_answer(
-    bench: Workbench, server: RerankServer, client: httpx.AsyncClient
+    context: WorkerContext, server: RerankServer, client: httpx.AsyncClient
 ):
-    result = await ask(bench, reranker(server, client))
+    result = await ask(context, reranker(server, client))
     assert names(result) == ["lion.md", "zebra.md"]
     assert [found.hit.score for found in result.passages] == [0.9, 0.2]
     assert server.requests[0]["documents"][0].startswith("zebra.md\n"), "under its heading"
-    cut = await ask(bench, reranker(server, client), score_threshold=0.5)
+    cut = await ask(context, reranker(server, client), score_threshold=0.5)
     assert names(cut) == ["lion.md"], "the threshold is on the reranker's score"
-    lexical = await ask(bench, reranker(server, client), reranker="lexical")
+    lexical = await ask(context, reranker(server, client), reranker="lexical")
     assert names(lexical) == ["zebra.md", "lion.md"]
 
 
 async def test_failing_reranker_leaves_the_lexical_order_and_is_told(
-    bench: Workbench, server: RerankServer, client: httpx.AsyncClient
+    context: WorkerContext, server: RerankServer, client: httpx.AsyncClient
 ):
     server.faults = [(400, {}, b"")]
-    result = await ask(bench, reranker(server, client))
+    result = await ask(context, reranker(server, client))
     assert (names(result), result.warnings) == (
         ["zebra.md", "lion.md"],
-        (Warned.RERANKER_FAILED,),
+        (SearchWarning.RERANKER_FAILED,),
     )
-    missing = await ask(bench, None, reranker="api")
+    missing = await ask(context, None, reranker="api")
     assert (names(missing), missing.warnings) == (
         ["zebra.md", "lion.md"],
-        (Warned.RERANKER_MISSING,),
+        (SearchWarning.RERANKER_MISSING,),
     )

@@ -13,10 +13,10 @@ from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval import candidates
 from kb_service.retrieval.filters import Filters
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
-from kb_service.retrieval.results import Reason
+from kb_service.retrieval.results import DropReason
 from kb_service.vector_index.bm25 import encode_document
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +81,7 @@ async def test_filter_explains_whom_it_kept_out(zoo: Shelf):
     result = await zoo.ask("zebra", filters={"name": "ops*"}, explain=True)
     assert [found.document_name for found in result.passages] == ["ops.md"]
     others = [chunk.id for name in ANIMALS if name != "ops.md" for chunk in await zoo.chunks(name)]
-    assert dropped(result) == dict.fromkeys(others, Reason.FILTER)
+    assert dropped(result) == dict.fromkeys(others, DropReason.FILTER)
 
 
 @pytest.mark.parametrize("pushed", [1000, 2])
@@ -108,13 +108,13 @@ async def test_disabled_chunks_are_never_found_and_crowd_nobody_out(
     for number in range(4):
         await shelf.put(f"off{number}.md", f"zebra zebra {number}")
     await shelf.put("on.md", "A single zebra among many other animals of the plain.")
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         off = [id_ for name, id_ in shelf.ids.items() if name != "on.md"]
         change = update(Chunk).where(col(Chunk.document_id).in_(off)).values(enabled=False)
         await work.session.exec(change)
     result = await shelf.ask("zebra", explain=True)
     assert [found.document_name for found in result.passages] == ["on.md"]
-    assert set(dropped(result).values()) == {Reason.CHUNK_DISABLED}
+    assert set(dropped(result).values()) == {DropReason.CHUNK_DISABLED}
     assert len(dropped(result)) == 4
 
 
@@ -126,7 +126,7 @@ async def test_threshold_is_on_the_final_score(shelf: Shelf):
     assert best > second
     result = await shelf.ask("striped zebra", score_threshold=(best + second) / 2, explain=True)
     assert [found.document_name for found in result.passages] == ["a.md"]
-    assert list(dropped(result).values()) == [Reason.THRESHOLD]
+    assert list(dropped(result).values()) == [DropReason.THRESHOLD]
     assert (await shelf.ask("striped zebra", score_threshold=second)).passages[
         1
     ].hit.score == second
@@ -139,7 +139,7 @@ async def test_equal_text_is_shown_once_unless_asked_for(shelf: Shelf):
     result = await shelf.ask("zebra sleeps", top_k=2, explain=True)
     assert len({found.document_name for found in result.passages} - {"c.md"}) == 1
     assert {found.document_name for found in result.passages} > {"c.md"}
-    assert list(dropped(result).values()) == [Reason.DUPLICATE]
+    assert list(dropped(result).values()) == [DropReason.DUPLICATE]
     assert len(await shelf.names("zebra sleeps", deduplicate=False)) == 3
 
 
@@ -148,7 +148,7 @@ async def test_every_candidate_is_shown_or_has_a_reason(shelf: Shelf):
         await shelf.put(f"{number}.md", f"Zebra number {number} sleeps {'long ' * number}.")
     result = await shelf.ask("zebra number 3", top_k=2, explain=True)
     assert len(result.passages) == 2
-    assert list(dropped(result).values()) == [Reason.TOP_K] * 5
+    assert list(dropped(result).values()) == [DropReason.TOP_K] * 5
     hits = [one.hit.score for one in result.dropped if one.hit]
     assert hits == sorted(hits, reverse=True)
     assert hits[0] <= result.passages[-1].hit.score
@@ -236,14 +236,14 @@ async def test_disabled_neighbour_is_left_out(shelf: Shelf):
     await shelf.put("pump.md", SECTIONS)
     (found,) = (await shelf.ask("quokka", top_k=1, neighbours=2)).passages
     hidden = found.before[-1].chunk_id
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         (await work.session.get_one(Chunk, hidden)).enabled = False
     (again,) = (await shelf.ask("quokka", top_k=1, neighbours=2)).passages
     assert [part.chunk_id for part in again.before] == [found.before[0].chunk_id]
 
 
 async def test_defaults_are_the_knowledge_bases_and_the_request_overrules_them(shelf: Shelf):
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         row = await work.session.get_one(KnowledgeBase, shelf.kb_id)
         row.retrieval = {"top_k": 3, "neighbours": 1, "unknown": "of a later version"}
     row = await shelf.row()
@@ -276,8 +276,8 @@ async def test_search_that_meets_a_cut_over_searches_again(shelf: Shelf):
     """The points asked for are those of the old generation; SQL has moved on meanwhile."""
     await shelf.put("a.md", "A zebra sleeps at noon.")
     stale = await shelf.row()
-    space = shelf.bench.spaces.default
-    async with unit_of_work(shelf.bench.database) as work:
+    space = shelf.context.spaces.default
+    async with unit_of_work(shelf.context.database) as work:
         row = await work.session.get_one(KnowledgeBase, shelf.kb_id)
         row.generation = 2
         document = await work.session.get_one(Document, shelf.ids["a.md"])
@@ -297,7 +297,7 @@ async def test_search_that_meets_a_cut_over_searches_again(shelf: Shelf):
     )
     await space.index.upsert([point])
     request = shelf.searcher.resolve([stale], "zebra")
-    result = await shelf.searcher.search(EVERYTHING, [stale], request)
+    result = await shelf.searcher.search(SYSTEM_VIEWER, [stale], request)
     assert [found.chunk.revision for found in result.passages] == [2]
     assert result.generations == {shelf.kb_id: 2}
 
@@ -307,8 +307,8 @@ async def test_shadow_is_searched_only_when_asked(shelf: Shelf):
     row = await shelf.row()
     row.target = {"generation": 2, "embedding_model": row.embedding_model}
     request = shelf.searcher.resolve([row], "zebra")
-    assert (await shelf.searcher.search(EVERYTHING, [row], request, shadow=True)).passages == []
-    assert len((await shelf.searcher.search(EVERYTHING, [row], request)).passages) == 1
+    assert (await shelf.searcher.search(SYSTEM_VIEWER, [row], request, shadow=True)).passages == []
+    assert len((await shelf.searcher.search(SYSTEM_VIEWER, [row], request)).passages) == 1
 
 
 async def test_period_without_zone_is_utc(shelf: Shelf):

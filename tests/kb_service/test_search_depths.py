@@ -6,12 +6,12 @@ from collections.abc import Iterable
 import pytest
 from sqlmodel import col, update
 
-from core.db.read_pool import Reads
+from core.db.read_pool import ReadContext
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Chunk
 from kb_service.retrieval import candidates
-from kb_service.retrieval.results import Reason, SearchResult
-from kb_service.retrieval.visibility import Scope, Vouched, vouch
+from kb_service.retrieval.results import DropReason, SearchResult
+from kb_service.retrieval.visibility import DocumentScope, VisibilityResult, check_visibility
 from tests.fixtures.shelf import Shelf, dropped
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def long_shelf(shelf: Shelf) -> Shelf:
 
 
 async def switch_off(shelf: Shelf, chunk_ids: Iterable[str]) -> None:
-    async with unit_of_work(shelf.bench.database) as work:
+    async with unit_of_work(shelf.context.database) as work:
         await work.session.exec(update(Chunk).values(enabled=True))
         change = update(Chunk).where(col(Chunk.id).in_(list(chunk_ids))).values(enabled=False)
         await work.session.exec(change)
@@ -102,12 +102,18 @@ async def test_an_explained_answer_is_the_same_and_names_all_that_was_dropped(lo
         answer, explained = [await long_shelf.ask(query, explain=e) for e in (False, True)]
         assert shown(answer) == shown(explained)
         reasons = dropped(explained)
-        switched_off = {id_ for id_, reason in reasons.items() if reason is Reason.CHUNK_DISABLED}
+        switched_off = {
+            id_ for id_, reason in reasons.items() if reason is DropReason.CHUNK_DISABLED
+        }
         assert switched_off <= set(off)
         assert not switched_off & {id_ for id_, _ in shown(answer)}
         seen = {id_ for id_, _ in shown(explained)} | reasons.keys()
         assert len(seen) >= 100
-        assert set(reasons.values()) <= {Reason.CHUNK_DISABLED, Reason.TOP_K, Reason.DUPLICATE}
+        assert set(reasons.values()) <= {
+            DropReason.CHUNK_DISABLED,
+            DropReason.TOP_K,
+            DropReason.DUPLICATE,
+        }
 
 
 async def test_threshold_ends_an_answer_of_any_length(long_shelf: Shelf):
@@ -124,12 +130,14 @@ async def test_sql_is_asked_about_those_in_front_alone(
 ):
     asked: list[int] = []
 
-    def counted(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
-        found = vouch(reads, chunk_ids, scope)
+    def counted(
+        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
+    ) -> VisibilityResult:
+        found = check_visibility(reads, chunk_ids, scope)
         asked.append(len(found.alive))
         return found
 
-    monkeypatch.setattr(candidates, "vouch", counted)
+    monkeypatch.setattr(candidates, "check_visibility", counted)
     await long_shelf.ask(_QUERIES[0])
     assert len(asked) == 1
     assert asked[0] < 60
@@ -145,12 +153,18 @@ async def test_search_starts_again_when_what_stands_behind_has_moved(
     """SQL is asked a second time, and not where a database gives all of a search one moment."""
     calls: list[int] = []
 
-    def moved_at_second(reads: Reads, chunk_ids: Iterable[str], scope: Scope) -> Vouched:
+    def moved_at_second(
+        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
+    ) -> VisibilityResult:
         calls.append(1)
-        return Vouched(is_moved=True) if len(calls) == 2 else vouch(reads, chunk_ids, scope)
+        return (
+            VisibilityResult(is_moved=True)
+            if len(calls) == 2
+            else check_visibility(reads, chunk_ids, scope)
+        )
 
     expected = shown(await long_shelf.ask(_QUERIES[0], explain=True))
-    monkeypatch.setattr(candidates, "vouch", moved_at_second)
+    monkeypatch.setattr(candidates, "check_visibility", moved_at_second)
     assert shown(await long_shelf.ask(_QUERIES[0], explain=True)) == expected
     assert len(calls) == 4
 

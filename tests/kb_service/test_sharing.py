@@ -10,13 +10,13 @@ from sqlmodel import select
 
 from core.auth.models import Share
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import Wanted
+from core.auth.sharing import ShareSpec
 from core.db.database import Database
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.knowledge_bases.sharing import hold, share
+from kb_service.knowledge_bases.sharing import get_for_update, replace_shares
 from kb_service.models import KnowledgeBase
 from tests.fixtures.bare_rows import add_knowledge_base, add_user
 
@@ -25,11 +25,11 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 
 
 async def _share(work: UnitOfWork, owner: Principal, kb_id: str) -> None:
-    await share(work, owner, kb_id, [Wanted(Access.READ, role="viewer")])
+    await replace_shares(work, owner, kb_id, [ShareSpec(Access.READ, role="viewer")])
 
 
 async def _delete(work: UnitOfWork, owner: Principal, kb_id: str) -> None:
-    row = await hold(work.session, owner, kb_id, Action.MANAGE)
+    row = await get_for_update(work.session, owner, kb_id, Action.MANAGE)
     await knowledge_bases.delete(work, row)
 
 

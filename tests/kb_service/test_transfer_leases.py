@@ -10,7 +10,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Transfer
 from kb_service.transfer import jobs as transfers
-from kb_service.transfer.jobs import LONGEST_LEASE, Cargo
+from kb_service.transfer.jobs import LONGEST_LEASE, TransferSpec
 from tests.fixtures.bare_rows import add_knowledge_base
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,11 @@ AHEAD = timedelta(hours=1)
 async def transfer_id(database: Database) -> str:
     async with unit_of_work(database) as work:
         target = await add_knowledge_base(work, enabled=False)
-        return (await transfers.begin(work, target, Cargo(transfers.COPY, "source", 0, {}))).id
+        return (
+            await transfers.create_transfer(
+                work, target, TransferSpec(transfers.COPY, "source", 0, {})
+            )
+        ).id
 
 
 def set_workers_clock(patch: pytest.MonkeyPatch, ahead: timedelta) -> None:
@@ -43,7 +47,7 @@ async def lease_until(database: Database, transfer_id: str) -> datetime:
 
 async def waiting(database: Database) -> set[str]:
     async with database.reading() as session:
-        return {id_ for id_, _ in await transfers.waiting(session, timedelta(0))}
+        return {id_ for id_, _ in await transfers.stale(session, timedelta(0))}
 
 
 async def test_worker_whose_clock_is_ahead_leaves_a_held_transfer_alone(
@@ -61,14 +65,14 @@ async def test_lease_of_a_worker_whose_clock_is_ahead_ends_in_time(
     set_workers_clock(monkeypatch, AHEAD)
     row = await take(database, transfer_id, "one")
     assert row is not None
-    lease = transfers.lease_of(row)
+    lease = transfers.lease_from_row(row)
     soon = utc_now() + AHEAD / 2
     assert await lease_until(database, transfer_id) < soon
     async with unit_of_work(database) as work:
-        assert await transfers.advance(work, lease, seconds=60)
+        assert await transfers.renew(work, lease, seconds=60)
     assert await lease_until(database, transfer_id) < soon
     async with unit_of_work(database) as work:
-        await transfers.postpone(work, lease, {}, pause=timedelta(seconds=60))
+        await transfers.reschedule(work, lease, {}, pause=timedelta(seconds=60))
     assert await lease_until(database, transfer_id) < soon
 
 

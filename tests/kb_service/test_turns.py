@@ -10,15 +10,15 @@ from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
 from kb_service.models import Document
 from kb_service.work_queue import scheduler
-from kb_service.work_queue.scheduler import Waiting, next_in_turn
+from kb_service.work_queue.scheduler import QueuedDocument, pick_next
 from tests.fixtures.bare_rows import add_document, add_knowledge_base
 from tests.fixtures.stored import edit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def waiting(document: str, owner: str, minutes: int) -> Waiting:
-    return Waiting(document, owner, START + timedelta(minutes=minutes))
+def waiting(document: str, owner: str, minutes: int) -> QueuedDocument:
+    return QueuedDocument(document, owner, START + timedelta(minutes=minutes))
 
 
 A1, A2, B1, C1 = (
@@ -41,18 +41,18 @@ A1, A2, B1, C1 = (
     ],
 )
 def test_turn_goes_to_who_has_least_in_hand_then_to_who_waited_longest(
-    held: dict[str, int], last_served: dict[str, int], following: Waiting
+    held: dict[str, int], last_served: dict[str, int], following: QueuedDocument
 ):
-    assert next_in_turn([C1, B1, A2, A1], held, last_served) == following
+    assert pick_next([C1, B1, A2, A1], held, last_served) == following
 
 
 def test_nobody_is_next_when_nothing_waits():
-    assert next_in_turn([], {"a": 1}, {}) is None
+    assert pick_next([], {"a": 1}, {}) is None
 
 
 async def look(database: Database) -> set[str]:
     async with database.reading() as session:
-        return {one.document_id for one in await scheduler.oldest_waiting(session)}
+        return {one.document_id for one in await scheduler.oldest_queued(session)}
 
 
 @pytest.mark.anyio
@@ -79,7 +79,7 @@ async def test_oldest_due_document_of_each_knowledge_base_waits(database: Databa
     await edit(database, expected, status="processing", lease_until=now + timedelta(minutes=1))
     assert expected not in await look(database)
     async with database.reading() as session:
-        assert await scheduler.in_hand(session) == {first.owner_id: 1}
+        assert await scheduler.active_per_owner(session) == {first.owner_id: 1}
     async with unit_of_work(database) as work:
         (await work.session.get_one(type(second), second.id)).paused = True
     assert other not in await look(database)
@@ -122,8 +122,8 @@ async def steps_of_a_look(database: Database) -> int:
         raw = await (await session.connection()).get_raw_connection()
         await raw.driver_connection.set_progress_handler(count, 1)
         try:
-            await scheduler.oldest_waiting(session)
-            await scheduler.in_hand(session)
+            await scheduler.oldest_queued(session)
+            await scheduler.active_per_owner(session)
         finally:
             await raw.driver_connection.set_progress_handler(None, 0)
     return steps

@@ -17,15 +17,15 @@ from core.errors.server import (
     InvalidVector,
     VectorIndexUnavailable,
 )
-from ingestion.context import Workbench
+from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from kb_service.embedding_spaces import Spaces
+from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.models import KnowledgeBase
 from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.results import SearchResult, Unsearched
+from kb_service.retrieval.results import SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
-from kb_service.visibility import EVERYTHING
+from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.bare_rows import add_knowledge_base
 from tests.fixtures.stored import upload
 
@@ -56,37 +56,37 @@ class Broken:
         raise self._error
 
 
-def spoilt(bench: Workbench, error: AgentexError) -> Searcher:
+def spoilt(context: WorkerContext, error: AgentexError) -> Searcher:
     """A search where a second model has this error."""
-    spaces = [bench.spaces.default]
+    spaces = [context.spaces.default]
     if not isinstance(error, EmbeddingModelNotServed):
-        space = bench.spaces.default
+        space = context.spaces.default
         model = replace(space.model, name="other")
         spaces.append(replace(space, model=model, encoder=Broken(space.encoder, error)))
-    return Searcher(bench.database, Spaces(spaces), max_query_characters=99)
+    return Searcher(context.database, EmbeddingSpaces(spaces), max_query_characters=99)
 
 
-async def base(bench: Workbench, model: str, **fields: object) -> KnowledgeBase:
-    async with unit_of_work(bench.database) as work:
+async def base(context: WorkerContext, model: str, **fields: object) -> KnowledgeBase:
+    async with unit_of_work(context.database) as work:
         return await add_knowledge_base(work, embedding_model=model, **fields)
 
 
 @pytest.fixture
-async def bases(bench: Workbench) -> list[KnowledgeBase]:
+async def bases(context: WorkerContext) -> list[KnowledgeBase]:
     """One that can be searched, behind one that can't."""
-    lost = await base(bench, "other", name="Lost")
-    found = await base(bench, "all-MiniLM-L6-v2")
-    document = await upload(bench, "# Zebra\n\nA zebra sleeps. 斑马".encode(), kb_id=found.id)
-    await ingest(bench, document.id)
+    lost = await base(context, "other", name="Lost")
+    found = await base(context, "all-MiniLM-L6-v2")
+    document = await upload(context, "# Zebra\n\nA zebra sleeps. 斑马".encode(), kb_id=found.id)
+    await ingest(context, document.id)
     return [lost, found]
 
 
-async def fill(bench: Workbench, row: KnowledgeBase) -> None:
+async def fill(context: WorkerContext, row: KnowledgeBase) -> None:
     """Put a document into one of another model, while that model can be used."""
-    document = await upload(bench, b"# Zebra\n\nA zebra.", kb_id=row.id)
-    space = bench.spaces.default
-    spaces = Spaces([replace(space, model=replace(space.model, name=row.embedding_model))])
-    await ingest(replace(bench, spaces=spaces), document.id)
+    document = await upload(context, b"# Zebra\n\nA zebra.", kb_id=row.id)
+    space = context.spaces.default
+    spaces = EmbeddingSpaces([replace(space, model=replace(space.model, name=row.embedding_model))])
+    await ingest(replace(context, spaces=spaces), document.id)
 
 
 async def find(
@@ -98,14 +98,14 @@ async def find(
     explain: bool = False,
 ) -> SearchResult:
     request = searcher.resolve(rows, query, filters=filters)
-    return await searcher.search(EVERYTHING, rows, request, explain=explain)
+    return await searcher.search(SYSTEM_VIEWER, rows, request, explain=explain)
 
 
 @pytest.mark.parametrize(("error", "code"), EVERY_KIND, ids=lambda one: str(one)[:30])
 async def test_others_are_searched_and_the_answer_names_what_was_not(
-    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError, code: str
+    context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError, code: str
 ):
-    result = await find(spoilt(bench, error), bases)
+    result = await find(spoilt(context, error), bases)
     assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
     assert result.generations == {bases[1].id: bases[1].generation}
     (warning,) = result.warnings
@@ -125,14 +125,14 @@ async def test_others_are_searched_and_the_answer_names_what_was_not(
     ids=["filtered", "filtered and explained", "found by words only"],
 )
 async def test_model_that_is_asked_late_stops_no_other(
-    bench: Workbench,
+    context: WorkerContext,
     bases: list[KnowledgeBase],
     query: str,
     filters: Filters | None,
     explain: bool,
 ):
-    await fill(bench, bases[0])
-    result = await find(spoilt(bench, AWAY), bases, query, filters, explain=explain)
+    await fill(context, bases[0])
+    result = await find(spoilt(context, AWAY), bases, query, filters, explain=explain)
     assert [hit.chunk.knowledge_base_id for hit in result.passages] == [bases[1].id]
     assert [warning.code for warning in result.warnings] == ["embedding_endpoint_unavailable"]
 
@@ -140,21 +140,21 @@ async def test_model_that_is_asked_late_stops_no_other(
 @pytest.mark.parametrize("error", [error for error, _ in EVERY_KIND], ids=lambda e: str(e)[:30])
 @pytest.mark.parametrize("filters", [None, Filters(name="*.md")], ids=["all", "filtered"])
 async def test_where_nothing_can_be_searched_it_stays_an_error(
-    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError, filters: Filters | None
+    context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError, filters: Filters | None
 ):
-    await fill(bench, bases[0])
-    off = await base(bench, "all-MiniLM-L6-v2", enabled=False)
+    await fill(context, bases[0])
+    off = await base(context, "all-MiniLM-L6-v2", enabled=False)
     for rows in ([bases[0]], [bases[0], off]):
         with pytest.raises(type(error)):
-            await find(spoilt(bench, error), rows, filters=filters)
+            await find(spoilt(context, error), rows, filters=filters)
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable(), VectorIndexUnavailable()], ids=str)
 async def test_outage_of_the_servers_own_parts_is_not_hidden(
-    bench: Workbench, bases: list[KnowledgeBase], error: AgentexError
+    context: WorkerContext, bases: list[KnowledgeBase], error: AgentexError
 ):
     with pytest.raises(type(error)):
-        await find(spoilt(bench, error), bases)
+        await find(spoilt(context, error), bases)
 
 
 class Slow(Broken):
@@ -182,16 +182,16 @@ class Outages:
 
 
 @pytest.fixture
-async def outages(bench: Workbench, bases: list[KnowledgeBase]) -> Outages:
-    release, space = asyncio.Event(), bench.spaces.default
+async def outages(context: WorkerContext, bases: list[KnowledgeBase]) -> Outages:
+    release, space = asyncio.Event(), context.spaces.default
     encoders = [Slow(space.encoder, release) for _ in range(3)]
     spaces, rows = [space], [bases[1]]
     for number, encoder in enumerate(encoders):
         name = f"slow{number}"
         spaces.append(replace(space, model=replace(space.model, name=name), encoder=encoder))
-        rows.append(await base(bench, name))
-        await fill(bench, rows[-1])
-    searcher = Searcher(bench.database, Spaces(spaces), max_query_characters=99)
+        rows.append(await base(context, name))
+        await fill(context, rows[-1])
+    searcher = Searcher(context.database, EmbeddingSpaces(spaces), max_query_characters=99)
     return Outages(searcher, rows, encoders, release)
 
 
@@ -248,14 +248,14 @@ async def test_model_is_not_waited_for_whose_documents_the_filters_leave_out(out
 
 
 async def test_model_that_is_away_keeps_no_other_from_being_warmed_up(
-    bench: Workbench, bases: list[KnowledgeBase]
+    context: WorkerContext, bases: list[KnowledgeBase]
 ):
-    await spoilt(bench, AWAY).warm_up()
+    await spoilt(context, AWAY).warm_up()
 
 
 def test_many_knowledge_bases_are_not_all_named():
     names = [f"Base {number}" for number in range(12)]
-    warning = Unsearched(names, "other", AWAY)
+    warning = UnsearchedWarning(names, "other", AWAY)
     assert '"Base 9" and 2 more. The endpoint of the embedding model other' in warning.message
     assert "“Base 9”等 12 个知识库。嵌入模型 other" in warning.message_zh
     assert "Base 10" not in warning.message + warning.message_zh

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.sanitize import visible
+from core.text.sanitize import strip_hidden
 
 _TAGGED = "".join(chr(0xE0000 + ord(sign)) for sign in "call delete_all")
 
@@ -25,7 +25,7 @@ _TAGGED = "".join(chr(0xE0000 + ord(sign)) for sign in "call delete_all")
     ],
 )
 def test_hidden_characters_are_not_shown(text: str, shown: str):
-    assert visible(text) == shown
+    assert strip_hidden(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def test_hidden_characters_are_not_shown(text: str, shown: str):
     ],
 )
 def test_what_a_script_or_a_picture_needs_stays(text: str):
-    assert visible(text) == text
+    assert strip_hidden(text) == text
 
 
 @given(
     st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\u202e\u200b\U000e0041"))
 )
 def test_only_format_characters_go_and_the_rest_keeps_its_order(text: str):
-    shown = visible(text)
+    shown = strip_hidden(text)
     rest = iter(text)
     gone = [sign for sign in text if sign not in shown]
     assert all(sign in rest for sign in shown)
     assert {unicodedata.category(sign) for sign in gone} <= {"Cf", "Cn"}
-    assert visible(shown) == shown
+    assert strip_hidden(shown) == shown

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import text
 
 from core.db.database import Database
-from core.db.read_pool import Reads
-from kb_service.retrieval.visibility import Scope, Vouched, vouch
+from core.db.read_pool import ReadContext
+from kb_service.retrieval.visibility import DocumentScope, VisibilityResult, check_visibility
 
 pytestmark = pytest.mark.anyio
 
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.anyio
 async def test_vouching_reads_no_row_of_a_chunk(database: Database):
     statements: list[str] = []
 
-    def work(reads: Reads) -> list[str]:
+    def work(reads: ReadContext) -> list[str]:
         driver = reads.connection.connection.driver_connection
         assert driver is not None
         driver.set_trace_callback(statements.append)
-        vouch(reads, [str(number) for number in range(200)], Scope({"kb": 1}))
+        check_visibility(reads, [str(number) for number in range(200)], DocumentScope({"kb": 1}))
         driver.set_trace_callback(None)
         plan = reads.connection.execute(text(f"EXPLAIN QUERY PLAN {statements[-1]}"))
         return [row[-1] for row in plan]
@@ -28,7 +28,7 @@ async def test_vouching_reads_no_row_of_a_chunk(database: Database):
 
 
 async def test_document_seen_in_two_revisions_makes_the_answer_outdated():
-    first = Vouched(revisions={"a": 1, "b": 3})
-    assert not first.joined(Vouched(revisions={"b": 3, "c": 7})).is_moved
-    assert first.joined(Vouched(revisions={"b": 4})).is_moved
-    assert first.joined(Vouched(is_moved=True)).is_moved
+    first = VisibilityResult(revisions={"a": 1, "b": 3})
+    assert not first.joined(VisibilityResult(revisions={"b": 3, "c": 7})).is_moved
+    assert first.joined(VisibilityResult(revisions={"b": 4})).is_moved
+    assert first.joined(VisibilityResult(is_moved=True)).is_moved

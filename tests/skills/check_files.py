@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills.parser.draft import Neighbour
-from skills.parser.parse import parse
+from skills.lint.context import LintContext, SiblingSkill
+from skills.lint.linter import lint
 from skills.schema import SkillFile, SkillReport
 
 _PAD = re.compile(rb"<!-- pad to (\d+) (lines|bytes) -->\n$")
@@ -50,18 +50,20 @@ class Case:
     def report(self) -> SkillReport:
         """What the parser says, with all that is known around the skill."""
         neighbour = DATA / f"{self.code}.neighbour.md"
-        neighbours: list[Neighbour] = []
+        siblings: list[SiblingSkill] = []
         if neighbour.exists():
-            other = parse(neighbour.read_bytes()).parsed
+            other = lint(neighbour.read_bytes()).parsed
             assert other is not None
-            neighbours.append(Neighbour(other.name, other.description))
+            siblings.append(SiblingSkill(other.name, other.description))
         paths = None if self.folder is None else ["SKILL.md", *(file.path for file in self.files)]
-        return parse(
+        return lint(
             self.content,
-            known_tools=_TOOLS if self.code == "SK043" else None,
-            folder=self.folder,
-            files=paths,
-            neighbours=neighbours,
+            LintContext(
+                known_tools=_TOOLS if self.code == "SK043" else None,
+                folder=self.folder,
+                files=paths,
+                siblings=siblings,
+            ),
         )
 
 

@@ -8,10 +8,10 @@ from core.auth.models import Share, User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillVersion
 from skills.store import catalog
-from skills.store.usage import Usage, Use, count_uses, total, usage_by_version
+from skills.store.usage import Usage, UsageKind, count_by_version, count_uses, sum_usages
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill, add_version
@@ -27,12 +27,12 @@ async def people(database: Database) -> tuple[User, User]:
 
 async def slugs(database: Database, who: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalog.readable(session, Person(who.id))]
+        return [card.slug for card in await catalog.list_readable(session, UserViewer(who.id))]
 
 
 async def opened(database: Database, who: User, *named: Any) -> catalog.OpenedSkill:
     async with database.reading() as session:
-        return await catalog.open(session, Person(who.id), *named)
+        return await catalog.open_skill(session, UserViewer(who.id), *named)
 
 
 async def share(database: Database, skill: Skill, access: str, **subject: str) -> None:
@@ -143,7 +143,7 @@ async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_i
     assert (skill.body, skill.parsed.trigger_conditions) == ("# SKILL: second", ("now",))
     assert [(file.path, file.size) for file in skill.files] == [("references/a.md", 10)]
     async with database.reading() as session:
-        ask = (session, Person(anna.id), row.id)
+        ask = (session, UserViewer(anna.id), row.id)
         assert await catalog.read_file(*ask, "references/a.md", 1) == b"notes of 1"
         for path in ("references/../references/a.md", "a.md", "/references/a.md", ""):
             with pytest.raises(SkillFileNotFound):
@@ -159,7 +159,7 @@ async def test_index_is_one_query_that_loads_no_content(
             await add_skill(work, anna.id, f"skill-{number}")
     async with database.reading() as session:
         with statements_of(database) as sent:
-            assert len(await catalog.readable(session, Person(anna.id))) == 20
+            assert len(await catalog.list_readable(session, UserViewer(anna.id))) == 20
     (query,) = [statement for statement in sent if statement.startswith("SELECT")]
     assert "parsed" not in query
     assert "skill_blob" not in query
@@ -168,16 +168,20 @@ async def test_index_is_one_query_that_loads_no_content(
 async def test_uses_are_counted_by_version(database: Database, people: tuple[User, User]):
     async with unit_of_work(database) as work:
         row = await add_skill(work, people[0].id, "mine")
-    for use, counts in ((Use.OFFERED, {1: 3}), (Use.OFFERED, {1: 1, 2: 5}), (Use.DENIED, {2: 1})):
+    for use, counts in (
+        (UsageKind.OFFERED, {1: 3}),
+        (UsageKind.OFFERED, {1: 1, 2: 5}),
+        (UsageKind.DENIED, {2: 1}),
+    ):
         async with unit_of_work(database) as work:
             await count_uses(work, use, {(row.id, version): n for version, n in counts.items()})
     async with database.reading() as session:
-        found = await usage_by_version(session, row.id)
+        found = await count_by_version(session, row.id)
     assert [(found[n].offered, found[n].denied) for n in (1, 2)] == [(4, 0), (5, 1)]
-    together = total(found.values())
+    together = sum_usages(found.values())
     assert (together.offered, together.loaded) == (9, 0)
     assert together.last_used_at == found[2].last_used_at
-    assert total([]) == Usage()
+    assert sum_usages([]) == Usage()
 
 
 async def test_uses_of_a_skill_that_is_gone_are_left_out(
@@ -186,8 +190,8 @@ async def test_uses_of_a_skill_that_is_gone_are_left_out(
     async with unit_of_work(database) as work:
         row = await add_skill(work, people[0].id, "mine")
     async with unit_of_work(database) as work:
-        await count_uses(work, Use.LOADED, {("gone", 1): 2, (row.id, 1): 3})
-        await count_uses(work, Use.LOADED, {("gone", 1): 2})
+        await count_uses(work, UsageKind.LOADED, {("gone", 1): 2, (row.id, 1): 3})
+        await count_uses(work, UsageKind.LOADED, {("gone", 1): 2})
     async with database.reading() as session:
-        assert (await usage_by_version(session, row.id))[1].loaded == 3
-        assert await usage_by_version(session, "gone") == {}
+        assert (await count_by_version(session, row.id))[1].loaded == 3
+        assert await count_by_version(session, "gone") == {}

@@ -7,9 +7,10 @@ import yaml
 
 from skills.diagnostics import RULES
 from skills.diagnostics.secret_patterns import hide_secrets
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.lint.rules.hidden_text import decode
-from skills.parser.parse import parse
-from skills.parser.source import apply
+from skills.parser.source import apply_edits
 from skills.schema import Diagnostic
 from tests.skills.check_files import Case, all_cases
 
@@ -40,7 +41,7 @@ _MENDED = [case for case in _CASES if any(one.fix for one in _found(case))]
 @pytest.mark.parametrize("case", _MENDED, ids=lambda case: case.name)
 def test_a_mend_removes_what_it_mends(case: Case):
     fix = next(one.fix for one in _found(case) if one.fix is not None)
-    mended = Case(case.name, apply(case.content, fix.edits), case.folder, case.files)
+    mended = Case(case.name, apply_edits(case.content, fix.edits), case.folder, case.files)
     assert len(_found(mended)) < len(_found(case)), mended.content.decode()
     assert mended.report().valid or not case.report().valid
 
@@ -48,7 +49,7 @@ def test_a_mend_removes_what_it_mends(case: Case):
 def _mended(name: str) -> str:
     case = _named(name)
     fix = next(one.fix for one in _found(case) if one.fix is not None)
-    return apply(case.content, fix.edits).decode()
+    return apply_edits(case.content, fix.edits).decode()
 
 
 def test_a_wrong_tool_is_mended_wherever_it_is_named_as_one_and_nowhere_else():
@@ -61,7 +62,7 @@ def test_a_wrong_tool_is_mended_wherever_it_is_named_as_one_and_nowhere_else():
 def test_a_mend_finds_its_line_behind_signs_that_yaml_takes_for_line_ends():
     mended = _mended("AS004.separators.has")
     assert mended.count("---\n") == 2
-    parsed = parse(mended.encode()).parsed
+    parsed = lint(mended.encode()).parsed
     assert parsed is not None
     assert parsed.metadata["version"] == "1"
     assert parsed.description == "One\u2028two\x85three, when a release is near"
@@ -89,7 +90,7 @@ def test_an_enum_without_values_is_told_without_an_empty_place():
 
 def test_the_marks_around_a_title_are_no_part_of_the_name():
     for title in ("**SKILL: a**", "**SKILL:** a", "__技能：a__", "`SKILL: a`", "SKILL: **a**"):
-        parsed = parse(f"# {title}\n".encode()).parsed
+        parsed = lint(f"# {title}\n".encode()).parsed
         assert parsed is not None
         assert parsed.name == ("**a**" if title.endswith("**a**") else "a"), title
 
@@ -97,7 +98,7 @@ def test_the_marks_around_a_title_are_no_part_of_the_name():
 @pytest.mark.parametrize("name", ["SEC907.bare.has", "SEC910.beside.has"])
 def test_each_step_of_some_skills_is_told(name: str):
     case = _named(name)
-    parsed = parse(case.content).parsed
+    parsed = lint(case.content).parsed
     assert parsed is not None
     assert [one.line for one in _found(case)] == [step.line for step in parsed.steps]
 
@@ -134,7 +135,7 @@ def test_a_secret_stands_in_no_message():
 )
 def test_a_secret_stands_in_no_message_of_any_other_check(place: str):
     content = _named("SEC902.nearly").content + place.encode()
-    report = parse(content, folder="x", files=["a.md"], known_tools=["read"])
+    report = lint(content, LintContext(folder="x", files=["a.md"], known_tools=["read"]))
     assert "SEC906" in {one.code for one in report.diagnostics}
     assert len(report.diagnostics) > 4
     assert all("AKIAZ5" not in one.message + one.message_zh for one in report.diagnostics)
@@ -198,7 +199,7 @@ def test_unknown_fields_move_into_metadata_as_texts():
     case = _named("AS004.has")
     fix = _found(case)[0].fix
     assert fix is not None
-    mended = apply(case.content, fix.edits).decode()
+    mended = apply_edits(case.content, fix.edits).decode()
     assert yaml.safe_load(mended.split("---")[1]) == {
         "name": "release-notes",
         "description": "Writes release notes from merged changes. Use when a version is about to ship.",

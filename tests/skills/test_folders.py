@@ -9,19 +9,19 @@ from core.auth.models import User
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillFileNotFound, SkillNotFound
-from kb_service.visibility import Person
+from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageProblem
-from skills.packages.folder_view import (
+from skills.packages.frontmatter import frontmatter_json
+from skills.packages.writer import ExportSource, export_folder
+from skills.transfer.folders import (
     MOST_BYTES,
     MOST_FILE_BYTES,
     MOST_FILES,
-    Folder,
-    Position,
+    FolderPosition,
+    SkillFolder,
     SkillFolders,
 )
-from skills.packages.frontmatter import as_json
-from skills.packages.writer import ExportSource, export_folder
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database, statements_of
 from tests.fixtures.skill_rows import add_skill, add_version
@@ -47,8 +47,8 @@ async def add(database: Database, owner: User, slug: str, content: str = REPORT)
         return skill
 
 
-async def folders_of(folders: SkillFolders, who: User) -> list[Folder]:
-    return list((await folders.page(Person(who.id), None, 100)).folders)
+async def folders_of(folders: SkillFolders, who: User) -> list[SkillFolder]:
+    return list((await folders.page(UserViewer(who.id), None, 100)).folders)
 
 
 async def test_folder_has_the_name_and_the_bytes_of_its_export(database: Database, anna: User):
@@ -57,13 +57,13 @@ async def test_folder_has_the_name_and_the_bytes_of_its_export(database: Databas
     (folder,) = await folders_of(folders, anna)
     assert (folder.name, folder.place) == ("daily", (anna.username, "daily"))
     for entry, content in zip(folder.files, (None, NOTES), strict=True):
-        read = await folders.read(Person(anna.id), [*folder.place, *entry.path.split("/")])
+        read = await folders.read(UserViewer(anna.id), [*folder.place, *entry.path.split("/")])
         assert read.path == entry.path
         assert hashlib.sha256(read.content).hexdigest() == entry.sha256
         assert len(read.content) == entry.size
         assert content in (None, read.content)
     assert [entry.path for entry in folder.files] == ["SKILL.md", "references/a.md"]
-    read = await folders.read(Person(anna.id), [*folder.place, "SKILL.md"])
+    read = await folders.read(UserViewer(anna.id), [*folder.place, "SKILL.md"])
     assert read.content.endswith(REPORT.encode())
     assert folder.frontmatter == yaml.safe_load(read.content.split(b"---")[1])
     assert folder.frontmatter["name"] == "daily"
@@ -89,11 +89,11 @@ async def test_skill_whose_own_name_is_not_its_slug_has_a_place_of_its_own(
     }
     for folder in found.values():
         assert folder.name == folder.place[-1] == folder.frontmatter["name"]
-        named = await folders.find(Person(anna.id), [*folder.place, "SKILL.md"])
+        named = await folders.find(UserViewer(anna.id), [*folder.place, "SKILL.md"])
         assert named == (folder, "SKILL.md")
     for elsewhere in (["report-2", "SKILL.md"], ["report-2", "other", "SKILL.md"], ["report-2"]):
         with pytest.raises(SkillNotFound):
-            await folders.find(Person(anna.id), [owner, *elsewhere])
+            await folders.find(UserViewer(anna.id), [owner, *elsewhere])
 
 
 @one_database
@@ -120,19 +120,19 @@ async def test_what_is_no_folder_for_everybody_is_left_out(
     assert await folders_of(folders, anna) == []
     for slug in ("large", "bare"):
         with pytest.raises(SkillNotFound):
-            await folders.read(Person(anna.id), [anna.username, slug, "SKILL.md"])
+            await folders.read(UserViewer(anna.id), [anna.username, slug, "SKILL.md"])
 
 
 async def test_pages_go_on_behind_a_skill_that_went(database: Database, anna: User):
     made = [await add(database, anna, f"s-{number}") for number in range(5)]
     folders = SkillFolders(database)
-    first = await folders.page(Person(anna.id), None, 2)
+    first = await folders.page(UserViewer(anna.id), None, 2)
     assert [folder.name for folder in first.folders] == ["s-0", "s-1"]
-    assert first.following == Position("s-1", anna.username, made[1].id)
+    assert first.following == FolderPosition("s-1", anna.username, made[1].id)
     async with unit_of_work(database) as work:
         for row in (made[1], made[2]):
             (await work.session.get_one(Skill, row.id)).enabled = False
-    last = await folders.page(Person(anna.id), first.following, 2)
+    last = await folders.page(UserViewer(anna.id), first.following, 2)
     assert [folder.name for folder in last.folders] == ["s-3", "s-4"]
     assert last.following is None
 
@@ -169,7 +169,7 @@ async def test_nothing_but_what_is_listed_is_found(
     await add(database, anna, "daily")
     named = [segment.format(owner=anna.username) for segment in segments]
     with pytest.raises((SkillNotFound, SkillFileNotFound)):
-        await SkillFolders(database).read(Person(anna.id), named)
+        await SkillFolders(database).read(UserViewer(anna.id), named)
 
 
 async def test_frontmatter_of_every_export_is_what_yaml_readers_find():
@@ -183,13 +183,13 @@ async def test_frontmatter_of_every_export_is_what_yaml_readers_find():
             # It ends a line at these, which the standard's readers and ours don't.
             continue
         said = yaml.safe_load(content.split(b"---", 2)[1])
-        assert as_json(content) == said, case
+        assert frontmatter_json(content) == said, case
         compared += 1
     assert compared > 20
 
 
 def test_values_that_json_has_not_are_the_text_that_was_written():
     head = b"---\nname: 123\ndescription: yes\na: 2024-01-01\nb: .inf\nc: null\nd: [1, true]\n---\n"
-    assert as_json(head) == {
+    assert frontmatter_json(head) == {
         "name": "123", "description": "yes", "a": "2024-01-01", "b": ".inf", "c": None, "d": [1, True],
     }  # fmt: skip

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from skills.lint.linter import lint
 from skills.parser import headings
-from skills.parser.parse import parse
-from skills.parser.triggers import derive
+from skills.parser.triggers import derive_triggers
 from skills.schema import Param, ParsedSkill, SkillFormat, TriggerKind
 
 DATA = Path(__file__).parent.parent / "data" / "skills" / "situations"
 
 
 def model_of(text: str) -> ParsedSkill:
-    parsed = parse(text.encode()).parsed
+    parsed = lint(text.encode()).parsed
     assert parsed is not None
     return parsed
 
@@ -24,7 +24,7 @@ def inputs_of(text: str) -> list[Param]:
 
 
 def situation(name: str) -> ParsedSkill:
-    parsed = parse((DATA / f"{name}.md").read_bytes()).parsed
+    parsed = lint((DATA / f"{name}.md").read_bytes()).parsed
     assert parsed is not None
     return parsed
 
@@ -141,7 +141,7 @@ def test_a_hybrid_keeps_the_bodys_description_and_the_frontmatters_tools():
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_line_ends_change_no_line_and_no_meaning(ending: str):
     text = (DATA / "native.zh.md").read_text(encoding="utf-8")
-    one, other = parse(text.encode()), parse(("\ufeff" + text.replace("\n", ending)).encode())
+    one, other = lint(text.encode()), lint(("\ufeff" + text.replace("\n", ending)).encode())
 
     assert one.parsed is not None
     assert other.parsed is not None
@@ -209,7 +209,7 @@ def test_a_tables_type_may_say_more_between_commas():
 
 @pytest.mark.parametrize("none", ["无", "None.", "- 无", "N/A"])
 def test_no_inputs_can_be_said_in_words(none: str):
-    report = parse(f"# SKILL: x\n\n## Inputs\n{none}\n".encode())
+    report = lint(f"# SKILL: x\n\n## Inputs\n{none}\n".encode())
 
     assert report.parsed is not None
     assert report.parsed.input_params == ()
@@ -285,7 +285,7 @@ def test_allowed_tools_may_be_a_text_or_a_list(tools: str, expected: tuple[str, 
     ],
 )
 def test_a_description_may_say_when_to_use_the_skill(description: str, conditions: tuple[str, ...]):
-    assert derive(description) == conditions
+    assert derive_triggers(description) == conditions
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.errors.requests import SkillNotEditable
 from skills.editor import fields as field_editor
 from skills.editor import render, roundtrip
-from skills.parser.parse import parse
+from skills.lint.linter import lint
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 
 _PIECES = (
@@ -130,9 +130,9 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 
 
 def _said(content: bytes) -> dict[str, Any]:
-    parsed = parse(content).parsed
+    parsed = lint(content).parsed
     assert parsed is not None
-    return roundtrip.values_of(parsed)
+    return roundtrip.field_values(parsed)
 
 
 def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
@@ -148,14 +148,14 @@ def _tried(write: Callable[[], _Written]) -> tuple[_Written | None, str]:
 def test_a_model_is_written_so_that_it_reads_back_or_refused_by_the_name_of_a_field(
     model: ParsedSkill,
 ):
-    values = roundtrip.values_of(model)
+    values = roundtrip.field_values(model)
     text, refused = _tried(lambda: render.render(model))
     if text is None:
         assert values[refused] != getattr(_PLAIN, refused)
         return
     chinese = render.is_chinese(model.name + model.description)
     assert _said(text.encode()) == {
-        key: render.completed(key, value, chinese=chinese) for key, value in values.items()
+        key: render.complete_value(key, value, chinese=chinese) for key, value in values.items()
     }
 
 
@@ -182,13 +182,13 @@ def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
     content = file.replace("{odd}", odd).encode()
     field, value = change
     before = _said(content)
-    edited, refused = _tried(lambda: field_editor.edit_field(content, field, value))
+    edited, refused = _tried(lambda: field_editor.edit_fields(content, {field: value}))
     if edited is None:
         assert refused == field
         return
     after = _said(edited)
-    wanted = roundtrip.plain(field, value)
-    said = [render.completed(field, wanted, chinese=chinese) for chinese in (False, True)]
+    wanted = roundtrip.without_places(field, value)
+    said = [render.complete_value(field, wanted, chinese=chinese) for chinese in (False, True)]
     assert after.pop(field) in said
     del before[field]
     assert after == before
@@ -197,7 +197,7 @@ def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
 
 def _is_in_place(content: bytes, edited: bytes, field: str) -> bool:
     """Whether all bytes outside of the field's sections, the title and the frontmatter are the same."""
-    parsed = parse(content).parsed
+    parsed = lint(content).parsed
     assert parsed is not None
     keys = {field, "title"} if field == "name" else {field}
     spans = [(one.start, one.end) for one in parsed.sections if one.key in keys]
@@ -242,7 +242,7 @@ def test_what_can_not_be_written_is_refused_by_its_part(field: Any, value: Any, 
     assert refused.value.details["field"] == part
     content = b"# SKILL: n\n\n## Rules\n- x\n"
     with pytest.raises(SkillNotEditable) as refused:
-        field_editor.edit_field(content, field, value)
+        field_editor.edit_fields(content, {field: value})
     assert refused.value.details["field"] == part
 
 
@@ -264,7 +264,7 @@ def test_what_can_not_be_written_is_refused_by_its_part(field: Any, value: Any, 
 def test_what_markdown_can_say_otherwise_is_written_so(field: Any, value: Any, line: str):
     text = render.render(dataclasses.replace(_PLAIN, **{field: value}))
     assert line in text
-    assert line in field_editor.edit_field(b"# SKILL: n\n", field, value).decode()
+    assert line in field_editor.edit_fields(b"# SKILL: n\n", {field: value}).decode()
 
 
 def test_what_spills_into_other_sections_is_refused_by_its_own_part():
@@ -280,18 +280,18 @@ def test_pairs_of_metadata_are_changed_where_they_stand():
     content = _HYBRID.replace("{odd}", "text").encode()
     wanted = {"license": "MIT", "x": "2", "y": "two", "version": "4", "new": "n"}
 
-    edited = field_editor.edit_field(content, "metadata", wanted).decode()
+    edited = field_editor.edit_fields(content, {"metadata": wanted}).decode()
 
     assert edited == (
         "---\nname: a\ndescription: >\n  Reads.\nlicense: MIT # short\nmetadata:\n"
         '  x: "2"\n  # kept\n  y: two\n  new: "n"\n---\n\n# SKILL: A\n\ntext\n\n## Mystery\n\n'
         "text\n\n## 约束\n- 一\n\n## Version\n4\n"
     )
-    without = field_editor.edit_field(edited.encode(), "metadata", {"y": "two"}).decode()
+    without = field_editor.edit_fields(edited.encode(), {"metadata": {"y": "two"}}).decode()
     assert "license" not in without
     assert "## Version" not in without
     assert "metadata:\n  # kept\n  y: two\n---" in without
-    assert "metadata" not in field_editor.edit_field(without.encode(), "metadata", {}).decode()
+    assert "metadata" not in field_editor.edit_fields(without.encode(), {"metadata": {}}).decode()
 
 
 def test_what_was_read_and_is_sent_back_changes_nothing():
@@ -303,7 +303,7 @@ def test_what_was_read_and_is_sent_back_changes_nothing():
         "# SKILL: a\n\n## Description\nUse when asked twice.\n",
     ):
         content = file.replace("{odd}", "odd").encode()
-        parsed = parse(content).parsed
+        parsed = lint(content).parsed
         assert parsed is not None
         everything: Any = {field: getattr(parsed, field) for field in field_editor.FIELDS}
 

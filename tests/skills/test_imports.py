@@ -9,15 +9,20 @@ from core.auth.permissions import DEFAULT_ROLE
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
-from skills.packages import import_service
-from skills.packages.import_service import ConflictPolicy, ImportedSkill, Incoming, Outcome
 from skills.packages.reader import PackagedSkill
-from skills.store.versions import Limits
+from skills.store.versions import SkillLimits
+from skills.transfer import import_service
+from skills.transfer.import_service import (
+    ConflictPolicy,
+    ImportedSkill,
+    IncomingSkill,
+    SkillImportOutcome,
+)
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_texts import REPORT
 
 pytestmark = pytest.mark.anyio
-ROOM = Limits(skills=5, bytes=20_000)
+ROOM = SkillLimits(skills=5, bytes=20_000)
 NEW_VERSION = ConflictPolicy.NEW_VERSION
 
 
@@ -28,7 +33,7 @@ async def anna(database: Database) -> Principal:
     return Principal(user.id, user.username, DEFAULT_ROLE, frozenset())
 
 
-async def incoming(*texts: str) -> list[Incoming]:
+async def incoming(*texts: str) -> list[IncomingSkill]:
     return [
         await import_service.prepare("report.md", PackagedSkill("", text.encode(), files=()))
         for text in texts
@@ -43,9 +48,14 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     texts = (REPORT, f"{REPORT}3. Send it\n", f"{REPORT}3. {'Send it. ' * 2000}\n", REPORT)
     brought = await incoming(*texts)
     async with database.reading() as session:
-        plan = await import_service.plan(session, anna, ROOM, brought, NEW_VERSION)
-    done = await import_service.take_all(database, anna, ROOM, brought, NEW_VERSION)
-    wanted = [Outcome.CREATED, Outcome.NEW_VERSION, Outcome.REFUSED, Outcome.NEW_VERSION]
+        plan = await import_service.plan_import(session, anna, ROOM, brought, NEW_VERSION)
+    done = await import_service.import_all(database, anna, ROOM, brought, NEW_VERSION)
+    wanted = [
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.NEW_VERSION,
+        SkillImportOutcome.REFUSED,
+        SkillImportOutcome.NEW_VERSION,
+    ]
     assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
     told = without_ids([one.skill for one in done])
     assert told == without_ids([one.skill for one in plan])
@@ -58,13 +68,17 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     database: Database, anna: Principal
 ):
     other = REPORT.replace("Daily report", "Other report")
-    (there,) = await import_service.take_all(
+    (there,) = await import_service.import_all(
         database, anna, ROOM, await incoming(REPORT), NEW_VERSION
     )
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
-        plan = await import_service.plan(session, anna, ROOM, brought, ConflictPolicy.SKIP)
-    assert [one.outcome for one in plan] == [Outcome.SKIPPED, Outcome.CREATED, Outcome.SKIPPED]
+        plan = await import_service.plan_import(session, anna, ROOM, brought, ConflictPolicy.SKIP)
+    assert [one.outcome for one in plan] == [
+        SkillImportOutcome.SKIPPED,
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.SKIPPED,
+    ]
     assert there.skill is not None
     assert [one.skill and one.skill.id for one in plan] == [there.skill.id, None, None]
 
@@ -74,9 +88,12 @@ async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
 ):
     texts = (REPORT, f"{REPORT}3. Send it\n")
     both = [
-        import_service.take_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
+        import_service.import_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
         for text in texts
     ]
     done = [one for (one,) in await asyncio.gather(*both)]
-    assert {one.outcome for one in done} == {Outcome.CREATED, Outcome.NEW_VERSION}
+    assert {one.outcome for one in done} == {
+        SkillImportOutcome.CREATED,
+        SkillImportOutcome.NEW_VERSION,
+    }
     assert {one.skill.slug for one in done if one.skill} == {"daily-report"}

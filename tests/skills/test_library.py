@@ -13,8 +13,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
-from kb_service.visibility import Person
-from skills.lint.validate import judge
+from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillTerm
 from skills.store import (
     access as skill_access,
@@ -27,15 +26,16 @@ from skills.store import (
 from skills.store import (
     service as skill_service,
 )
-from skills.store.service import Desk, Update, Wanted
-from skills.store.versions import FileEdit, Limits, with_content, with_file
+from skills.store.service import NewSkill, SkillContext, SkillUpdate
+from skills.store.versions import FileEdit, SkillLimits, with_content, with_file
+from skills.validation import validate
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill
 from tests.fixtures.skill_texts import REPORT, REVIEW
 
 pytestmark = pytest.mark.anyio
-ROOM = Limits(skills=2, bytes=40_000)
+ROOM = SkillLimits(skills=2, bytes=40_000)
 
 
 async def person(database: Database) -> User:
@@ -43,16 +43,16 @@ async def person(database: Database) -> User:
         return await add_user(work)
 
 
-async def create(database: Database, owner: User, limits: Limits = ROOM) -> str:
+async def create(database: Database, owner: User, limits: SkillLimits = ROOM) -> str:
     principal = Principal(owner.id, owner.username, DEFAULT_ROLE, frozenset())
     async with unit_of_work(database) as work:
-        wanted = Wanted(await judge(REPORT.encode()))
-        return (await skill_service.create(Desk(work, principal, limits), wanted)).skill.id
+        wanted = NewSkill(await validate(REPORT.encode()))
+        return (await skill_service.create(SkillContext(work, principal, limits), wanted)).skill.id
 
 
 async def slugs(database: Database, owner: User) -> list[str]:
     async with database.reading() as session:
-        return [card.slug for card in await catalog.readable(session, Person(owner.id))]
+        return [card.slug for card in await catalog.list_readable(session, UserViewer(owner.id))]
 
 
 async def test_nobody_keeps_more_skills_than_are_allowed(database: Database):
@@ -70,7 +70,7 @@ async def test_free_slug_is_found_in_one_look_however_many_are_taken(database: D
     sent: list[int] = []
     for _ in range(6):
         with statements_of(database) as statements:
-            await create(database, anna, Limits(skills=10, bytes=10**6))
+            await create(database, anna, SkillLimits(skills=10, bytes=10**6))
         sent.append(len(statements))
     assert sent == sent[:1] * 6
     assert await slugs(database, anna) == [
@@ -86,15 +86,15 @@ async def test_all_versions_and_files_count_against_the_bytes_that_are_allowed(d
 
     async def put(size: int) -> None:
         async with unit_of_work(database) as work:
-            update = Update(with_file(FileEdit("a.txt", bytes(size))))
-            await skill_service.update(Desk(work, principal, ROOM), skill_id, update)
+            update = SkillUpdate(with_file(FileEdit("a.txt", bytes(size))))
+            await skill_service.update(SkillContext(work, principal, ROOM), skill_id, update)
 
     await put(24_000)
     with pytest.raises(QuotaExceeded) as error:
         await put(20_000)
     assert error.value.details["limit_bytes"] == ROOM.bytes
     async with database.reading() as session:
-        opened = await catalog.open(session, Person(anna.id), skill_id)
+        opened = await catalog.open_skill(session, UserViewer(anna.id), skill_id)
     assert (opened.card.version, opened.files[0].size) == (2, 24_000)
 
 
@@ -107,8 +107,8 @@ async def test_versions_count_against_the_bytes_even_where_nothing_in_them_is_ne
 
     async def put(content: str) -> None:
         async with unit_of_work(database) as work:
-            update = Update(with_content(content.encode()))
-            await skill_service.update(Desk(work, principal, ROOM), skill_id, update)
+            update = SkillUpdate(with_content(content.encode()))
+            await skill_service.update(SkillContext(work, principal, ROOM), skill_id, update)
 
     async def go_on() -> None:
         for _ in range(50):
@@ -144,7 +144,7 @@ async def test_heirs_skills_are_found_by_their_new_slugs(database: Database):
         await skill_service.hand_over(work, anna.id, ben.id)
         words = select(SkillTerm.term).where(SkillTerm.skill_id == moved.id)
         found = set((await work.session.exec(words)).all())
-        await listing.index(work, await work.session.get_one(Skill, moved.id), ["now"])
+        await listing.index_skill(work, await work.session.get_one(Skill, moved.id), ["now"])
         assert found == set((await work.session.exec(words)).all()) != set()
 
 
@@ -160,8 +160,8 @@ async def test_heir_who_makes_a_skill_at_that_moment_keeps_its_slug(database: Da
 
     async with unit_of_work(database) as work:
         principal = Principal(ben.id, ben.username, DEFAULT_ROLE, frozenset())
-        wanted = Wanted(await judge(REPORT.encode()))
-        await skill_service.create(Desk(work, principal, ROOM), wanted)
+        wanted = NewSkill(await validate(REPORT.encode()))
+        await skill_service.create(SkillContext(work, principal, ROOM), wanted)
         handing_over = asyncio.create_task(hand_over())
         await asyncio.wait({handing_over}, timeout=0.5)
     await handing_over
@@ -172,11 +172,11 @@ async def test_skill_that_is_deleted_while_it_is_read_is_not_there(database: Dat
     anna = await person(database)
     async with unit_of_work(database) as work:
         skill = await add_skill(work, anna.id, "mine")
-        version = await publishing.version_at(work.session, skill, 1)
+        version = await publishing.get_version_by_number(work.session, skill, 1)
     async with unit_of_work(database) as work:
         await skill_service.erase_owned_by(work, anna.id)
     async with database.reading() as session:
-        for read in (skill_access.content_of, skill_access.read_files):
+        for read in (skill_access.read_content, skill_access.read_files):
             with pytest.raises(SkillNotFound):
                 await read(session, version)
 

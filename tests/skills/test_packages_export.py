@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import validate
 
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.packages.errors import PackageFault, PackageProblem
 from skills.packages.file_rules import find_duplicates, is_executable, is_safe_path, is_skill_file
-from skills.packages.frontmatter import CatalogueFields
+from skills.packages.frontmatter import CatalogFields
 from skills.packages.reader import PackagedSkill, read_package
 from skills.packages.writer import (
     ExportedPackage,
@@ -26,10 +28,9 @@ from skills.packages.writer import (
     export_package,
     export_packages,
 )
-from skills.parser import assemble as parser_assemble
-from skills.parser.draft import SkillDraft, Surroundings
-from skills.parser.parse import parse
-from skills.parser.source import Source
+from skills.parser import parse as parser
+from skills.parser.draft import SkillDraft
+from skills.parser.source import SkillSource
 from skills.schema import SkillFile
 from skills.slugs import choose_slug
 from tests.skills.check_files import Case, all_cases
@@ -60,7 +61,7 @@ _AGENT = (
 
 
 def _source(content: bytes, slug: str = "daily-report", **known: object) -> ExportSource:
-    return ExportSource(content, slug, known=CatalogueFields(**known))  # type: ignore[arg-type]
+    return ExportSource(content, slug, catalog=CatalogFields(**known))  # type: ignore[arg-type]
 
 
 def _exported(
@@ -106,7 +107,7 @@ def test_the_export_of_every_valid_skill_passes_the_reference_validator(
     files = tuple(file for file in case.files if not is_skill_file(file.path))
     slug = choose_slug(report.parsed.name if report.parsed else "", "abcdef")
     package = export_package(ExportSource(case.content, slug, files), profile)
-    if parse(case.content).valid:
+    if lint(case.content).valid:
         assert isinstance(package, ExportedPackage), package
         assert _refusals(package.content) == []
     else:
@@ -285,7 +286,7 @@ def test_a_native_skill_comes_back_equal_byte_for_byte(
     content = text.encode()
     files = tuple(SkillFile(path, data.draw(_CONTENTS)) for path in sorted(paths))
     package = export_package(ExportSource(content, "some-slug", files))
-    if not parse(content).valid:
+    if not lint(content).valid:
         assert isinstance(package, PackageProblem)
         return
     assert isinstance(package, ExportedPackage), package
@@ -304,7 +305,7 @@ def test_a_body_behind_frontmatter_comes_back_equal(name: str, description: str,
         return
     back = _back(package).content
     assert back.partition(b"\n---\n")[2] == content.partition(b"\n---\n")[2]
-    if parse(content, folder="my-notes").portable:
+    if lint(content, LintContext(folder="my-notes")).portable:
         assert back == content
 
 
@@ -312,13 +313,13 @@ def test_a_skill_is_read_once_also_where_its_folder_gets_a_number(
     monkeypatch: pytest.MonkeyPatch,
 ):
     read: list[bytes] = []
-    assemble = parser_assemble.assemble
+    assemble = parser.assemble
 
-    def counted(source: Source, surroundings: Surroundings) -> SkillDraft:
+    def counted(source: SkillSource) -> SkillDraft:
         read.append(source.content)
-        return assemble(source, surroundings)
+        return assemble(source)
 
-    monkeypatch.setattr(parser_assemble, "assemble", counted)
+    monkeypatch.setattr(parser, "assemble", counted)
     made = export_packages([_source(_DAILY), _source(_DAILY + b"3. x\n"), _source(_AGENT)])
 
     assert made.outcomes == ("daily-report", "daily-report-2", "daily-report-3")

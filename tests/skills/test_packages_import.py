@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills.packages.errors import PackageFault, problem
+from skills.packages.errors import PackageFault, package_problem
 from skills.packages.file_rules import PackageLimits, check_files, is_executable, is_safe_path
 from skills.packages.reader import PackageReading, read_package
 from skills.schema import SkillFile
@@ -311,7 +311,7 @@ def test_a_damaged_archive_gives_an_answer(data: st.DataObject):
 
 @pytest.mark.parametrize("code", list(PackageFault))
 def test_every_problem_is_told_in_both_languages(code: PackageFault):
-    found = problem(code, "x", 3)
+    found = package_problem(code, "x", 3)
     assert found.message.isascii()
     assert not found.message_zh.isascii()
     assert "{" not in found.message + found.message_zh

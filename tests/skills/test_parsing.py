@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.parser.headings import STRONG
-from skills.parser.parse import parse
-from skills.parser.source import apply, read
+from skills.parser.source import apply_edits, read
 from skills.schema import SkillFormat, SkillReport
 
 _PIECES = st.sampled_from(
@@ -25,12 +26,12 @@ _TEXTS = st.lists(_PIECES | st.text(max_size=6), max_size=40).map("".join)
 
 @given(st.binary(max_size=400))
 def test_any_bytes_give_a_report(content: bytes):
-    assert isinstance(parse(content, known_tools=["a"]), SkillReport)
+    assert isinstance(lint(content, LintContext(known_tools=["a"])), SkillReport)
 
 
 @given(_TEXTS)
 def test_any_text_of_the_grammars_own_pieces_gives_a_report(text: str):
-    report = parse(text.encode("utf-8", "replace"))
+    report = lint(text.encode("utf-8", "replace"))
 
     assert report.parsed is None or report.parsed.format in SkillFormat
 
@@ -54,17 +55,19 @@ def test_every_finding_has_a_place_in_the_file_and_every_mend_applies(text: str)
     content = text.encode("utf-8", "replace")
     lines = len(re.split(rb"\r\n?|\n", content))
 
-    for found in parse(content, known_tools=["a"], folder="a", files=["SKILL.md"]).diagnostics:
+    for found in lint(
+        content, LintContext(known_tools=["a"], folder="a", files=["SKILL.md"])
+    ).diagnostics:
         assert 1 <= found.line <= found.end_line <= lines
         assert found.column >= 1
         if found.fix:
-            assert apply(content, found.fix.edits) != content
+            assert apply_edits(content, found.fix.edits) != content
 
 
 @given(_TEXTS)
 def test_preamble_and_sections_tile_the_file(text: str):
     content = text.encode("utf-8", "replace")
-    parsed = parse(content).parsed
+    parsed = lint(content).parsed
     if parsed is None or not parsed.sections:
         return
 

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from skills_ref import validate
 
-from skills.parser.parse import parse
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from tests.skills.check_files import Case, all_cases
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools", "tags")
@@ -74,7 +75,7 @@ def refusals(content: bytes, folder: str) -> list[str]:
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 def test_what_is_called_portable_passes_the_reference_validator(case: Case):
     folder = case.folder or "release-notes"
-    report = parse(case.content, folder=folder)
+    report = lint(case.content, LintContext(folder=folder))
     if report.portable:
         assert refusals(case.content, folder) == []
 
@@ -85,7 +86,7 @@ def test_what_is_called_portable_passes_the_reference_validator(case: Case):
 def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
     content: str, folder: str
 ):
-    report = parse(content.encode(), folder=folder)
+    report = lint(content.encode(), LintContext(folder=folder))
     if report.portable:
         assert refusals(content.encode(), folder) == []
 
@@ -93,5 +94,7 @@ def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
 @given(_FILES)
 def test_what_the_reference_validator_refuses_is_told_with_a_code(content: str):
     if refusals(content.encode(), "notes"):
-        codes = {one.code for one in parse(content.encode(), folder="notes").diagnostics}
+        codes = {
+            one.code for one in lint(content.encode(), LintContext(folder="notes")).diagnostics
+        }
         assert any(code.startswith("AS") for code in codes)

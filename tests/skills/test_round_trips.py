@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from core.errors.requests import UnreadableSkill
 from skills.editor import fields as field_editor
 from skills.editor import render, roundtrip
-from skills.lint.autofix import mend
-from skills.parser.parse import parse
+from skills.lint.autofix import autofix
+from skills.lint.linter import lint
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
-from skills.slugs import slug_of
+from skills.slugs import slugify
 
 _WORDS = st.from_regex(
     r"[A-Za-z\u4e00-\u9fa5][\w\u4e00-\u9fa5 ,，。'()/\"{}-]{0,30}[\w\u4e00-\u9fa5]", fullmatch=True
@@ -103,7 +103,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
         name=name,
         description=draw(_LINES.map("\n".join)),
         format=SkillFormat.NATIVE,
-        slug=slug_of(name),
+        slug=slugify(name),
         body="",
         content_sha256="",
         token_estimate=0,
@@ -121,13 +121,13 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
 
 def _said(model: ParsedSkill | None) -> dict[str, Any]:
     assert model is not None
-    return roundtrip.values_of(model)
+    return roundtrip.field_values(model)
 
 
 @settings(max_examples=60, deadline=None)
 @given(_models())
 def test_a_rendered_model_reads_back_as_itself(model: ParsedSkill):
-    assert _said(parse(render.render(model).encode()).parsed) == _said(model)
+    assert _said(lint(render.render(model).encode()).parsed) == _said(model)
 
 
 @settings(max_examples=60, deadline=None)
@@ -144,10 +144,10 @@ def test_an_edit_of_a_field_changes_it_and_nothing_else(
     content = text.replace("\n", "\r\n").encode() if windows else text.encode()
     value = getattr(other, field)
 
-    edited = field_editor.edit_field(content, field, value)
+    edited = field_editor.edit_fields(content, {field: value})
 
     changed = _said(dataclasses.replace(model, **{field: value}))
-    assert _said(parse(edited).parsed) == changed
+    assert _said(lint(edited).parsed) == changed
     if windows:
         assert edited.count(b"\n") == edited.count(b"\r\n")
 
@@ -158,10 +158,10 @@ def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
     model: ParsedSkill, other: ParsedSkill, field: Any
 ):
     content = render.render(model).encode()
-    parsed = parse(content).parsed
+    parsed = lint(content).parsed
     assert parsed is not None
 
-    edited = field_editor.edit_field(content, field, getattr(other, field))
+    edited = field_editor.edit_fields(content, {field: getattr(other, field)})
 
     sections = [one for one in parsed.sections if one.key == field]
     if sections:
@@ -184,7 +184,7 @@ def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
 def test_an_edit_keeps_what_the_grammar_does_not_know():
     content = b"# SKILL: a\r\n\r\n## Mystery\r\nkept  \r\n\r\n## Steps\r\n* odd\r\n<!-- c -->\r\n"
 
-    edited = field_editor.edit_field(content, "description", "New.")
+    edited = field_editor.edit_fields(content, {"description": "New."})
 
     assert edited == content.replace(b"## Mystery", b"## Description\r\n\r\nNew.\r\n\r\n## Mystery")
 
@@ -192,7 +192,7 @@ def test_an_edit_keeps_what_the_grammar_does_not_know():
 def test_an_edit_of_a_doubled_section_leaves_one_of_them():
     content = b"# SKILL: a\n\n## Output\n- x\n\n## Rules\n- r\n\n## Results\n- y\n"
 
-    edited = field_editor.edit_field(content, "outputs", ("z",))
+    edited = field_editor.edit_fields(content, {"outputs": ("z",)})
 
     assert edited == b"# SKILL: a\n\n## Output\n- z\n\n## Rules\n- r\n\n"
 
@@ -200,8 +200,8 @@ def test_an_edit_of_a_doubled_section_leaves_one_of_them():
 def test_the_name_and_description_of_a_free_document_are_changed_where_they_stand():
     content = b"---\nname: pdf\ndescription: >\n  Old\n  text.\nlicense: MIT\n---\n# PDF\n\nText.\n"
 
-    edited = field_editor.edit_field(
-        field_editor.edit_field(content, "name", "PDFs"), "description", 'A "b".'
+    edited = field_editor.edit_fields(
+        field_editor.edit_fields(content, {"name": "PDFs"}), {"description": 'A "b".'}
     )
 
     assert (
@@ -211,7 +211,7 @@ def test_the_name_and_description_of_a_free_document_are_changed_where_they_stan
 
 def test_a_field_of_a_file_that_is_no_text_is_refused():
     with pytest.raises(UnreadableSkill) as refused:
-        field_editor.edit_field(b"\xff", "name", "x")
+        field_editor.edit_fields(b"\xff", {"name": "x"})
 
     assert refused.value.details["field"] == "content"
 
@@ -220,16 +220,16 @@ def test_mends_of_one_place_are_applied_one_after_the_other_and_equal_ones_once(
     content = b"# SKILL: a\n\n## Workflw\n1. x\n3. y\n5. z\n"
 
     def report(found: bytes):
-        return parse(found)
+        return lint(found)
 
-    mended = mend(content, report, lambda found, _: found)
+    mended = autofix(content, report, lambda found, _: found)
 
     assert mended.content.startswith(b"# SKILL: a\n\n## Workflow\n1. x\n2. y\n3. z\n")
     # The numbers are only looked at where a heading says that there are steps.
     assert mended.codes[0] == "SK020"
     assert mended.codes.count("SK045") == 2
     assert [one.code for one in mended.left] == [
-        one.code for one in parse(mended.content).diagnostics
+        one.code for one in lint(mended.content).diagnostics
     ]
-    one_round = mend(content, report, lambda found, number: found if number == 0 else ())
+    one_round = autofix(content, report, lambda found, number: found if number == 0 else ())
     assert b"## Workflow\n1. x\n3. y" in one_round.content

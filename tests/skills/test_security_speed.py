@@ -2,9 +2,10 @@
 
 import pytest
 
+from skills.lint.context import LintContext
 from skills.lint.rules import portability, quality, references, security
-from skills.parser.draft import SkillDraft, Surroundings
-from skills.parser.parse import read
+from skills.parser.draft import SkillDraft
+from skills.parser.parse import parse
 from tests.fixtures.growth import processor_seconds
 
 _HEAD = "# SKILL: x\n\n## Description\n\nReads files when asked to do so.\n\n## Steps\n\n"
@@ -38,19 +39,22 @@ _HOSTILE = {
     "words": "don't tell the " * 17_000,
 }
 _FILES = tuple(f"references/file-{number}.md" for number in range(500))
-_CHECKS = (security.check, references.check, quality.check, portability.check)
+_CONTEXT = LintContext(folder="x", files=_FILES)
+_CHECKS = (references.check, quality.check, portability.check)
 
 
 def _draft(text: str) -> SkillDraft:
     content = (_HEAD + text).encode()[: 256 * 1024].decode("utf-8", "ignore").encode()
-    draft = read(content, Surroundings(folder="x", files=_FILES))
+    draft = parse(content)
     assert isinstance(draft, SkillDraft)
     return draft
 
 
 def _seconds(text: str) -> float:
     draft = _draft(text)
-    return processor_seconds(lambda: [[*check(draft)] for check in _CHECKS])
+    return processor_seconds(
+        lambda: [[*security.check(draft)], *([*check(draft, _CONTEXT)] for check in _CHECKS)]
+    )
 
 
 @pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE)
@@ -64,10 +68,11 @@ def test_deep_folders_of_files_take_no_longer_than_flat_ones():
     def seconds(folder: str) -> float:
         files = tuple(f"{folder}{number}.md" for number in range(500))
         content = (_HEAD + "a " * 120_000).encode()
-        draft = read(content, Surroundings(folder="x", files=files))
+        context = LintContext(folder="x", files=files)
+        draft = parse(content)
         assert isinstance(draft, SkillDraft)
-        assert len(list(references.check(draft))) == 500
-        return processor_seconds(lambda: [*references.check(draft)])
+        assert len(list(references.check(draft, context))) == 500
+        return processor_seconds(lambda: [*references.check(draft, context)])
 
     # Names of 380 characters in 190 folders, where one look at each folder would take 190 times.
     assert seconds("a/" * 190) < 20 * seconds(f"{'a' * 378}-")

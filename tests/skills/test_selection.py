@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skills.selection.selector import Choice, prepare_selector
+from skills.selection.selector import RankedSkill, prepare_selector
 from skills.store.summary import SkillCard
 from tests.agents.memory_parts import InProcessEncoder
 from tests.fixtures.growth import processor_seconds
@@ -27,8 +27,8 @@ _CARDS = (
 )
 
 
-def _ranked(query: str, cards: tuple[SkillCard, ...] = _CARDS) -> tuple[Choice, ...]:
-    async def rank() -> tuple[Choice, ...]:
+def _ranked(query: str, cards: tuple[SkillCard, ...] = _CARDS) -> tuple[RankedSkill, ...]:
+    async def rank() -> tuple[RankedSkill, ...]:
         return await (await prepare_selector(cards)).rank(query)
 
     return asyncio.run(rank())

@@ -7,7 +7,8 @@ from types import FrameType
 
 import pytest
 
-from skills.parser.parse import parse
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 
 _HEAD = "# SKILL: x\n\n## Description\nUse when slow.\n\n## Steps\n1. "
 
@@ -94,7 +95,7 @@ def _calls(content: bytes) -> int:
 
     sys.setprofile(note)
     try:
-        parse(content, known_tools=["a"])
+        lint(content, LintContext(known_tools=["a"]))
     finally:
         sys.setprofile(None)
     return count
@@ -102,7 +103,7 @@ def _calls(content: bytes) -> int:
 
 @pytest.mark.parametrize("build", _BUILT.values(), ids=_BUILT)
 def test_work_grows_with_the_file_and_not_faster(build: Callable[[int], bytes]):
-    parse(build(1000))
+    lint(build(1000))
 
     assert _calls(build(16_000)) < 5.5 * _calls(build(4_000)) + 2000
 
@@ -118,7 +119,7 @@ def test_time_grows_with_the_file_and_not_with_its_square(build: Callable[[int],
 
 def _seconds(content: bytes) -> float:
     started = time.process_time()
-    parse(content, known_tools=["a"])
+    lint(content, LintContext(known_tools=["a"]))
     return time.process_time() - started
 
 
@@ -132,7 +133,7 @@ def test_what_only_the_largest_files_show_takes_no_square_either(what: str):
 
 def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
     steps = "".join(f"{2 * number % 97 + 1}. Do a thing.\n\n" for number in range(5_000))
-    report = parse(f"# SKILL: x\n\n## Description\n\nDoes it.\n\n## Steps\n\n{steps}".encode())
+    report = lint(f"# SKILL: x\n\n## Description\n\nDoes it.\n\n## Steps\n\n{steps}".encode())
 
     edits = [len(one.fix.edits) for one in report.diagnostics if one.fix and one.code == "SK045"]
     assert len(edits) == 1
@@ -140,7 +141,7 @@ def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
 
 
 def test_a_file_of_many_findings_names_a_few_of_each_and_counts_the_others():
-    report = parse(_BUILT["equal headings"](16_000))
+    report = lint(_BUILT["equal headings"](16_000))
 
     found = [one for one in report.diagnostics if one.code == "SK022"]
     assert len(found) == 50

@@ -2,14 +2,15 @@
 
 import pytest
 
+from skills.lint.context import LintContext
+from skills.lint.linter import lint
 from skills.packages.reader import read_package
 from skills.packages.writer import ExportedPackage, ExportSource, export_package
-from skills.parser.parse import parse
 from skills.schema import ParsedSkill, Severity
 from skills.selection.selector import prepare_selector
 from skills.slugs import is_slug
 from skills.starters import LANGUAGES, Starter, starters
-from skills.store.summary import card_of
+from skills.store.summary import make_card
 from tests.agents.memory_parts import InProcessEncoder
 from tests.skills.test_portability_check import refusals
 
@@ -22,7 +23,7 @@ _TOOLS = {"search_knowledge_base", "read_document"}
 
 
 def _parsed(starter: Starter) -> ParsedSkill:
-    parsed = parse(starter.content).parsed
+    parsed = lint(starter.content).parsed
     assert parsed is not None
     return parsed
 
@@ -36,7 +37,7 @@ def test_every_starter_is_there_in_both_languages():
 
 @pytest.mark.parametrize("starter", _ALL, ids=lambda one: f"{one.key}.{one.language}")
 def test_a_starter_is_publishable_and_has_nothing_to_mend(starter: Starter):
-    report = parse(starter.content, known_tools=_TOOLS, files=[])
+    report = lint(starter.content, LintContext(known_tools=_TOOLS, files=[]))
     told = [one for one in report.diagnostics if one.severity is not Severity.INFO]
     assert (told, report.publishable) == ([], True)
     parsed = _parsed(starter)
@@ -70,7 +71,7 @@ async def test_starters_are_chosen_for_their_requests_and_seldom_for_others(
     language: str, encoder: bool
 ):
     chosen = starters(language)
-    cards = [card_of(_parsed(starter)) for starter in chosen]
+    cards = [make_card(_parsed(starter)) for starter in chosen]
     selector = await prepare_selector(cards, InProcessEncoder() if encoder else None)
     hits, wrong, wanted = 0, 0, 0
     for starter, card in zip(chosen, cards, strict=True):

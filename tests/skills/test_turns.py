@@ -25,10 +25,10 @@ from skills.store import (
 from skills.store import (
     service as skill_service,
 )
-from skills.store.publishing import Decision, Ruling
-from skills.store.service import Desk, Update
-from skills.store.usage import Use, count_uses
-from skills.store.versions import FileEdit, Limits, with_file
+from skills.store.publishing import Decision, ReviewVerdict
+from skills.store.service import SkillContext, SkillUpdate
+from skills.store.usage import UsageKind, count_uses
+from skills.store.versions import FileEdit, SkillLimits, with_file
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_rows import add_skill, add_version
 
@@ -63,20 +63,20 @@ async def scene(database: Database) -> Scene:
 
 async def reviewed(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
-        ruling = Ruling(Decision.APPROVE, version=2)
+        ruling = ReviewVerdict(Decision.APPROVE, version=2)
         await publishing.review(work, scene.principal, scene.skill.id, ruling)
 
 
 async def changed(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
-        desk = Desk(work, scene.principal, Limits(skills=9, bytes=10**6))
-        update = Update(with_file(FileEdit("a.txt", b"a")))
-        await skill_service.update(desk, scene.skill.id, update)
+        context = SkillContext(work, scene.principal, SkillLimits(skills=9, bytes=10**6))
+        update = SkillUpdate(with_file(FileEdit("a.txt", b"a")))
+        await skill_service.update(context, scene.skill.id, update)
 
 
 async def tested(scene: Scene) -> None:
     async with unit_of_work(scene.database) as work:
-        await trigger_tests.keep(work, scene.skill.id, scene.owner.id, REPORT)
+        await trigger_tests.save_report(work, scene.skill.id, scene.owner.id, REPORT)
 
 
 async def retired(work: UnitOfWork, scene: Scene) -> None:
@@ -121,10 +121,12 @@ async def test_skill_is_worked_on_while_it_gets_another_owner(
 async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
     async def counted() -> None:
         async with unit_of_work(scene.database) as work:
-            await count_uses(work, Use.LOADED, {(scene.skill.id, 1): 1})
+            await count_uses(work, UsageKind.LOADED, {(scene.skill.id, 1): 1})
 
     async with unit_of_work(scene.database) as work:
-        await skill_access.take(work.session, scene.principal, scene.skill.id, Action.WRITE)
+        await skill_access.get_for_update_with_owner(
+            work.session, scene.principal, scene.skill.id, Action.WRITE
+        )
         async with asyncio.timeout(20):
             await counted()
 
@@ -132,7 +134,7 @@ async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
 async def test_trigger_tests_go_with_who_made_them(scene: Scene):
     await tested(scene)
     async with unit_of_work(scene.database) as work:
-        await trigger_tests.keep(work, scene.skill.id, scene.heir.id, REPORT)
+        await trigger_tests.save_report(work, scene.skill.id, scene.heir.id, REPORT)
     async with unit_of_work(scene.database) as work:
         await skill_service.erase_owned_by(work, scene.heir.id)
         kept = (await work.session.exec(select(SkillTriggerTest.user_id))).all()

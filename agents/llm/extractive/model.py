@@ -1,4 +1,4 @@
-"""The offline model: no weights; it retrieves and quotes, or says that it found nothing."""
+"""Offline chat model without weights: retrieves and quotes, or says that it found nothing."""
 
 import json
 import re
@@ -10,22 +10,28 @@ from agents.citations import LONGEST_QUERY
 from agents.evidence import NumberedText, read_passages
 from agents.llm.base import (
     FinishReason,
-    Message,
     ModelEnd,
     ModelEvent,
+    ModelMessage,
     ModelText,
     ModelToolCall,
-    ModelUsage,
+    TokenUsage,
     ToolCall,
     ToolSpec,
 )
-from agents.llm.extractive.quotes import Quotation, Quote, Source, select_quotes
-from agents.llm.extractive.terms import content_terms, surface_text
-from agents.llm.extractive.wording import Wording, wording_for
+from agents.llm.extractive.quotes import (
+    Quotation,
+    Quote,
+    QuoteSource,
+    content_terms,
+    select_quotes,
+    surface_text,
+)
 from core.json_access import as_object, as_text, parse
+from kb_service.text.tokenizer import is_cjk_dominant
 
 ENOUGH_COVERAGE = 0.6
-# They give and find procedures, which this model can't follow: nothing to search in, or to quote.
+# Skills are procedures, which this model can't follow: no searches, no quotes.
 _OF_SKILLS = frozenset({"load_skill", "read_skill_file", "find_skills", "complete_step"})
 _MOST_SEARCHES = 2
 _SLASH_COMMAND = re.compile(r"^/tool(?=\s|$)\s*(?P<name>[\w.-]*)\s*(?P<arguments>.*)$", re.DOTALL)
@@ -34,8 +40,97 @@ _REFERENCE_MARK = re.compile(r"\s?[\[【]\d{1,3}[\]】]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
-    """What came back for one call of this turn; ``passages`` is None if it was no search."""
+class Wording:
+    """The sentences of one language; names in braces are filled in."""
+
+    quoted: str
+    partial: str
+    abstained: str
+    nothing_found: str
+    tries: str
+    no_knowledge_base: str
+    greeting: str
+    search_failed: str
+    unknown_tool: str
+    tool_result: str
+    skills: str
+    bad_arguments: str
+    part_not_found: str
+    part_quoted_above: str
+    reflection: str
+    separator: str
+    open_quote: str
+    close_quote: str
+
+
+ENGLISH = Wording(
+    quoted="No language model is configured, so this answer is quoted from your documents.",
+    partial="The documents found say nothing about: {missing}.",
+    abstained="No language model is configured: I can only quote, and found nothing to quote.",
+    nothing_found="I searched for {queries} and read {count} passages, but no sentence in them "
+    "answers the question.",
+    tries="""What you can try:
+- use the words that the documents themselves use: only the same words are recognised;
+- ask for one thing at a time;
+- check that the right knowledge bases are selected and their documents are processed;
+- configure a language model (`AGENTEX_LLM_BASE_URL`, `AGENTEX_LLM_MODEL`) for answers in its own
+  words.""",
+    no_knowledge_base="No language model is configured: I can only quote, and no knowledge base "
+    "is selected to quote from. Select one and ask again.",
+    greeting="Hello! No language model is configured, so I can't converse: I search the selected "
+    "knowledge bases and quote the sentences that answer a question, with their sources. "
+    "Ask about something your documents describe.",
+    search_failed="No language model is configured: I can only quote, and the search failed: "
+    "{reason}",
+    unknown_tool="No language model is configured. There is no tool `{name}`. Tools: {names}.",
+    tool_result="No language model is configured. The tool's result as it came:",
+    skills="No language model is configured, so nobody can carry out these steps for you. "
+    "The skill as it is written:",
+    bad_arguments="No language model is configured. What follows the tool's name is no JSON object, "
+    'so `{name}` was not called. Write it like this: `/tool {name} {{"name": "value"}}`.',
+    part_not_found="No sentence in the documents found answers this.",
+    part_quoted_above="See the quotes above.",
+    reflection="The quotes so far say nothing about: {missing}. Next I search for exactly that.",
+    separator=", ",
+    open_quote="“",
+    close_quote="”",
+)
+CHINESE = Wording(
+    quoted="当前未配置语言模型，以下回答直接引用自您的文档。",
+    partial="找到的文档中没有提到：{missing}。",
+    abstained="当前未配置语言模型，只能引用原文，而这次没有找到可以引用的内容。",
+    nothing_found="我搜索了{queries}，读了 {count} 个段落，其中没有能回答这个问题的句子。",
+    tries="""您可以尝试：
+- 使用文档中的原词提问：只能识别相同的词语；
+- 一次只问一件事；
+- 确认已选择正确的知识库，并且其中的文档已处理完成；
+- 配置语言模型（`AGENTEX_LLM_BASE_URL`、`AGENTEX_LLM_MODEL`），以获得归纳后的回答。""",
+    no_knowledge_base="当前未配置语言模型，只能引用原文，但还没有选择知识库。请选择知识库后再提问。",
+    greeting="您好！当前未配置语言模型，我无法对话，只能在所选知识库中检索，并引用能回答问题的原句及其出处。"
+    "请就文档中的内容提问。",
+    search_failed="当前未配置语言模型，只能引用原文，而检索失败：{reason}",
+    unknown_tool="当前未配置语言模型。没有名为 `{name}` 的工具。可用的工具：{names}。",
+    tool_result="当前未配置语言模型。工具返回的原始结果：",
+    skills="当前未配置语言模型，无法代您执行这些步骤。技能原文如下：",
+    bad_arguments="当前未配置语言模型。工具名后面不是 JSON 对象，因此没有调用 `{name}`。"
+    '请这样写：`/tool {name} {{"参数": "值"}}`。',
+    part_not_found="找到的文档中没有能回答这一点的句子。",
+    part_quoted_above="见上面的引用。",
+    reflection="目前的引用没有提到：{missing}。接下来专门搜索这些内容。",
+    separator="、",
+    open_quote="“",
+    close_quote="”",
+)
+
+
+def wording_for(question: str) -> Wording:
+    """The language of the question: Chinese when enough of it is Chinese, else English."""
+    return CHINESE if is_cjk_dominant(question) else ENGLISH
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolResult:
+    """Result of one call of this turn; ``passages`` is None if it was no search."""
 
     call: ToolCall
     content: str
@@ -53,31 +148,31 @@ class _Turn:
     question: str
     standalone: str
     command: re.Match[str] | None
-    results: tuple[_Result, ...]
+    results: tuple[_ToolResult, ...]
     skills: tuple[str, ...] = ()
 
     @property
-    def searches(self) -> list[_Result]:
+    def searches(self) -> list[_ToolResult]:
         return [result for result in self.results if result.passages is not None]
 
 
-class Extractive:
-    """A ``ChatModel`` that can only retrieve and quote (coverage rules: ``quoting``)."""
+class ExtractiveModel:
+    """A ``ChatModel`` that can only retrieve and quote."""
 
     name = "extractive"
     provider = "agentex"
     is_extractive = True
     sees_images = False
-    # It reads whatever it is given.
+    # No limit.
     context_window = 1_000_000
 
     async def events(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec] = ()
     ) -> AsyncGenerator[ModelEvent, None]:
-        """One turn: a search, a second one for what the first did not cover, or the answer.
+        """One turn: a search, a second search for what the first did not cover, or the answer.
 
-        The search tool is any offered tool with a string parameter ``query``. A question of the
-        form ``/tool name {json}`` is turned into that call.
+        Any offered tool with a string parameter ``query`` is a search tool. A question of the
+        form ``/tool name {json}`` becomes that call.
         """
         turn = _read(messages)
         call = _next_call(turn, tools)
@@ -88,23 +183,22 @@ class Extractive:
         else:
             for paragraph in _answer(turn, tools):
                 yield ModelText(paragraph)
-        yield ModelUsage(0, 0)
+        yield TokenUsage(0, 0)
         yield ModelEnd(finish_reason)
 
 
 def standalone_question(question: str, earlier: Sequence[str]) -> str:
-    """The question, preceded by the last one that had content if it has none of its own.
+    """The question, preceded by an earlier question if it has no content terms of its own.
 
-    At most as long as a query may be: of a longer one its beginning and its end, where people
-    ask; what they paste stands between.
+    Longer questions are cut to a query's length in the middle, where people paste text.
     """
-    asked = _condensed(question)
-    if content_terms(asked):
-        return asked
+    condensed = _condensed(question)
+    if content_terms(condensed):
+        return condensed
     for previous in map(_condensed, reversed(earlier)):
         if content_terms(previous):
-            return _condensed(f"{previous} {asked}")
-    return asked
+            return _condensed(f"{previous} {condensed}")
+    return condensed
 
 
 def _condensed(text: str) -> str:
@@ -122,7 +216,7 @@ def is_command(question: str) -> bool:
 def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
     """The quotes that answer the question; also the offline grade of the passages."""
     sources = [
-        Source(
+        QuoteSource(
             p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text
         )
         for p in passages
@@ -173,12 +267,12 @@ def reflection_on(question: str, missing: str) -> str:
     return wording.reflection.format(missing=wording.separator.join(missing.split()))
 
 
-def _read(messages: Sequence[Message]) -> _Turn:
+def _read(messages: Sequence[ModelMessage]) -> _Turn:
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     last = users[-1] if users else 0
     question = messages[last].content if users else ""
     calls: dict[str, ToolCall] = {}
-    results: list[_Result] = []
+    results: list[_ToolResult] = []
     skills: list[str] = []
     command = _SLASH_COMMAND.match(question.strip())
     for message in messages[last + 1 :]:
@@ -188,12 +282,12 @@ def _read(messages: Sequence[Message]) -> _Turn:
                 skills.append(message.content)
                 continue
             passages = read_passages(message.content)
-            results.append(_Result(call, message.content, passages))
-    asked = _condensed(question)
+            results.append(_ToolResult(call, message.content, passages))
+    query_text = _condensed(question)
     if command and (query := _argument(command["arguments"], "query")):
-        asked = query
-    standalone = standalone_question(asked, [messages[index].content for index in users[:-1]])
-    return _Turn(asked, standalone, command, tuple(results), tuple(skills))
+        query_text = query
+    standalone = standalone_question(query_text, [messages[index].content for index in users[:-1]])
+    return _Turn(query_text, standalone, command, tuple(results), tuple(skills))
 
 
 def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
@@ -223,9 +317,9 @@ def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
         return [wording.unknown_tool.format(name=turn.command["name"] or "?", names=names)]
     if turn.searches and not _is_other_tool(turn.command):
         passages = _passages(turn)
-        asked = [result.query for result in turn.searches if result.query]
+        queries = [result.query for result in turn.searches if result.query]
         return _quoted(turn.standalone, passages, wording) or _abstained(
-            asked, len(passages), wording
+            queries, len(passages), wording
         )
     if turn.command:
         return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
@@ -257,21 +351,21 @@ def _block(quote: Quote) -> str:
     return "\n".join(f"> {line}" for line in lines)
 
 
-def _abstained(asked: Iterable[str], count: int, wording: Wording) -> list[str]:
-    queries = wording.separator.join(
-        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(asked)
+def _abstained(queries: Iterable[str], count: int, wording: Wording) -> list[str]:
+    quoted_queries = wording.separator.join(
+        f"{wording.open_quote}{query}{wording.close_quote}" for query in dict.fromkeys(queries)
     )
     return [
         wording.abstained,
-        f"\n\n{wording.nothing_found.format(queries=queries, count=count)}",
+        f"\n\n{wording.nothing_found.format(queries=quoted_queries, count=count)}",
         f"\n\n{wording.tries}",
     ]
 
 
 def _passages(turn: _Turn) -> list[NumberedText]:
     """All passages found in this turn, once each, best search first."""
-    found = {p.number: p for result in turn.searches for p in result.passages or ()}
-    return list(found.values())
+    by_number = {p.number: p for result in turn.searches for p in result.passages or ()}
+    return list(by_number.values())
 
 
 def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:

@@ -1,15 +1,35 @@
-"""Choosing the sentences that answer a question best, by the words they share with it."""
+"""Selection of the sentences that answer a question best, by shared terms."""
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from agents.llm.extractive.sentences import Unit, quotable_units
-from agents.llm.extractive.terms import Term, content_terms, nameable, uncovered
+from agents.llm.extractive.sentences import QuotableUnit, quotable_units
 from kb_service.text.tokenizer import tokenize
+
+_CHINESE_QUESTION_WORDS = """
+    什么 什麼 什么样 为什么 為什麼 为何 怎么 怎麼 怎么样 怎样 怎麼樣 如何 哪些 哪个 哪個 哪里 哪裡 哪儿 哪一
+    哪种 哪年 哪位 多少 多久 多大 多长 几个 几种 几次 谁 誰 何时 何處 何处 是什么 什么时候 是否 是不是 有没有
+    有沒有 能不能 可不可以 能否 可否 会不会 需不需要 吗 嗎 呢 请问 請問 请 請 告诉我 告訴我 介绍一下 介紹一下
+    解释一下 解釋一下 说明一下 说说 讲讲 我想知道 想知道 我想 帮我 麻烦 一下 应该 應該 可以 怎么办 怎麼辦 该怎么 该如何 让一个 一个 一個 区别 区別 再详细一点 详细一点
+    具体一点 继续说 继续 还有呢 还有吗 更多 你好 您好 谢谢 謝謝 再见"""
+_CHINESE_PARTICLES = "的地得是了在和與与及或把被之而哪"
+_CHINESE_CUT = re.compile(
+    # Longest first: a phrase must go before the word inside it.
+    "|".join(sorted(_CHINESE_QUESTION_WORDS.split(), key=len, reverse=True))
+    + f"|[{_CHINESE_PARTICLES}]"
+)
+_ENGLISH_QUESTION_WORDS = """
+    about also any anyone anything between can could describe difference every explain find get give
+    going help hello hey hi just kind know later list let like many may me mean might more most much
+    must my need now one our please s say see shall should show so some someone something sort t tell
+    than thank thanks type us use want way whose would yes your m re ve ll d"""
+_ENGLISH_QUESTION_TOKENS = frozenset(tokenize(_ENGLISH_QUESTION_WORDS))
+_WORD = re.compile(r"[^\W_]+")
 
 MOST_QUOTES = 3
 _HEADING_SHARE = 0.7
@@ -32,7 +52,93 @@ _ANAPHORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Term:
+    """One thing to find.
+
+    Attributes:
+        key: The lexical token it is in a tokenised text.
+        surface: How the question writes it.
+        position: Its place among the terms.
+        run: Terms of one unbroken Chinese run share the number; -1 for a word.
+    """
+
+    key: str
+    surface: str
+    position: int
+    run: int = -1
+
+
+def content_terms(question: str) -> tuple[Term, ...]:
+    """The terms of the question without question words, particles and repeats, in order."""
+    terms: dict[str, Term] = {}
+    text = _CHINESE_CUT.sub(" ", unicodedata.normalize("NFKC", question))
+    for number, piece in enumerate(_pieces(text)):
+        is_chinese = _CJK.match(piece) is not None
+        for token in tokenize(piece):
+            if token in _ENGLISH_QUESTION_TOKENS or token in terms:
+                continue
+            surface = token if is_chinese else piece
+            terms[token] = Term(token, surface, len(terms), number if is_chinese else -1)
+    # Single characters between particles mean nothing next to real words.
+    whole = tuple(term for term in terms.values() if term.run < 0 or len(term.key) > 1)
+    return whole or tuple(terms.values())
+
+
+def _pieces(text: str) -> list[str]:
+    """Words and unbroken Chinese runs."""
+    pieces: list[str] = []
+    for word in _WORD.findall(text):
+        start = 0
+        for index in range(1, len(word) + 1):
+            if index == len(word) or _is_cjk(word[index]) != _is_cjk(word[start]):
+                pieces.append(word[start:index])
+                start = index
+    return pieces
+
+
+def _is_cjk(character: str) -> bool:
+    return _CJK.match(character) is not None
+
+
+def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
+    """The terms not among the present tokens.
+
+    A Chinese bigram is covered if each of its characters belongs to a present bigram of its run.
+    """
+    covered: dict[int, set[str]] = {}
+    for term in terms:
+        if term.run >= 0 and term.key in present:
+            covered.setdefault(term.run, set()).update(term.key)
+    return tuple(
+        term
+        for term in terms
+        if term.key not in present and not set(term.key) <= covered.get(term.run, set())
+    )
+
+
+def nameable(terms: tuple[Term, ...], missing: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The missing words and whole Chinese runs; the rest of a partly covered run is rarely a word."""
+    absent = {term.key for term in missing}
+    found_in_part = {term.run for term in terms if term.run >= 0 and term.key not in absent}
+    return tuple(term for term in missing if term.run not in found_in_part)
+
+
+def surface_text(terms: tuple[Term, ...]) -> str:
+    """The terms as the question writes them, with Chinese bigrams joined again."""
+    words: list[str] = []
+    previous: Term | None = None
+    for term in terms:
+        joins = previous is not None and previous.run == term.run >= 0
+        if joins and words[-1].endswith(term.surface[0]):
+            words[-1] += term.surface[1:]
+        else:
+            words.append(term.surface)
+        previous = term
+    return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteSource:
     """A retrieved passage with the number it is cited by."""
 
     number: int
@@ -65,10 +171,10 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    source: Source
+    source: QuoteSource
     rank: int
     position: int
-    unit: Unit
+    unit: QuotableUnit
     tokens: frozenset[str]
     heading: frozenset[str]
     match: float = 0.0
@@ -83,7 +189,7 @@ class _Weights:
         n = len(candidates)
         self._idf = {
             term.key: _idf(counts[term.key], n)
-            # Half of a Chinese run's bigrams span the border of two words: most unseen ones do.
+            # Half of a Chinese run's bigrams span a word border: most unseen ones do.
             * (_UNSEEN_BIGRAM if term.run >= 0 and not counts[term.key] else 1)
             for term in terms
         }
@@ -96,13 +202,13 @@ def _idf(count: int, n: int) -> float:
     return math.log(1 + (n - count + 0.5) / (count + 0.5))
 
 
-def select_quotes(question: str, sources: Sequence[Source]) -> Quotation:
-    """At most three pieces of the sources, best sources first, in document order within one.
+def select_quotes(question: str, sources: Sequence[QuoteSource]) -> Quotation:
+    """At most three quotes, best source first and in document order within a source.
 
-    Sentences are scored by the rarity of the question's terms they hold, less for terms in the
-    passage's headings and for passages further down, and chosen greedily for what they add;
-    nothing is chosen when even the best is too far from the question. On 400 questions each the
-    answer stood in a quote for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
+    Sentences are scored by the rarity of the question's terms, with discounts for terms in
+    headings only and for lower passages, and chosen greedily for what they add; nothing is
+    chosen if even the best is too far from the question. On 400 questions each, a quote held
+    the answer for .81 (SQuAD, eight passages) and .90 (CMRC 2018).
     """
     terms = content_terms(question)
     candidates = _candidates(sources)
@@ -112,14 +218,14 @@ def select_quotes(question: str, sources: Sequence[Source]) -> Quotation:
     scored = [_scored(candidate, terms, weights) for candidate in candidates]
     chosen = _choose(scored, terms, weights)
     if not chosen:
-        return Quotation((), 0.0, nameable(terms, uncovered(terms, _found(scored))))
-    missing = uncovered(terms, _found(chosen))
+        return Quotation((), 0.0, nameable(terms, uncovered(terms, _tokens_of(scored))))
+    missing = uncovered(terms, _tokens_of(chosen))
     coverage = _coverage(terms, missing, weights)
     quotes = tuple(Quote(c.source.number, c.unit.text) for c in _in_reading_order(chosen, scored))
     return Quotation(quotes, coverage, nameable(terms, missing))
 
 
-def _candidates(sources: Sequence[Source]) -> list[_Candidate]:
+def _candidates(sources: Sequence[QuoteSource]) -> list[_Candidate]:
     return [
         _Candidate(
             source,
@@ -138,46 +244,46 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
     keys = [term.key for term in terms]
     total = weights.sum(keys) + 1e-9
     own = weights.sum(key for key in keys if key in candidate.tokens)
-    named = weights.sum(
+    in_heading = weights.sum(
         key for key in keys if key in candidate.heading and key not in candidate.tokens
     )
-    share = (own + _HEADING_SHARE * named) / total
+    share = (own + _HEADING_SHARE * in_heading) / total
     if own == 0 and not candidate.unit.opens:
         share = 0.0
     bonus = _PHRASE_SHARE * _phrase(candidate, keys)
     too_long = max(1.0, _length(candidate.unit.text) / _LONG_CHARACTERS)
-    # The search has read more than the words: its order counts.
+    # The search knows more than the words: its order counts.
     match = share * (1 + bonus) / math.sqrt(too_long)
     return replace(candidate, match=match, score=match / (1 + _RANK_DECAY * candidate.rank))
 
 
 def _length(text: str) -> float:
-    """Characters, a Chinese one as the two and a half Latin ones that say as much."""
+    """Length in Latin characters; a Chinese character counts as two and a half."""
     return len(text) + 1.5 * len(_CJK.findall(text))
 
 
 def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
     tokens = tokenize(candidate.unit.text)
     pairs = set(pairwise(tokens))
-    wanted = list(pairwise(keys))
-    return sum(pair in pairs for pair in wanted) / max(1, len(wanted))
+    question_pairs = list(pairwise(keys))
+    return sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
 
 
 def _choose(
     scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights
 ) -> list[_Candidate]:
-    """Greedy: the best one, then what adds new terms or is nearly as good."""
+    """Greedily: the best candidate, then those that add terms or are nearly as good."""
     keys = {term.key for term in terms}
     total = weights.sum(keys) + 1e-9
     ordered = sorted(scored, key=lambda c: (-c.score, c.rank, c.position))
     best = ordered[0].score
     if max(c.match for c in ordered) < _LEAST_MATCH:
         return []
-    # What the search put first is the strongest evidence: it has a say in every answer.
+    # The search's first passage is the strongest evidence: it is quoted in every answer.
     lead = [c for c in ordered if c.rank == 0 and c.match >= _LEAST_LEAD]
     chosen = [ordered[0], *lead[:1]] if ordered[0].rank else ordered[:1]
     while len(chosen) < MOST_QUOTES:
-        covered = keys & _found(chosen)
+        covered = keys & _tokens_of(chosen)
         gains = [
             (weights.sum((keys & c.tokens) - covered) / total, c)
             for c in ordered
@@ -202,13 +308,13 @@ def _repeats(candidate: _Candidate, chosen: Sequence[_Candidate]) -> bool:
     )
 
 
-def _found(candidates: Iterable[_Candidate]) -> set[str]:
+def _tokens_of(candidates: Iterable[_Candidate]) -> set[str]:
     return {token for c in candidates for token in c.tokens | c.heading}
 
 
 def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weights) -> float:
     absent = {term.key for term in missing}
-    # A bigram over a word border that counts as found has no weight of its own to add.
+    # A covered bigram over a word border adds no weight.
     have = weights.sum(term.key for term in terms if term.key not in absent)
     return have / (have + weights.sum(absent) + 1e-9)
 
@@ -216,7 +322,7 @@ def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weig
 def _in_reading_order(
     chosen: Sequence[_Candidate], scored: Sequence[_Candidate]
 ) -> list[_Candidate]:
-    """Best source first, document order within; a sentence that points back gets the one before."""
+    """Best source first; a sentence that starts with an anaphor gets its predecessor."""
     best_of = {c.rank: max(o.score for o in chosen if o.rank == c.rank) for c in chosen}
     picked = list(chosen)
     by_place = {(c.rank, c.position): c for c in scored}

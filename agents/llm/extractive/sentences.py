@@ -1,4 +1,4 @@
-"""Whole, readable pieces of a passage that may be quoted: sentences, list items, table rows."""
+"""Quotable units of a passage: sentences, list items, table rows, code."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import Literal
 
 from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
 
-Kind = Literal["sentence", "item", "row", "code", "heading"]
+UnitKind = Literal["sentence", "item", "row", "code", "heading"]
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
@@ -29,7 +29,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ff]ig|[Nn]o|[Ss]t"
     r"|[Vv]ol|[Ss]ec|[Cc]h|[Ii]nc|[Ll]td|[Cc]o|[A-Z])\.$"
 )
-_FEWEST_TOKENS: dict[Kind, int] = {
+_FEWEST_TOKENS: dict[UnitKind, int] = {
     "sentence": 3,
     "item": 3,
     "row": 2,
@@ -41,37 +41,36 @@ _MOST_ITEMS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class QuotableUnit:
     """One quotable piece.
 
     Attributes:
-        text: As the document has it, lines of prose joined.
-        block: Pieces of one paragraph share the number.
-        label: The heading or label line nearest above it.
-        opens: Whether it is the first piece under that label, or of the passage.
+        block: Number of its paragraph.
+        label: The nearest heading or label line above it.
+        opens: Whether it is the first unit under that label or of the passage.
     """
 
     text: str
-    kind: Kind
+    kind: UnitKind
     block: int
     label: str = ""
     opens: bool = False
 
     @property
     def introduces(self) -> bool:
-        """Whether it only announces what comes next."""
+        """Whether it only announces what follows."""
         return self.kind != "code" and self.text.endswith((":", "："))
 
 
-def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
-    """The pieces of a passage that can stand alone, in order.
+def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[QuotableUnit]:
+    """The units of a passage that can stand alone, in order.
 
-    Headings, rules, navigation crumbs and labels are dropped. A piece that ends with a colon is
-    continued with the code or the list it introduces, or dropped when nothing follows.
+    Headings, rules, breadcrumbs and labels are dropped. A unit that ends with a colon is joined
+    with the code or list it introduces, or dropped if nothing follows.
     """
     headings = {_plain(heading) for heading in heading_path}
     units = list(_labelled(_units(text, headings), headings))
-    merged: list[Unit] = []
+    merged: list[QuotableUnit] = []
     index = 0
     while index < len(units):
         unit, index = _with_introduced(units, index)
@@ -80,7 +79,7 @@ def quotable_units(text: str, heading_path: tuple[str, ...]) -> list[Unit]:
     return merged
 
 
-def _labelled(units: Iterable[Unit], headings: set[str]) -> Iterator[Unit]:
+def _labelled(units: Iterable[QuotableUnit], headings: set[str]) -> Iterator[QuotableUnit]:
     label, opens = "", True
     for unit in units:
         if _is_content(unit, headings):
@@ -90,32 +89,32 @@ def _labelled(units: Iterable[Unit], headings: set[str]) -> Iterator[Unit]:
             label, opens = unit.text, True
 
 
-def _units(text: str, headings: set[str]) -> Iterator[Unit]:
+def _units(text: str, headings: set[str]) -> Iterator[QuotableUnit]:
     for number, (kind, lines) in enumerate(_blocks(text)):
         if kind != "code" and len(lines) == 1 and _is_heading(lines[0], headings):
-            yield Unit(lines[0].strip(" #"), "heading", number)
+            yield QuotableUnit(lines[0].strip(" #"), "heading", number)
         elif kind == "code":
-            yield Unit("\n".join(lines), "code", number)
+            yield QuotableUnit("\n".join(lines), "code", number)
         elif kind == "row":
-            yield Unit(lines[0].strip().strip("|").strip(), "row", number)
+            yield QuotableUnit(lines[0].strip().strip("|").strip(), "row", number)
         elif kind == "heading":
-            yield Unit(lines[0].strip(" #"), "heading", number)
+            yield QuotableUnit(lines[0].strip(" #"), "heading", number)
         else:
             for sentence in _whole_sentences(_join(lines)):
-                yield Unit(sentence, kind, number)
+                yield QuotableUnit(sentence, kind, number)
 
 
 def _is_heading(line: str, headings: set[str]) -> bool:
-    """Whether a paragraph of one line is the heading it stands under, or numbered like one."""
+    """Whether a one-line paragraph repeats its heading, or is numbered like a heading."""
     if _plain(line) in headings:
         return True
     has_end = line.rstrip(_CLOSERS).endswith(_TERMINAL)
     return not has_end and len(line) <= _LONGEST_HEADING and _NUMBERED.match(line) is not None
 
 
-def _blocks(text: str) -> Iterator[tuple[Kind, list[str]]]:
-    """Consecutive lines that belong together; headings and rules only separate."""
-    open_kind: Kind = "sentence"
+def _blocks(text: str) -> Iterator[tuple[UnitKind, list[str]]]:
+    """Consecutive lines of one kind; headings and rules only separate."""
+    open_kind: UnitKind = "sentence"
     lines: list[str] = []
     in_code = False
     every = text.splitlines()
@@ -142,8 +141,8 @@ def _blocks(text: str) -> Iterator[tuple[Kind, list[str]]]:
         yield open_kind, lines
 
 
-def _line_kind(line: str, following: str) -> Kind | None:
-    """What a line outside code opens; None for one that only separates."""
+def _line_kind(line: str, following: str) -> UnitKind | None:
+    """The kind that a line outside code opens; None for a separator."""
     if not line.strip() or _RULE.match(line):
         return None
     if _HEADING.match(line) or _UNDERLINE.match(following):
@@ -154,7 +153,7 @@ def _line_kind(line: str, following: str) -> Kind | None:
 
 
 def _join(lines: list[str]) -> str:
-    """One line of prose; a line break between Chinese characters is no blank."""
+    """Lines joined; between Chinese characters, a line break is no space."""
     text = _ITEM.sub("", lines[0]).strip()
     for line in lines[1:]:
         stripped = line.strip()
@@ -164,7 +163,7 @@ def _join(lines: list[str]) -> str:
 
 
 def _whole_sentences(text: str) -> list[str]:
-    """Sentences, put together again where the cut was not a real end."""
+    """Sentences, rejoined where the splitter cut inside one."""
     whole: list[str] = []
     for raw in sentences(text):
         sentence = raw.strip()
@@ -181,7 +180,7 @@ def _whole_sentences(text: str) -> list[str]:
     return whole
 
 
-def _with_introduced(units: list[Unit], index: int) -> tuple[Unit, int]:
+def _with_introduced(units: list[QuotableUnit], index: int) -> tuple[QuotableUnit, int]:
     unit, after = units[index], index + 1
     if not unit.introduces:
         return unit, after
@@ -200,7 +199,7 @@ def _with_introduced(units: list[Unit], index: int) -> tuple[Unit, int]:
     return replace(unit, text=text), after
 
 
-def _is_content(unit: Unit, headings: set[str]) -> bool:
+def _is_content(unit: QuotableUnit, headings: set[str]) -> bool:
     if unit.kind == "code":
         return True
     if unit.kind == "heading":
@@ -209,12 +208,12 @@ def _is_content(unit: Unit, headings: set[str]) -> bool:
         return False
     has_end = unit.text.rstrip(_CLOSERS + "*_`").endswith(_TERMINAL)
     if unit.kind == "sentence" and not has_end:
-        # A line without an end is a label or crumbs unless it is long enough to be prose.
+        # Without end punctuation, a line is a label or breadcrumbs unless it is long.
         return not _CRUMBS.search(unit.text) and _is_substantial(unit, factor=2)
     return True
 
 
-def _is_substantial(unit: Unit, *, factor: int = 1) -> bool:
+def _is_substantial(unit: QuotableUnit, *, factor: int = 1) -> bool:
     return len(tokenize(unit.text)) >= factor * _FEWEST_TOKENS[unit.kind]
 
 

@@ -1,18 +1,17 @@
-"""HTTP to MCP servers: guarded, without redirects and compression, and with an end to every answer."""
+"""Streamable HTTP transport: guarded, without redirects and compression, and bounded."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
+from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
-from agents.mcp.errors import McpFault, note_fault
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import McpTarget
-from agents.mcp.transports.streams import Streams
+from agents.mcp.config import McpLimits, McpTarget
+from agents.mcp.errors import McpFault, report_fault
 from core.errors.requests import UrlNotAllowed
-from core.outbound.guard import OutgoingGuard
-from core.outbound.transports import GuardedTransport
+from core.outbound.guard import OutboundGuard
+from core.outbound.transports import GuardedHttpx2Transport
 
 _MEDIA_TYPES = ("application/json", "text/event-stream")
 _ERROR, _REDIRECT, _OK = 400, 300, 200
@@ -24,12 +23,12 @@ _NOT_OFFERED = 405
 
 @asynccontextmanager
 async def http_streams(
-    target: McpTarget, guard: OutgoingGuard, limits: McpLimits
-) -> AsyncGenerator[Streams]:
-    """The messages of a server over streamable HTTP (MCP specification, Transports)."""
+    target: McpTarget, guard: OutboundGuard, limits: McpLimits
+) -> AsyncGenerator[TransportStreams]:
+    """The message streams of a server over streamable HTTP."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
-    transport = _Bounded(GuardedTransport(guard), limits)
+    transport = _LimitedTransport(GuardedHttpx2Transport(guard), limits)
     async with (
         httpx2.AsyncClient(
             headers=headers, timeout=timeout, transport=transport, max_redirects=0
@@ -41,11 +40,11 @@ async def http_streams(
         yield streams
 
 
-class _Bounded(httpx2.AsyncBaseTransport):
-    """Answers no request with more than the limits, and with nothing that is not the protocol's.
+class _LimitedTransport(httpx2.AsyncBaseTransport):
+    """Enforces limits and the protocol on every response.
 
-    A request that fails gets an answer of ours: raised through the library an error would end
-    the session, and every other call in it.
+    Failures become responses of our own: an exception would end the library's session with all
+    its calls.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limits: McpLimits) -> None:
@@ -72,7 +71,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
         limit = self._limits.answer_bytes if is_stream else self._limits.message_bytes
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _Capped(stream, limit)
+            response.stream = _SizeLimitedStream(stream, limit)
         return response
 
     async def aclose(self) -> None:
@@ -82,13 +81,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
 def _fault_of(response: httpx2.Response) -> McpFault | None:
     status = response.status_code
     if status in _UNAUTHORISED:
-        note_fault(McpFault.UNAUTHORISED)
+        report_fault(McpFault.UNAUTHORISED)
         return McpFault.UNAUTHORISED
     media_type = response.headers.get("Content-Type", "").lower()
     is_json = media_type.startswith(_MEDIA_TYPES[0])
     if status >= _ERROR:
         # An error of the protocol's own has a body that is read; any other body is not.
-        note_fault(McpFault.REFUSED)
+        report_fault(McpFault.REFUSED)
         return None if is_json else McpFault.REFUSED
     if status >= _REDIRECT:
         return McpFault.REDIRECTED
@@ -100,15 +99,15 @@ def _fault_of(response: httpx2.Response) -> McpFault | None:
 
 
 def _instead(request: httpx2.Request, fault: McpFault, status: int = _NOTHING) -> httpx2.Response:
-    note_fault(fault)
+    report_fault(fault)
     return httpx2.Response(status if status >= _ERROR else _NOTHING, request=request)
 
 
 class _TooLong(httpx2.StreamError):
-    """An answer beyond the limit; the library takes it for one that can't be read."""
+    """A response beyond the limit; the library treats it as unreadable."""
 
 
-class _Capped(httpx2.AsyncByteStream):
+class _SizeLimitedStream(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, limit: int) -> None:
         self._inner = inner
         self._left = limit
@@ -118,14 +117,14 @@ class _Capped(httpx2.AsyncByteStream):
             async for chunk in self._inner:
                 self._left -= len(chunk)
                 if self._left < 0:
-                    note_fault(McpFault.TOO_LARGE)
+                    report_fault(McpFault.TOO_LARGE)
                     raise _TooLong("the answer is too large")
                 yield chunk
         except httpx2.TimeoutException as error:
-            note_fault(McpFault.NO_ANSWER)
+            report_fault(McpFault.NO_ANSWER)
             raise _TooLong("the answer took too long") from error
         except httpx2.TransportError as error:
-            note_fault(McpFault.BROKE_OFF)
+            report_fault(McpFault.BROKE_OFF)
             raise _TooLong("the answer broke off") from error
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""MCP over WebSocket: JSON-RPC messages as text frames, with the subprotocol ``mcp``."""
+"""WebSocket transport: JSON-RPC messages as text frames, subprotocol ``mcp``."""
 
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -8,16 +8,15 @@ import aiohttp
 import anyio
 from aiohttp.abc import AbstractResolver, ResolveResult
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from agents.mcp.errors import McpFault, Note, failure_of
-from agents.mcp.limits import McpLimits
-from agents.mcp.target import WEBSOCKET_SCHEMES, McpTarget
-from agents.mcp.transports.streams import Streams
-from core.outbound.guard import NameNotResolved, OutgoingGuard, read_url
-from core.types.network import spelled_address
+from agents.mcp.config import WEBSOCKET_SCHEMES, McpLimits, McpTarget
+from agents.mcp.errors import FaultNote, McpFault, mcp_error
+from core.outbound.guard import NameNotResolved, OutboundGuard, read_url
+from core.types.network import parse_address
 
 _WAITING = 16
 _CLOSE_SECONDS = 2.0
@@ -27,19 +26,12 @@ _AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
 
 @asynccontextmanager
 async def websocket_streams(
-    target: McpTarget, guard: OutgoingGuard, limits: McpLimits, note: Note
-) -> AsyncGenerator[Streams]:
-    """The messages of a server over a WebSocket.
+    target: McpTarget, guard: OutboundGuard, limits: McpLimits, note: FaultNote
+) -> AsyncGenerator[TransportStreams]:
+    """The message streams of a server over a WebSocket.
 
     Args:
-        target: where.
-        guard: judges its address.
-        limits: of the messages.
-        note: is told why the connection ended.
-
-    Raises:
-        UrlNotAllowed: the guard refuses.
-        McpUnavailable: there is no connection.
+        note: gets the reason when the connection ends.
     """
     connector = await _connector(target, guard)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_seconds)
@@ -70,9 +62,9 @@ async def _connected(
         )
     except aiohttp.WSServerHandshakeError as error:
         is_known = error.status in _UNAUTHORISED
-        raise failure_of(McpFault.UNAUTHORISED if is_known else McpFault.NOT_MCP) from error
+        raise mcp_error(McpFault.UNAUTHORISED if is_known else McpFault.NOT_MCP) from error
     except (aiohttp.ClientError, OSError) as error:
-        raise failure_of(McpFault.UNREACHABLE) from error
+        raise mcp_error(McpFault.UNREACHABLE) from error
     try:
         yield connection
     finally:
@@ -84,9 +76,9 @@ async def _receive(
     connection: aiohttp.ClientWebSocketResponse,
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     limits: McpLimits,
-    note: Note,
+    note: FaultNote,
 ) -> None:
-    """Read messages until the connection ends; the session ends with the stream."""
+    """Read messages until the connection ends, and with it the session."""
     unasked = 0
     async with incoming:
         async for frame in connection:
@@ -121,12 +113,12 @@ async def _send(
                 return
 
 
-async def _connector(target: McpTarget, guard: OutgoingGuard) -> aiohttp.TCPConnector:
+async def _connector(target: McpTarget, guard: OutboundGuard) -> aiohttp.TCPConnector:
     where = read_url(target.url, WEBSOCKET_SCHEMES)
     try:
         addresses = await guard.resolve(where.host, where.port)
     except NameNotResolved as error:
-        raise failure_of(McpFault.UNREACHABLE) from error
+        raise mcp_error(McpFault.UNREACHABLE) from error
     return aiohttp.TCPConnector(
         resolver=_Pinned(addresses),
         socket_factory=_only(addresses, where.port),
@@ -136,7 +128,7 @@ async def _connector(target: McpTarget, guard: OutgoingGuard) -> aiohttp.TCPConn
 
 
 class _Pinned(AbstractResolver):
-    """Knows the addresses that the guard let through, whatever name is asked for."""
+    """Resolver that returns only the addresses that the guard allowed."""
 
     def __init__(self, addresses: list[str]) -> None:
         self._addresses = addresses
@@ -161,12 +153,12 @@ class _Pinned(AbstractResolver):
 
 
 def _only(addresses: list[str], port: int) -> Callable[[_AddressInfo], socket.socket]:
-    """Sockets to these addresses and this port: redirects are followed, and not through a resolver."""
-    allowed = {(spelled_address(address), port) for address in addresses}
+    """Socket factory for allowed addresses only, since redirects to addresses skip the resolver."""
+    allowed = {(parse_address(address), port) for address in addresses}
 
     def make(info: _AddressInfo) -> socket.socket:
         family, kind, protocol, _, place = info
-        if (spelled_address(str(place[0])), place[1]) not in allowed:
+        if (parse_address(str(place[0])), place[1]) not in allowed:
             raise OSError("this address was not let through")
         made = socket.socket(family, kind, protocol)
         made.setblocking(False)

@@ -36,7 +36,7 @@ _PAUSE_SECONDS = 1.0
 _Answer = Sequence[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]
 
 
-class FanOut:
+class EventBroadcaster:
     """Sends what this process's runs write, and receives what those of others write.
 
     Args:
@@ -86,7 +86,7 @@ class FanOut:
         finally:
             self.is_receiving = False
 
-    async def look_again(self) -> None:
+    async def refresh(self) -> None:
         """Have ``receive`` ask anew what is wanted, now."""
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
@@ -111,7 +111,7 @@ class FanOut:
                         place = f"{entries[-1].seq}-0"
                         pipe.xadd(name, {_FIELD: _packed(entries)}, id=place, maxlen=_KEPT_BATCHES)
                         pipe.expire(name, _KEPT_SECONDS)
-                    # A place behind the newest is refused: its reader sees a gap, and reads SQL.
+                    # A place behind the newest is refused: its cursor sees a gap, and reads SQL.
                     await pipe.execute(raise_on_error=False)
             except (RedisError, OSError) as error:
                 self._note(error)

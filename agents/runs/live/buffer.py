@@ -10,31 +10,31 @@ from agents.event_log import LogEntry
 _KEPT = 512
 
 
-class Tail:
+class EventBuffer:
     """The last events of a run's log, as far as this process was told.
 
     Attributes:
         last_seq: Number of the newest event it knows of, 0 for none.
-        is_fed: Whether the run is driven here: then it is told everything at once.
-        doubts: Counts the occasions to look into the log itself.
+        is_live: Whether the run is driven here: then it is told everything at once.
+        invalidations: Counts the occasions to look into the log itself.
     """
 
     def __init__(self) -> None:
         self.last_seq = 0
-        self.is_fed = False
-        self.doubts = 0
+        self.is_live = False
+        self.invalidations = 0
         self._entries: deque[LogEntry] = deque(maxlen=_KEPT)
         self._waiting: set[asyncio.Future[bool]] = set()
 
-    def begin(self, last_seq: int) -> None:
+    def open(self, last_seq: int) -> None:
         """Say that all from behind a number on will be told."""
-        self.is_fed = True
+        self.is_live = True
         self.last_seq = max(self.last_seq, last_seq)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Say that the run is not driven here any more."""
-        self.is_fed = False
-        self.doubt()
+        self.is_live = False
+        self.invalidate()
 
     def add(self, entries: Sequence[LogEntry]) -> None:
         """Tell what was committed; what is known already is passed over."""
@@ -48,12 +48,12 @@ class Tail:
         self.last_seq = new[-1].seq
         self._wake()
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Have everybody look into the log."""
-        self.doubts += 1
+        self.invalidations += 1
         self._wake()
 
-    def behind(self, after: int) -> list[LogEntry] | None:
+    def entries_after(self, after: int) -> list[LogEntry] | None:
         """All that is known behind a number; None when some of it is in the log only."""
         if after >= self.last_seq:
             return []
@@ -61,7 +61,7 @@ class Tail:
             return None
         return list(islice(self._entries, after + 1 - self._entries[0].seq, None))
 
-    async def changed(self, seconds: float) -> bool:
+    async def wait_for_change(self, seconds: float) -> bool:
         """Wait until something is told, at most so long; whether it was."""
         # Thousands wait here: an event and a timeout would each hold more than this does.
         clock = asyncio.get_running_loop()

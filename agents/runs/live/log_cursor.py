@@ -1,11 +1,11 @@
-"""One reader of a run's log."""
+"""One cursor of a run's log."""
 
 import asyncio
 
 from agents import event_log
 from agents.event_log import LogEntry
 from agents.runs import store
-from agents.runs.live.buffer import Tail
+from agents.runs.live.buffer import EventBuffer
 from core.db.database import Database
 from core.errors.server import DatabaseUnavailable
 from core.logging import get_logger
@@ -15,34 +15,34 @@ log = get_logger(__name__)
 _PAUSE_SECONDS = 0.5
 
 
-class LogReader:
+class LogCursor:
     """Reads a run's log from a place on: what is new from memory, what is old from SQL.
 
     Args:
         database: where the log is.
         run_key: of the run.
-        tail: of the run.
+        buffer: of the run.
         after: the last event that was read before.
     """
 
-    def __init__(self, database: Database, run_key: str, tail: Tail, after: int) -> None:
+    def __init__(self, database: Database, run_key: str, buffer: EventBuffer, after: int) -> None:
         self._database = database
         self._run_key = run_key
-        self._tail = tail
+        self._buffer = buffer
         self._after = after
         # A run that is driven here has told everything that there is to look for.
-        self._looked = tail.doubts if tail.is_fed else None
+        self._looked = buffer.invalidations if buffer.is_live else None
         self.is_over = False
 
     @property
     def is_behind(self) -> bool:
         """Whether there is something to read or to look for."""
-        return self._tail.last_seq > self._after or self._looked != self._tail.doubts
+        return self._buffer.last_seq > self._after or self._looked != self._buffer.invalidations
 
     async def read(self) -> list[LogEntry]:
         """The next events, none when there are none now; sets ``is_over`` behind the last."""
-        entries = self._tail.behind(self._after)
-        if entries is None or (not entries and self._looked != self._tail.doubts):
+        entries = self._buffer.entries_after(self._after)
+        if entries is None or (not entries and self._looked != self._buffer.invalidations):
             entries = await self._look()
         if entries:
             self._after = entries[-1].seq
@@ -50,7 +50,7 @@ class LogReader:
         return entries
 
     async def _look(self) -> list[LogEntry]:
-        self._looked = self._tail.doubts
+        self._looked = self._buffer.invalidations
         try:
             async with self._database.reading() as session:
                 entries = await event_log.read(session, self._run_key, after=self._after)
@@ -61,5 +61,5 @@ class LogReader:
             self._looked = None
             await asyncio.sleep(_PAUSE_SECONDS)
             return []
-        self._tail.add(entries)
+        self._buffer.add(entries)
         return entries

@@ -1,4 +1,4 @@
-"""``agentex admin audit``: who did what that security depends on."""
+"""``agentex admin audit``: the audit log."""
 
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ import typer
 from cli.client.api import ApiClient
 from cli.client.downloads import download, require_free
 from cli.client.schemas import JsonObject, Record
+from cli.command import client_command
 from cli.errors import ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
@@ -17,7 +18,7 @@ from cli.ui.output import Output
 _PATH = "/api/v1/system/audit"
 
 
-class _Act(Record):
+class _AuditEntry(Record):
     created_at: datetime
     action: str
     actor_name: str = ""
@@ -27,11 +28,12 @@ class _Act(Record):
     address: str = ""
 
 
-class _Acts(Record):
-    items: list[_Act]
+class _AuditPage(Record):
+    items: list[_AuditEntry]
     total: int
 
 
+@client_command
 async def audit(
     output: Output,
     client: ApiClient,
@@ -50,8 +52,8 @@ async def audit(
     ] = False,
 ) -> ExitCode:
     """Show the audit log, the newest act first, or write it to a CSV file."""
-    wanted = {"q": search, "actor": actor, "since": since}
-    query: dict[str, str | list[str]] = {name: text for name, text in wanted.items() if text}
+    filters = {"q": search, "actor": actor, "since": since}
+    query: dict[str, str | list[str]] = {name: text for name, text in filters.items() if text}
     if action:
         query["action"] = action
     if csv is not None:
@@ -63,7 +65,7 @@ async def audit(
         output.emit(facts)
         return ExitCode.OK
     path = f"{_PATH}?{httpx.QueryParams({**query, 'page_size': str(limit)})}"
-    acts = client.read(_Acts, await client.call("GET", path))
+    acts = client.read(_AuditPage, await client.call("GET", path))
     output.emit(acts.to_json())
     columns = (messages.WHEN, messages.ACTION, messages.ACTOR, messages.OBJECT, messages.ADDRESS)
     output.table(columns, [_row(act) for act in acts.items])
@@ -72,7 +74,7 @@ async def audit(
     return ExitCode.OK
 
 
-def _row(act: _Act) -> tuple[str, ...]:
+def _row(act: _AuditEntry) -> tuple[str, ...]:
     on = act.object_name or act.object_id
     return (
         f"{act.created_at:%Y-%m-%d %H:%M:%S}",

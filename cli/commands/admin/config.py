@@ -10,17 +10,16 @@ from pydantic import JsonValue
 from cli.arguments import read_json
 from cli.client.api import ApiClient
 from cli.client.schemas import Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.errors import ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
 
-app = typer.Typer(no_args_is_help=True, help="Settings that change while the server runs.")
 _PATH = "/api/v1/admin/system/config"
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="As `list` shows it.")]
 
 
-class _Setting(Record):
+class _SettingRecord(Record):
     key: str
     value: JsonValue
     description: str = ""
@@ -30,21 +29,21 @@ class _Setting(Record):
     variable: str = ""
 
 
-class _Settings(Record):
-    items: list[_Setting]
+class _SettingList(Record):
+    items: list[_SettingRecord]
 
 
-@client_command(app, "list")
+@client_command
 async def list_config(output: Output, client: ApiClient) -> ExitCode:
     """List these settings with their values and what they mean."""
-    settings = client.read(_Settings, await client.call("GET", _PATH))
+    settings = client.read(_SettingList, await client.call("GET", _PATH))
     output.emit(settings.to_json())
     columns = (messages.KEY, messages.VALUE, messages.SOURCE, messages.MEANING)
-    output.table(columns, [_row(output, one) for one in settings.items])
+    output.table(columns, [_row(output, setting) for setting in settings.items])
     return ExitCode.OK
 
 
-@client_command(app, "set")
+@client_command
 async def set_config(
     output: Output,
     client: ApiClient,
@@ -52,12 +51,12 @@ async def set_config(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="A number, true or false.")],
 ) -> ExitCode:
     """Give a setting another value, at once and in all processes."""
-    given = {"value": _parsed(value)}
-    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=given)
-    return _told(output, client.read(_Setting, answer))
+    body = {"value": _parsed(value)}
+    answer = await client.call("PUT", f"{_PATH}/{quote(key, safe='')}", body=body)
+    return _show(output, client.read(_SettingRecord, answer))
 
 
-@client_command(app, "reset")
+@client_command
 async def reset_config(
     output: Output,
     client: ApiClient,
@@ -65,22 +64,22 @@ async def reset_config(
 ) -> ExitCode:
     """Go back to the value of the environment, or to the default."""
     answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
-    return _told(output, client.read(_Setting, answer))
+    return _show(output, client.read(_SettingRecord, answer))
 
 
-def _told(output: Output, setting: _Setting) -> ExitCode:
-    output.say(messages.CONFIG_SET, key=setting.key, value=_shown(setting.value))
+def _show(output: Output, setting: _SettingRecord) -> ExitCode:
+    output.say(messages.CONFIG_SET, key=setting.key, value=_format(setting.value))
     output.emit(setting.to_json())
     return ExitCode.OK
 
 
-def _row(output: Output, setting: _Setting) -> tuple[str, ...]:
-    known = messages.SOURCES.get(setting.source)
-    source = output.render(known) if known else setting.source
-    return setting.key, _shown(setting.value), source, setting.description
+def _row(output: Output, setting: _SettingRecord) -> tuple[str, ...]:
+    message = messages.SOURCES.get(setting.source)
+    source = output.render(message) if message else setting.source
+    return setting.key, _format(setting.value), source, setting.description
 
 
-def _shown(value: JsonValue) -> str:
+def _format(value: JsonValue) -> str:
     return "-" if value is None else json.dumps(value, ensure_ascii=False)
 
 
@@ -90,3 +89,13 @@ def _parsed(value: str) -> JsonValue:
         return read_json(value)
     except ValueError:
         return value
+
+
+app = command_group(
+    "Settings that change while the server runs.",
+    {
+        "list": list_config,
+        "set": set_config,
+        "reset": reset_config,
+    },
+)

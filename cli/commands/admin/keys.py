@@ -1,4 +1,4 @@
-"""``agentex admin keys``: one's own API keys, and those of the accounts that one manages."""
+"""``agentex admin keys``: the caller's API keys, and those of accounts they manage."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,16 +8,15 @@ import typer
 
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.commands.admin.users import find_user
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 from core.errors.auth import ApiKeyNotFound
 from core.errors.conflicts import Conflict
 
-app = typer.Typer(no_args_is_help=True, help="API keys: your own, or those of an account.")
 UserOption = Annotated[
     str | None,
     typer.Option("--user", help="Whose: a user name, e-mail address or id; without it your own."),
@@ -25,7 +24,7 @@ UserOption = Annotated[
 _OWN = "/api/v1/users/me/api-keys"
 
 
-class _Key(Record):
+class _KeyRecord(Record):
     id: str
     name: str
     key_prefix: str
@@ -34,7 +33,7 @@ class _Key(Record):
     expires_at: datetime | None = None
 
 
-class _NewKey(Record):
+class _NewKeyRecord(Record):
     id: str
     name: str
     key: str
@@ -46,11 +45,11 @@ async def _path(client: ApiClient, user: str | None) -> str:
     return f"/api/v1/admin/users/{(await find_user(client, user)).id}/api-keys"
 
 
-async def _all(client: ApiClient, path: str) -> list[_Key]:
-    return [client.read(_Key, one) async for page in client.pages(path) for one in page]
+async def _all(client: ApiClient, path: str) -> list[_KeyRecord]:
+    return [client.read(_KeyRecord, item) async for page in client.pages(path) for item in page]
 
 
-@client_command(app, "list")
+@client_command
 async def list_keys(output: Output, client: ApiClient, user: UserOption = None) -> ExitCode:
     """List API keys, without the keys themselves."""
     keys = await _all(client, await _path(client, user))
@@ -61,7 +60,7 @@ async def list_keys(output: Output, client: ApiClient, user: UserOption = None) 
     return ExitCode.OK
 
 
-def _row(output: Output, key: _Key) -> tuple[str, ...]:
+def _row(output: Output, key: _KeyRecord) -> tuple[str, ...]:
     scopes = output.render(messages.ALL) if key.scopes is None else ", ".join(key.scopes) or "-"
     used, ends = _moment(key.last_used_at), _moment(key.expires_at)
     return key.name, key.key_prefix, scopes, used, ends, key.id
@@ -71,7 +70,7 @@ def _moment(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "-"
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -90,14 +89,14 @@ async def create(
         wishes["scopes"] = [*permission]
     if ends is not None:
         wishes["expires_at"] = f"{ends.isoformat()}Z"
-    made = client.read(_NewKey, await client.call("POST", _OWN, body=wishes))
+    made = client.read(_NewKeyRecord, await client.call("POST", _OWN, body=wishes))
     output.remark(messages.KEY_MADE, name=made.name)
     output.print(made.key)
     output.emit(made.to_json())
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def revoke(
     output: Output,
     client: ApiClient,
@@ -107,16 +106,30 @@ async def revoke(
 ) -> ExitCode:
     """Revoke an API key: it is refused at once, its open streams end within seconds."""
     path = await _path(client, user)
-    fitting = [one for one in await _all(client, path) if key in {one.id, one.name, one.key_prefix}]
+    fitting = [
+        key_row
+        for key_row in await _all(client, path)
+        if key in {key_row.id, key_row.name, key_row.key_prefix}
+    ]
     if not fitting:
         raise CommandFailed(ApiKeyNotFound(), messages.KEY_UNKNOWN, wanted=key)
     if len(fitting) > 1:
-        ids = ", ".join(one.id for one in fitting)
+        ids = ", ".join(key_row.id for key_row in fitting)
         raise CommandFailed(Conflict(), messages.KEY_AMBIGUOUS, wanted=key, ids=ids)
-    (found,) = fitting
-    if not agreed(output, yes, messages.KEY_CONFIRM, name=found.name, prefix=found.key_prefix):
+    (row,) = fitting
+    if not confirm(output, yes, messages.KEY_CONFIRM, name=row.name, prefix=row.key_prefix):
         return ExitCode.FAILED
-    await client.call("DELETE", f"{path}/{quote(found.id, safe='')}")
-    output.say(messages.KEY_REVOKED, name=found.name)
-    output.emit({"id": found.id, "name": found.name, "revoked": True})
+    await client.call("DELETE", f"{path}/{quote(row.id, safe='')}")
+    output.say(messages.KEY_REVOKED, name=row.name)
+    output.emit({"id": row.id, "name": row.name, "revoked": True})
     return ExitCode.OK
+
+
+app = command_group(
+    "API keys: your own, or those of an account.",
+    {
+        "list": list_keys,
+        "create": create,
+        "revoke": revoke,
+    },
+)

@@ -1,4 +1,4 @@
-"""``agentex admin roles``: which roles there are, and roles of one's own."""
+"""``agentex admin roles``: built-in and custom roles."""
 
 from typing import Annotated
 
@@ -7,15 +7,14 @@ from pydantic import Field, JsonValue
 
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from cli.ui.prompts import Deletion, YesOption, delete_asked
+from cli.ui.prompts import DeletionPrompt, YesOption, delete_with_prompt
 from core.errors.auth import RoleNotFound
 
-app = typer.Typer(no_args_is_help=True, help="Roles and what they allow.")
 _PATH = "/api/v1/admin/roles"
 RoleArgument = Annotated[str, typer.Argument(metavar="ROLE", help="The role, by its name or id.")]
 ShownAsOption = Annotated[str | None, typer.Option("--shown-as", help="What people see.")]
@@ -36,35 +35,35 @@ class RoleRecord(Record):
     permissions: list[str]
 
 
-class _Roles(Record):
+class _RoleList(Record):
     items: list[RoleRecord]
     permissions: list[str] = Field(default_factory=list[str])
 
 
-async def _roles(client: ApiClient) -> _Roles:
-    return client.read(_Roles, await client.call("GET", _PATH))
+async def _roles(client: ApiClient) -> _RoleList:
+    return client.read(_RoleList, await client.call("GET", _PATH))
 
 
-async def find_role(client: ApiClient, wanted: str) -> RoleRecord:
+async def find_role(client: ApiClient, name: str) -> RoleRecord:
     """The role with this name or id.
 
     Raises:
         CommandFailed: there is none.
     """
-    return _pick(await _roles(client), wanted)
+    return _pick(await _roles(client), name)
 
 
-def _pick(known: _Roles, wanted: str) -> RoleRecord:
+def _pick(roles: _RoleList, name: str) -> RoleRecord:
     # Ids first: a name may look like one.
-    fitting = [role for role in known.items if role.id == wanted]
-    fitting += [role for role in known.items if role.name == wanted]
+    fitting = [role for role in roles.items if role.id == name]
+    fitting += [role for role in roles.items if role.name == name]
     if fitting:
         return fitting[0]
-    names = ", ".join(role.name for role in known.items)
-    raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=wanted, names=names)
+    names = ", ".join(role.name for role in roles.items)
+    raise CommandFailed(RoleNotFound(), messages.ROLE_UNKNOWN, wanted=name, names=names)
 
 
-@client_command(app, "list")
+@client_command
 async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     """List the roles and what they allow."""
     roles = await _roles(client)
@@ -77,26 +76,26 @@ async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def show(output: Output, client: ApiClient, role: RoleArgument) -> ExitCode:
     """Show a role, and which permissions it lacks."""
-    known = await _roles(client)
-    found = _pick(known, role)
-    lacking = [name for name in known.permissions if name not in found.permissions]
-    output.emit({**found.to_json(), "lacking": [*lacking]})
+    roles = await _roles(client)
+    row = _pick(roles, role)
+    lacking = [name for name in roles.permissions if name not in row.permissions]
+    output.emit({**row.to_json(), "lacking": [*lacking]})
     output.facts(
         (
-            (messages.ROLE, found.name),
-            (messages.SHOWN_AS, found.display_name or "-"),
-            (messages.ID, found.id),
-            (messages.PERMISSIONS, ", ".join(found.permissions) or "-"),
+            (messages.ROLE, row.name),
+            (messages.SHOWN_AS, row.display_name or "-"),
+            (messages.ID, row.id),
+            (messages.PERMISSIONS, ", ".join(row.permissions) or "-"),
             (messages.LACKING, ", ".join(lacking) or "-"),
         )
     )
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -113,7 +112,7 @@ async def create(
     return await _save(output, client, ("POST", _PATH), draft, messages.ROLE_MADE)
 
 
-@client_command(app)
+@client_command
 async def edit(
     output: Output,
     client: ApiClient,
@@ -123,28 +122,40 @@ async def edit(
     permission: PermissionOption = None,
 ) -> ExitCode:
     """Change a role; its permissions become those that are given."""
-    found = await find_role(client, role)
+    row = await find_role(client, role)
     names: list[JsonValue] | None = None if permission is None else [*permission]
-    wanted: JsonObject = {"name": name, "display_name": shown_as, "permissions": names}
-    draft: JsonObject = {key: value for key, value in wanted.items() if value is not None}
-    return await _save(output, client, ("PUT", f"{_PATH}/{found.id}"), draft, messages.ROLE_CHANGED)
+    fields: JsonObject = {"name": name, "display_name": shown_as, "permissions": names}
+    draft: JsonObject = {key: value for key, value in fields.items() if value is not None}
+    return await _save(output, client, ("PUT", f"{_PATH}/{row.id}"), draft, messages.ROLE_CHANGED)
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a role that nobody has."""
-    found = await find_role(client, role)
+    row = await find_role(client, role)
     words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
-    thing = Deletion(_PATH, found.id, found.name)
-    return await delete_asked(output, client, thing, yes, words=words)
+    thing = DeletionPrompt(_PATH, row.id, row.name)
+    return await delete_with_prompt(output, client, thing, yes, words=words)
 
 
 async def _save(
-    output: Output, client: ApiClient, where: tuple[str, str], draft: JsonObject, said: Message
+    output: Output, client: ApiClient, where: tuple[str, str], draft: JsonObject, message: Message
 ) -> ExitCode:
     role = client.read(RoleRecord, await client.call(*where, body=draft))
-    output.say(said, name=role.name, permissions=", ".join(role.permissions) or "-")
+    output.say(message, name=role.name, permissions=", ".join(role.permissions) or "-")
     output.emit(role.to_json())
     return ExitCode.OK
+
+
+app = command_group(
+    "Roles and what they allow.",
+    {
+        "list": list_roles,
+        "show": show,
+        "create": create,
+        "edit": edit,
+        "delete": delete,
+    },
+)

@@ -9,17 +9,14 @@ import typer
 from cli.arguments import is_id
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
-from cli.command import client_command
+from cli.command import client_command, command_group
 from cli.commands.admin.roles import RoleArgument, find_role
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import admin as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed, ask_password, read_secret
+from cli.ui.prompts import YesOption, ask_password, confirm, read_secret
 from core.errors.auth import UserNotFound
-from core.errors.codes import ErrorCode
-
-app = typer.Typer(no_args_is_help=True, help="Other people's accounts.")
 
 UserArgument = Annotated[
     str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")
@@ -30,76 +27,78 @@ PasswordOption = Annotated[
 _PATH = "/api/v1/admin/users"
 
 
-class _Role(Record):
+class _AccountRole(Record):
     name: str
 
 
-class User(Record):
+class UserRecord(Record):
     """An account, as lists show it."""
 
     id: str
     username: str
     email: str
-    role: _Role
+    role: _AccountRole
     status: str
     last_login_at: datetime | None = None
 
 
-class _Things(Record):
+class _OwnedCounts(Record):
     knowledge_bases: int
     documents: int
     skills: int = 0
 
 
-class _Deleted(Record):
+class _DeletionRecord(Record):
     username: str
-    transferred: _Things
-    erased: _Things
+    transferred: _OwnedCounts
+    erased: _OwnedCounts
 
 
-async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[User]:
-    return [client.read(User, one) async for page in client.pages(_PATH, query) for one in page]
+async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[UserRecord]:
+    return [
+        client.read(UserRecord, item) async for page in client.pages(_PATH, query) for item in page
+    ]
 
 
-async def find_user(client: ApiClient, wanted: str) -> User:
+async def find_user(client: ApiClient, username: str) -> UserRecord:
     """The account with this user name, address or id.
 
     Raises:
         CommandFailed: there is none.
     """
-    key = wanted.strip().casefold()
+    key = username.strip().casefold()
     # First, so that nobody is taken for another person by the name that they chose.
     if is_id(key) and (user := await _get(client, key)):
         return user
-    async for page in client.pages(_PATH, {"search": wanted}):
-        for one in page:
-            user = client.read(User, one)
+    async for page in client.pages(_PATH, {"search": username}):
+        for item in page:
+            user = client.read(UserRecord, item)
             if key in {user.username.casefold(), user.email.casefold()}:
                 return user
-    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=wanted)
+    raise CommandFailed(UserNotFound(), messages.USER_UNKNOWN, wanted=username)
 
 
-async def _get(client: ApiClient, user_id: str) -> User | None:
+async def _get(client: ApiClient, user_id: str) -> UserRecord | None:
     try:
-        return client.read(User, await client.call("GET", f"{_PATH}/{user_id}"))
+        return client.read(UserRecord, await client.call("GET", f"{_PATH}/{user_id}"))
     except ServerRefused as refusal:
-        if refusal.code != int(ErrorCode.USER_NOT_FOUND):
+        if refusal.code != UserNotFound.code:
             raise
         return None
 
 
 async def _change(
-    output: Output, client: ApiClient, wanted: str, change: JsonObject, said: Message
+    output: Output, client: ApiClient, username: str, change: JsonObject, message: Message
 ) -> ExitCode:
-    user = await find_user(client, wanted)
+    user = await find_user(client, username)
     answer = await client.call("PUT", f"{_PATH}/{user.id}", body=change)
-    changed = client.read(User, answer)
-    output.say(said, username=changed.username, role=changed.role.name)
+    changed = client.read(UserRecord, answer)
+    output.say(message, username=changed.username, role=changed.role.name)
     output.emit(changed.to_json())
     return ExitCode.OK
 
 
-@client_command(app, "list")
+@client_command
 async def list_users(
     output: Output,
     client: ApiClient,
@@ -126,12 +125,12 @@ async def list_users(
     return ExitCode.OK
 
 
-def _row(user: User) -> tuple[str, ...]:
-    seen = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
-    return user.username, user.email, user.role.name, user.status, seen, user.id
+def _row(user: UserRecord) -> tuple[str, ...]:
+    last_login = f"{user.last_login_at:%Y-%m-%d %H:%M} UTC" if user.last_login_at else "-"
+    return user.username, user.email, user.role.name, user.status, last_login, user.id
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -141,14 +140,14 @@ async def create(
     password_stdin: PasswordOption = False,
 ) -> ExitCode:
     """Create an account for somebody; asks for the password."""
-    found = await find_role(client, role)
+    user_role = await find_role(client, role)
     wishes: JsonObject = {
         "username": username,
         "email": email,
-        "role_id": found.id,
+        "role_id": user_role.id,
         "password": _password(output, username, from_stdin=password_stdin),
     }
-    user = client.read(User, await client.call("POST", _PATH, body=wishes))
+    user = client.read(UserRecord, await client.call("POST", _PATH, body=wishes))
     output.say(messages.USER_CREATED, username=user.username, role=user.role.name)
     output.emit(user.to_json())
     return ExitCode.OK
@@ -160,24 +159,19 @@ def _password(output: Output, username: str, *, from_stdin: bool) -> str:
     return ask_password(output, messages.NEW_PASSWORD, username=username)
 
 
-def _status_command(name: str, status: str, said: Message, about: str) -> None:
-    async def body(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
-        return await _change(output, client, user, {"status": status}, said)
-
-    body.__doc__ = about
-    client_command(app, name)(body)
+@client_command
+async def disable(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+    """Switch an account off: its logins, keys, runs and streams end."""
+    return await _change(output, client, user, {"status": "disabled"}, messages.USER_DISABLED)
 
 
-_status_command(
-    "disable",
-    "disabled",
-    messages.USER_DISABLED,
-    "Switch an account off: its logins, keys, runs and streams end.",
-)
-_status_command("enable", "active", messages.USER_ENABLED, "Switch an account on again.")
+@client_command
+async def enable(output: Output, client: ApiClient, user: UserArgument) -> ExitCode:
+    """Switch an account on again."""
+    return await _change(output, client, user, {"status": "active"}, messages.USER_ENABLED)
 
 
-@client_command(app, "set-role")
+@client_command
 async def set_role(
     output: Output,
     client: ApiClient,
@@ -189,7 +183,7 @@ async def set_role(
     return await _change(output, client, user, change, messages.ROLE_SET)
 
 
-@client_command(app, "reset-password")
+@client_command
 async def reset_password(
     output: Output,
     client: ApiClient,
@@ -200,16 +194,16 @@ async def reset_password(
     ] = False,
 ) -> ExitCode:
     """Give an account another password; asks for it."""
-    found = await find_user(client, user)
-    password = _password(output, found.username, from_stdin=password_stdin)
+    account = await find_user(client, user)
+    password = _password(output, account.username, from_stdin=password_stdin)
     reset: JsonObject = {"new_password": password, "revoke_api_keys": revoke_api_keys}
-    await client.call("PUT", f"{_PATH}/{found.id}/password", body=reset)
-    output.say(messages.PASSWORD_SET, username=found.username)
-    output.emit({"id": found.id, "username": found.username, "reset": True})
+    await client.call("PUT", f"{_PATH}/{account.id}/password", body=reset)
+    output.say(messages.PASSWORD_SET, username=account.username)
+    output.emit({"id": account.id, "username": account.username, "reset": True})
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output,
     client: ApiClient,
@@ -222,20 +216,20 @@ async def delete(
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete an account; sessions, memories and calendar are erased in any case."""
-    found = await find_user(client, user)
+    account = await find_user(client, user)
     fate: dict[str, str | int] = {}
     if transfer_to is not None:
         fate["transfer_to"] = (await find_user(client, transfer_to)).id
     if erase:
         fate["erase"] = "true"
-    if not agreed(output, yes, messages.DELETE_CONFIRM, username=found.username):
+    if not confirm(output, yes, messages.DELETE_CONFIRM, username=account.username):
         return ExitCode.FAILED
-    answer = await client.call("DELETE", f"{_PATH}/{found.id}", query=fate)
-    _tell(output, client.read(_Deleted, answer))
+    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=fate)
+    _tell(output, client.read(_DeletionRecord, answer))
     return ExitCode.OK
 
 
-def _tell(output: Output, deleted: _Deleted) -> None:
+def _tell(output: Output, deleted: _DeletionRecord) -> None:
     moved = deleted.transferred
     output.say(
         messages.USER_DELETED,
@@ -246,3 +240,17 @@ def _tell(output: Output, deleted: _Deleted) -> None:
     )
     output.say(messages.ERASED, **deleted.erased.to_json())
     output.emit(deleted.to_json())
+
+
+app = command_group(
+    "Other people's accounts.",
+    {
+        "list": list_users,
+        "create": create,
+        "disable": disable,
+        "enable": enable,
+        "set-role": set_role,
+        "reset-password": reset_password,
+        "delete": delete,
+    },
+)

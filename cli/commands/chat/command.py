@@ -1,11 +1,17 @@
 """``agentex chat``: ask an agent, once or in a conversation."""
 
 import asyncio
+import importlib
+import importlib.util
+import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from platformdirs import user_state_path
 
 from cli.client.api import ApiClient, new_id
 from cli.command import (
@@ -18,8 +24,7 @@ from cli.command import (
     open_output,
     run,
 )
-from cli.commands.chat.prompt import chat_prompt
-from cli.commands.chat.run import DEFAULT_AGENT_TYPE, Question, ask
+from cli.commands.chat.run import DEFAULT_AGENT_TYPE, ChatQuestion, ask
 from cli.commands.kb.search import KnowledgeBasesOption, find_ids
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
 from cli.ui.i18n import common as messages
@@ -57,7 +62,7 @@ def chat(
     options = Options(json_only, language, url)
     thread_id = thread or new_id()
     if question is None and sys.stdin.isatty() and not json_only:
-        _converse(options, knowledge_bases, Question("", thread_id, agent_type=agent))
+        _converse(options, knowledge_bases, ChatQuestion("", thread_id, agent_type=agent))
         return
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
@@ -65,7 +70,7 @@ def chat(
         if not text.strip():
             raise CommandFailed(InvalidRequest("question", "empty"), messages.CHAT_NO_QUESTION)
         ids = await find_ids(client, knowledge_bases)
-        code = await ask(output, client, Question(text, thread_id, ids, agent))
+        code = await ask(output, client, ChatQuestion(text, thread_id, ids, agent))
         output.hint(messages.CHAT_RESUME, thread=thread_id)
         return code
 
@@ -76,7 +81,7 @@ def _piped() -> str:
     return "" if sys.stdin.isatty() else sys.stdin.read()
 
 
-def _converse(options: Options, knowledge_bases: list[str] | None, first: Question) -> None:
+def _converse(options: Options, knowledge_bases: list[str] | None, first: ChatQuestion) -> None:
     output = open_output(options)
 
     def work() -> ExitCode:
@@ -104,12 +109,10 @@ class Conversation:
     """Questions and answers on one thread after another.
 
     Args:
-        output: the command's.
-        client: of the server.
         first: thread and agent type of the first question.
     """
 
-    def __init__(self, output: Output, client: ApiClient, first: Question) -> None:
+    def __init__(self, output: Output, client: ApiClient, first: ChatQuestion) -> None:
         self.thread_id = first.thread_id
         self._agent_type = first.agent_type
         self._output = output
@@ -153,9 +156,51 @@ class Conversation:
         try:
             # A second Ctrl-C gives up on this answer alone.
             with suppress(asyncio.CancelledError):
-                question = Question(text, self.thread_id, self._ids, self._agent_type)
+                question = ChatQuestion(text, self.thread_id, self._ids, self._agent_type)
                 await ask(self._output, self._client, question)
         except (CommandFailed, ServerRefused) as problem:
             if exit_code(problem.code) is ExitCode.NOT_AUTHENTICATED:
                 raise
             self._output.fail(problem)
+
+
+_HISTORY_LENGTH = 1000
+
+Prompt = Callable[[], str | None]
+
+
+@contextmanager
+def chat_prompt(text: str) -> Generator[Prompt]:
+    """Give a function that asks for a line: None at the end (Ctrl-D or Ctrl-C).
+
+    Lines are kept for the arrow keys in a file that only its owner can read.
+    """
+    path = user_state_path("agentex") / "chat-history"
+    # Some builds of Python come without readline: then there is no history, and all else works.
+    is_available = importlib.util.find_spec("readline") is not None
+    readline = importlib.import_module("readline") if is_available else None
+    if readline is not None:
+        with suppress(OSError):
+            readline.read_history_file(path)
+        readline.set_history_length(_HISTORY_LENGTH)
+    try:
+        yield lambda: _ask(text)
+    finally:
+        if readline is not None:
+            _save(path, readline.write_history_file)
+
+
+def _ask(text: str) -> str | None:
+    try:
+        return input(text)
+    except (EOFError, KeyboardInterrupt):
+        # The shell's next prompt belongs on a line of its own.
+        print()
+        return None
+
+
+def _save(path: Path, write: Callable[[Path], None]) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        write(path)

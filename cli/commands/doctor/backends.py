@@ -1,8 +1,8 @@
-"""What ``agentex doctor`` finds of database, Redis, vector store and issuer, without a server too."""
+"""Checks of ``agentex doctor`` for database, Redis, vector store and issuer."""
 
 from pydantic import BaseModel, ValidationError
 
-from cli.commands.doctor.local import Check, Verdict, ask_child
+from cli.commands.doctor.local import CheckResult, CheckVerdict, ask_child
 from cli.ui.i18n import doctor as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
@@ -11,7 +11,7 @@ from core.settings import Settings
 _MANY_JOBS = 1000
 
 
-class Part(BaseModel):
+class BackendReport(BaseModel):
     """A part as :mod:`cli.parts_check` tells it."""
 
     state: str
@@ -22,28 +22,32 @@ class Part(BaseModel):
     waiting: int = 0
 
 
-class Parts(BaseModel):
+class BackendReports(BaseModel):
     """All of them."""
 
-    database: Part
-    redis: Part
-    vectors: Part
-    issuer: Part
+    database: BackendReport
+    redis: BackendReport
+    vectors: BackendReport
+    issuer: BackendReport
 
 
-async def look_at_parts() -> Parts | None:
+async def look_at_parts() -> BackendReports | None:
     """What is found; None if the look itself fails."""
     try:
-        return Parts.model_validate_json(await ask_child("cli.commands.doctor.probe_backends"))
+        return BackendReports.model_validate_json(
+            await ask_child("cli.commands.doctor.probe_backends")
+        )
     except ValidationError:
         return None
 
 
-def check_kept_parts(output: Output, settings: Settings, parts: Parts | None) -> list[Check]:
+def check_kept_parts(
+    output: Output, settings: Settings, parts: BackendReports | None
+) -> list[CheckResult]:
     """Database with its migration, Redis with its queue, vector store, and single sign-on."""
     if parts is None:
         hint = output.render(messages.PARTS_UNCHECKED_HINT)
-        return [Check("migrations", messages.DATABASE, Verdict.FAILED, "-", hint)]
+        return [CheckResult("migrations", messages.DATABASE, CheckVerdict.FAILED, "-", hint)]
     return [
         _database(output, parts.database),
         _queue(output, parts.redis),
@@ -52,58 +56,68 @@ def check_kept_parts(output: Output, settings: Settings, parts: Parts | None) ->
     ]
 
 
-def _database(output: Output, part: Part) -> Check:
+def _database(output: Output, part: BackendReport) -> CheckResult:
     facts = {"level": part.level, "newest": part.newest}
-    known: dict[str, tuple[Verdict, Message, Message | None]] = {
-        "ok": (Verdict.OK, messages.DATABASE_AT, None),
-        "new": (Verdict.OK, messages.MADE_AT_START, None),
-        "behind": (Verdict.FAILED, messages.DATABASE_BEHIND, messages.DATABASE_BEHIND_HINT),
-        "damaged": (Verdict.FAILED, messages.DATABASE_DAMAGED, messages.DATABASE_DAMAGED_HINT),
-        "ahead": (Verdict.FAILED, messages.DATABASE_AHEAD, messages.DATABASE_AHEAD_HINT),
+    outcomes: dict[str, tuple[CheckVerdict, Message, Message | None]] = {
+        "ok": (CheckVerdict.OK, messages.DATABASE_AT, None),
+        "new": (CheckVerdict.OK, messages.MADE_AT_START, None),
+        "behind": (CheckVerdict.FAILED, messages.DATABASE_BEHIND, messages.DATABASE_BEHIND_HINT),
+        "damaged": (CheckVerdict.FAILED, messages.DATABASE_DAMAGED, messages.DATABASE_DAMAGED_HINT),
+        "ahead": (CheckVerdict.FAILED, messages.DATABASE_AHEAD, messages.DATABASE_AHEAD_HINT),
     }
-    down = (Verdict.FAILED, messages.UNREACHED, messages.DATABASE_DOWN_HINT)
-    verdict, detail, hint = known.get(part.state, down)
+    down = (CheckVerdict.FAILED, messages.UNREACHED, messages.DATABASE_DOWN_HINT)
+    verdict, detail, hint = outcomes.get(part.state, down)
     words = output.render(hint) if hint else ""
-    return Check("migrations", messages.DATABASE, verdict, output.render(detail, **facts), words)
+    return CheckResult(
+        "migrations", messages.DATABASE, verdict, output.render(detail, **facts), words
+    )
 
 
-def _queue(output: Output, part: Part) -> Check:
+def _queue(output: Output, part: BackendReport) -> CheckResult:
     name, title = "queue", messages.QUEUE
     if part.state == "down":
-        return Check(name, title, Verdict.SKIPPED, output.render(messages.QUEUE_PRIVATE))
+        return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.QUEUE_PRIVATE))
     if part.state != "ok":
         hint = output.render(messages.QUEUE_DOWN_HINT)
-        return Check(name, title, Verdict.FAILED, output.render(messages.UNREACHED), hint)
+        return CheckResult(
+            name, title, CheckVerdict.FAILED, output.render(messages.UNREACHED), hint
+        )
     return backlog(output, name, title, workers=part.workers, waiting=part.waiting)
 
 
-def backlog(output: Output, name: str, title: Message, *, workers: int, waiting: int) -> Check:
+def backlog(
+    output: Output, name: str, title: Message, *, workers: int, waiting: int
+) -> CheckResult:
     """Whether those who work keep up with what waits."""
     detail = output.render(messages.QUEUE_FACTS, workers=workers, waiting=waiting)
     if waiting and not workers:
-        return Check(name, title, Verdict.FAILED, detail, output.render(messages.NO_WORKER_HINT))
+        return CheckResult(
+            name, title, CheckVerdict.FAILED, detail, output.render(messages.NO_WORKER_HINT)
+        )
     if waiting > _MANY_JOBS * workers:
-        return Check(name, title, Verdict.WARNING, detail, output.render(messages.MANY_JOBS_HINT))
-    return Check(name, title, Verdict.OK, detail)
+        return CheckResult(
+            name, title, CheckVerdict.WARNING, detail, output.render(messages.MANY_JOBS_HINT)
+        )
+    return CheckResult(name, title, CheckVerdict.OK, detail)
 
 
-def _vectors(output: Output, settings: Settings, part: Part) -> Check:
+def _vectors(output: Output, settings: Settings, part: BackendReport) -> CheckResult:
     name, title = "vectors", messages.VECTORS
     if settings.qdrant_url is None:
         own = messages.MADE_AT_START if part.state == "new" else messages.VECTORS_OWN
-        return Check(name, title, Verdict.OK, output.render(own))
+        return CheckResult(name, title, CheckVerdict.OK, output.render(own))
     if part.state == "ok":
-        return Check(name, title, Verdict.OK, output.render(messages.VECTORS_SERVER))
+        return CheckResult(name, title, CheckVerdict.OK, output.render(messages.VECTORS_SERVER))
     detail = messages.REFUSED if part.state == "refused" else messages.UNREACHED
     hint = output.render(messages.VECTORS_HINT)
-    return Check(name, title, Verdict.FAILED, output.render(detail), hint)
+    return CheckResult(name, title, CheckVerdict.FAILED, output.render(detail), hint)
 
 
-def _issuer(output: Output, settings: Settings, part: Part) -> Check:
+def _issuer(output: Output, settings: Settings, part: BackendReport) -> CheckResult:
     name, title = "single_sign_on", messages.ISSUER
-    known = {"off": messages.ISSUER_OFF, "ok": messages.ISSUER_ANSWERS}
-    if part.state in known:
-        return Check(name, title, Verdict.OK, output.render(known[part.state]))
+    outcomes = {"off": messages.ISSUER_OFF, "ok": messages.ISSUER_ANSWERS}
+    if part.state in outcomes:
+        return CheckResult(name, title, CheckVerdict.OK, output.render(outcomes[part.state]))
     down = (messages.UNREACHED, messages.ISSUER_DOWN_HINT)
     faults = {
         "issuer": (messages.ISSUER_OTHER, messages.ISSUER_OTHER_HINT),
@@ -111,4 +125,4 @@ def _issuer(output: Output, settings: Settings, part: Part) -> Check:
     }
     detail, hint = faults.get(part.state, down)
     words = output.render(hint, issuer=settings.oidc_issuer)
-    return Check(name, title, Verdict.FAILED, output.render(detail), words)
+    return CheckResult(name, title, CheckVerdict.FAILED, output.render(detail), words)

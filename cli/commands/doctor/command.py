@@ -1,4 +1,4 @@
-"""``agentex doctor``: what is well here and at the server, and what to do about the rest."""
+"""``agentex doctor``: checks of this machine and of the server, with next steps."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from cli.client.api import ApiClient
 from cli.client.transport import is_loopback
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.doctor import server as doctor_server
-from cli.commands.doctor.backends import Parts, check_kept_parts, look_at_parts
+from cli.commands.doctor.backends import BackendReports, check_kept_parts, look_at_parts
 from cli.commands.doctor.local import (
-    Check,
-    Verdict,
+    CheckResult,
+    CheckVerdict,
     check_disk,
     check_encoder,
     check_folder,
@@ -40,7 +40,7 @@ from cli.ui.output import Output
 from core.settings import Settings, get_settings
 
 # The registry of what the settings and the files of this machine tell; each is quick.
-_HERE: tuple[Callable[[Output, Settings], Check], ...] = (
+_HERE: tuple[Callable[[Output, Settings], CheckResult], ...] = (
     check_folder,
     check_disk,
     check_exposure,
@@ -48,10 +48,10 @@ _HERE: tuple[Callable[[Output, Settings], Check], ...] = (
     check_recognition,
 )
 _WORDS = {
-    Verdict.OK: (messages.CHECK_OK, "green"),
-    Verdict.WARNING: (messages.CHECK_WARNING, "yellow"),
-    Verdict.FAILED: (messages.CHECK_FAILED, "red"),
-    Verdict.SKIPPED: (messages.CHECK_SKIPPED, "dim"),
+    CheckVerdict.OK: (messages.CHECK_OK, "green"),
+    CheckVerdict.WARNING: (messages.CHECK_WARNING, "yellow"),
+    CheckVerdict.FAILED: (messages.CHECK_FAILED, "red"),
+    CheckVerdict.SKIPPED: (messages.CHECK_SKIPPED, "dim"),
 }
 
 
@@ -66,7 +66,7 @@ def doctor(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         checks = [*await _look_here(output, client), *await _look_there(output, client)]
-        failed = sum(check.verdict is Verdict.FAILED for check in checks)
+        failed = sum(check.verdict is CheckVerdict.FAILED for check in checks)
         output.emit({"ok": not failed, "checks": [check.to_json() for check in checks]})
         for check in checks:
             _show(output, check)
@@ -79,7 +79,7 @@ def doctor(
     run(Options(json_only, language, url), body)
 
 
-async def _look_here(output: Output, client: ApiClient) -> list[Check]:
+async def _look_here(output: Output, client: ApiClient) -> list[CheckResult]:
     headers = await first_answer(client)
     skews = server_skew(headers)
     checks = [check_python(output)]
@@ -98,28 +98,28 @@ async def _look_here(output: Output, client: ApiClient) -> list[Check]:
     return [*checks, check_clock(output, skews)]
 
 
-def _skews_of(parts: Parts | None) -> dict[str, float]:
+def _skews_of(parts: BackendReports | None) -> dict[str, float]:
     """By how many seconds the parts on other machines are before us."""
     if parts is None:
         return {}
-    known = {"database": parts.database, "Redis": parts.redis}
-    return {name: part.skew for name, part in known.items() if part.state == "ok" and part.skew}
+    backends = {"database": parts.database, "Redis": parts.redis}
+    return {name: part.skew for name, part in backends.items() if part.state == "ok" and part.skew}
 
 
-async def _look_there(output: Output, client: ApiClient) -> list[Check]:
+async def _look_there(output: Output, client: ApiClient) -> list[CheckResult]:
     server = await check_server(output, client)
-    if server.verdict is not Verdict.OK:
+    if server.verdict is not CheckVerdict.OK:
         names = {"ready": messages.CHECK_READY, "login": messages.CHECK_LOGIN}
         return [server, *skipped(output, names | doctor_server.TITLES, messages.NOT_CHECKED)]
     checks = [server, *await check_parts(output, client)]
     login = await check_login(output, client)
     # None is made for this.
-    if login.verdict is not Verdict.OK or client.sign_in.would_bootstrap:
+    if login.verdict is not CheckVerdict.OK or client.sign_in.would_bootstrap:
         return [*checks, login, *skipped(output, doctor_server.TITLES, LOG_IN_FIRST)]
     return [*checks, login, *await doctor_server.check_things(output, client)]
 
 
-def _show(output: Output, check: Check) -> None:
+def _show(output: Output, check: CheckResult) -> None:
     word, colour = _WORDS[check.verdict]
     finding = f"{output.render(check.title)}: {check.detail}".rstrip(": ")
     output.print(Text.assemble((f"{output.render(word):<8}", colour), finding))

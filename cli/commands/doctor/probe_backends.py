@@ -1,4 +1,4 @@
-"""``python -m cli.parts_check``: what Agentex needs beside it, as it is seen from here, as JSON.
+"""Probe of database, Redis, vector store and issuer: a child process that prints JSON.
 
 Database, Redis, vector store, and the OpenID Connect issuer.
 
@@ -27,7 +27,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BackendProbe:
     """What was found.
 
     Attributes:
@@ -35,11 +35,8 @@ class _Part:
             ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
             of a vector store that does not take the request, ``refused``; of an OpenID Connect
             issuer ``off``, ``issuer`` (it is another one) or ``keys`` (they can't be had).
-        level: The database's migration.
-        newest: This version's.
         skew: By how many seconds the part's clock is before ours.
         workers: That gave a sign of life lately.
-        waiting: Jobs in the queue.
     """
 
     state: str
@@ -50,9 +47,9 @@ class _Part:
     waiting: int = 0
 
 
-async def _database(settings: Settings) -> _Part:
+async def _database(settings: Settings) -> _BackendProbe:
     if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
-        return _Part("new")
+        return _BackendProbe("new")
     # A second of imports, which is not spent where there is nothing to look at.
     from sqlalchemy import make_url  # noqa: PLC0415
 
@@ -62,48 +59,48 @@ async def _database(settings: Settings) -> _Part:
     return await asyncio.to_thread(_database_file, Path(url.database or ""))
 
 
-def _database_file(file: Path) -> _Part:
-    from migrations.level import level_of_file, revisions  # noqa: PLC0415
+def _database_file(file: Path) -> _BackendProbe:
+    from migrations.level import file_schema_revision, revisions  # noqa: PLC0415
 
     if not file.is_file():
-        return _Part("new")
+        return _BackendProbe("new")
     try:
-        return _judged(level_of_file(file), revisions())
+        return _judged(file_schema_revision(file), revisions())
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode not in _DAMAGED:
             raise
-        return _Part("damaged")
+        return _BackendProbe("damaged")
 
 
-async def _database_server(settings: Settings) -> _Part:
+async def _database_server(settings: Settings) -> _BackendProbe:
     from sqlalchemy import text  # noqa: PLC0415
 
     from core.db.database import open_database  # noqa: PLC0415
-    from migrations.level import level, revisions  # noqa: PLC0415
+    from migrations.level import revisions, schema_revision  # noqa: PLC0415
 
     database = open_database(settings)
     try:
-        there = await level(database)
+        there = await schema_revision(database)
         async with database.reading() as session:
             ask = text("SELECT extract(epoch FROM clock_timestamp())")
-            told = (await (await session.connection()).execute(ask)).scalar_one()
-            skew = float(told) - time.time()
+            database_time = (await (await session.connection()).execute(ask)).scalar_one()
+            skew = float(database_time) - time.time()
     finally:
         await database.close()
     return _judged(there, revisions(), skew)
 
 
-def _judged(there: str | None, known: list[str], skew: float = 0.0) -> _Part:
-    newest = known[-1]
+def _judged(there: str | None, revisions: list[str], skew: float = 0.0) -> _BackendProbe:
+    newest = revisions[-1]
     if there is None:
-        return _Part("new", newest=newest)
-    state = "ok" if there == newest else "behind" if there in known else "ahead"
-    return _Part(state, there, newest, skew)
+        return _BackendProbe("new", newest=newest)
+    state = "ok" if there == newest else "behind" if there in revisions else "ahead"
+    return _BackendProbe(state, there, newest, skew)
 
 
-async def _redis(settings: Settings) -> _Part:
+async def _redis(settings: Settings) -> _BackendProbe:
     if settings.redis_url is None and not (settings.runtime_dir / "redis.sock").exists():
-        return _Part("down")
+        return _BackendProbe("down")
     from core.redis.client import open_redis  # noqa: PLC0415
     from core.redis.heartbeats import count_workers  # noqa: PLC0415
     from core.redis.jobs import queue_depth  # noqa: PLC0415
@@ -115,40 +112,40 @@ async def _redis(settings: Settings) -> _Part:
         workers, waiting = await count_workers(redis), await queue_depth(redis)
     finally:
         await redis.aclose()
-    return _Part("ok", skew=skew, workers=workers, waiting=waiting)
+    return _BackendProbe("ok", skew=skew, workers=workers, waiting=waiting)
 
 
-async def _issuer(settings: Settings) -> _Part:
+async def _issuer(settings: Settings) -> _BackendProbe:
     if settings.oidc_issuer is None:
-        return _Part("off")
+        return _BackendProbe("off")
     from core.errors.oidc import OidcUnavailable  # noqa: PLC0415
     from core.oidc.factory import open_provider  # noqa: PLC0415
 
     provider = open_provider(settings)
     if provider is None:
-        return _Part("off")
+        return _BackendProbe("off")
     try:
         await provider.check()
     except OidcUnavailable as error:
         reason = str(error.details["reason"])
-        return _Part(reason if reason in _ISSUER_FAULTS else "unreachable")
+        return _BackendProbe(reason if reason in _ISSUER_FAULTS else "unreachable")
     finally:
         await provider.close()
-    return _Part("ok")
+    return _BackendProbe("ok")
 
 
-async def _vectors(settings: Settings) -> _Part:
+async def _vectors(settings: Settings) -> _BackendProbe:
     if settings.qdrant_url is None:
         folder = settings.data_dir / "vectors"
-        return _Part("ok" if folder.exists() else "new")
+        return _BackendProbe("ok" if folder.exists() else "new")
     key = settings.qdrant_api_key
     headers = {"api-key": key.get_secret_value()} if key else {}
     async with httpx.AsyncClient(timeout=_SECONDS / 2, headers=headers) as http:
         answer = await http.get(f"{settings.qdrant_url.rstrip('/')}/collections")
-    return _Part("ok" if answer.is_success else "refused")
+    return _BackendProbe("ok" if answer.is_success else "refused")
 
 
-_PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
+_PARTS: dict[str, Callable[[Settings], Awaitable[_BackendProbe]]] = {
     "database": _database,
     "redis": _redis,
     "vectors": _vectors,
@@ -156,24 +153,24 @@ _PARTS: dict[str, Callable[[Settings], Awaitable[_Part]]] = {
 }
 
 
-async def _look(settings: Settings) -> dict[str, _Part]:
-    async def one(look: Callable[[Settings], Awaitable[_Part]]) -> _Part:
+async def _look(settings: Settings) -> dict[str, _BackendProbe]:
+    async def probe(look: Callable[[Settings], Awaitable[_BackendProbe]]) -> _BackendProbe:
         try:
             async with asyncio.timeout(_SECONDS):
                 return await look(settings)
         except Exception:  # noqa: BLE001 - whatever a driver says may hold the address with its password
-            return _Part("unreachable")
+            return _BackendProbe("unreachable")
 
-    found = await asyncio.gather(*(one(look) for look in _PARTS.values()))
-    return dict(zip(_PARTS, found, strict=True))
+    results = await asyncio.gather(*(probe(look) for look in _PARTS.values()))
+    return dict(zip(_PARTS, results, strict=True))
 
 
 def main() -> None:
     """Print what was found, by part."""
     # Standard output is the answer's; what is logged goes elsewhere.
     with redirect_stdout(sys.stderr):
-        found = asyncio.run(_look(get_settings()))
-    json.dump({name: asdict(part) for name, part in found.items()}, sys.stdout)
+        results = asyncio.run(_look(get_settings()))
+    json.dump({name: asdict(part) for name, part in results.items()}, sys.stdout)
 
 
 if __name__ == "__main__":

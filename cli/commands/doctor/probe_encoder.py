@@ -1,4 +1,4 @@
-"""``python -m cli.encoder_check``: whether the encoder's files are made, as JSON.
+"""Probe of the encoder's files: a child process that prints JSON.
 
 A process of its own: it loads the runtimes, which may be missing or unfit on the machine that
 ``agentex doctor`` looks at.
@@ -8,14 +8,14 @@ import json
 import sys
 
 from core.settings import get_settings
-from kb_service.embeddings.cpu import this_processor
+from kb_service.embeddings.cpu import detect_processor
 from kb_service.embeddings.minilm.artifacts import is_prepared, prepared_folder
 from kb_service.embeddings.minilm.runtime import choose_backend
 
 
 def main() -> None:
     """Print ``{"backend": name, "prepared": bool}``."""
-    backend = choose_backend(this_processor())
+    backend = choose_backend(detect_processor())
     prepared = is_prepared(prepared_folder(get_settings().cache_dir, backend))
     json.dump({"backend": backend.value, "prepared": prepared}, sys.stdout)
 

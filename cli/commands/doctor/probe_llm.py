@@ -1,4 +1,4 @@
-"""``python -m cli.model_check``: whether the configured language model answers, as JSON.
+"""Probe of the configured language model: a child process that prints JSON.
 
 A process of its own: the terminal client does not load what the server is made of.
 """
@@ -11,21 +11,19 @@ from dataclasses import asdict, dataclass, replace
 
 import httpx
 
-from agents.llm import configured_endpoint, open_model
-from agents.llm.probe import probe
+from agents.llm.factory import configured_endpoint, create_model
+from agents.llm.probe import probe_model
 from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 
 
 @dataclass(frozen=True, slots=True)
-class _Probe:
+class _LlmProbe:
     """What came of the question.
 
     Attributes:
-        provider: Empty in offline mode.
         fault: Stable name of what is wrong; empty if the model answered.
         reason: The fact and the next step, in English.
-        reason_zh: The same in Chinese.
     """
 
     provider: str = ""
@@ -35,7 +33,7 @@ class _Probe:
     reason_zh: str = ""
 
 
-async def _probe(settings: Settings) -> _Probe:
+async def _probe(settings: Settings) -> _LlmProbe:
     """Ask the model of the settings for its first word.
 
     Raises:
@@ -43,11 +41,11 @@ async def _probe(settings: Settings) -> _Probe:
     """
     endpoint = configured_endpoint(settings)
     if endpoint is None:
-        return _Probe()
-    found = _Probe(endpoint.provider, endpoint.model)
+        return _LlmProbe()
+    probe = _LlmProbe(endpoint.provider, endpoint.model)
     async with httpx.AsyncClient(follow_redirects=False) as client:
-        came = await probe(open_model(endpoint, client))
-    return replace(found, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
+        came = await probe_model(create_model(endpoint, client))
+    return replace(probe, fault=came.fault, reason=came.reason, reason_zh=came.reason_zh)
 
 
 def main() -> None:
@@ -55,11 +53,11 @@ def main() -> None:
     try:
         # Standard output is the answer's; what is logged goes elsewhere.
         with redirect_stdout(sys.stderr):
-            found = asyncio.run(_probe(get_settings()))
+            probe = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:
         reason = f"{error.details['setting']}: {error.details['error']}"
-        found = _Probe(fault="unusable_setting", reason=reason, reason_zh=reason)
-    json.dump(asdict(found), sys.stdout)
+        probe = _LlmProbe(fault="unusable_setting", reason=reason, reason_zh=reason)
+    json.dump(asdict(probe), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of the secret key, of addresses, of TLS and of clocks."""
+"""Checks of ``agentex doctor`` for secret key, addresses, TLS and clocks."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ import httpx
 
 from cli.client.api import ApiClient
 from cli.client.transport import is_loopback
-from cli.commands.doctor.local import Check, Verdict
+from cli.commands.doctor.local import CheckResult, CheckVerdict
 from cli.errors import CommandFailed
 from cli.ui.i18n import doctor as messages
 from cli.ui.i18n.common import Message
@@ -31,87 +31,93 @@ _OWN_NEW = IPv6Network("fc00::/7")
 _LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
-def check_secret_key(output: Output, settings: Settings, database: str | None) -> Check:
+def check_secret_key(output: Output, settings: Settings, database: str | None) -> CheckResult:
     """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
 
     Args:
-        output: words the finding.
-        settings: of this machine.
         database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
     """
     name, title = "secret_key", messages.SECRET_KEY
     if settings.secret_key is not None:
         detail = output.render(messages.SECRET_KEY_SET)
         if len(settings.secret_key.get_secret_value()) >= _SHORT_KEY:
-            return Check(name, title, Verdict.OK, detail)
+            return CheckResult(name, title, CheckVerdict.OK, detail)
         hint = output.render(messages.SECRET_KEY_SHORT_HINT)
-        return Check(name, title, Verdict.WARNING, detail, hint)
+        return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
     file = secret_key_file(settings)
-    found: tuple[Message, Message | None]
+    texts: tuple[Message, Message | None]
     try:
         if not file.read_bytes().strip():
-            found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_LOST_HINT
+            texts = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_LOST_HINT
         elif file.stat().st_mode & _OTHERS:
-            found = messages.SECRET_KEY_OPEN, messages.SECRET_KEY_OPEN_HINT
+            texts = messages.SECRET_KEY_OPEN, messages.SECRET_KEY_OPEN_HINT
         else:
-            found = messages.SECRET_KEY_OWN, None
+            texts = messages.SECRET_KEY_OWN, None
     except FileNotFoundError:
         if database in {None, "unreachable"}:
             detail = output.render(messages.SECRET_KEY_UNKNOWN)
             hint = output.render(messages.SECRET_KEY_UNKNOWN_HINT, file=file)
-            return Check(name, title, Verdict.WARNING, detail, hint)
+            return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
         is_first = database == "new"
-        found = (messages.MADE_AT_START, None) if is_first else _LOST
+        texts = (messages.MADE_AT_START, None) if is_first else _LOST
     except OSError:
-        found = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
-    detail, hint = output.render(found[0]), output.render(found[1], file=file) if found[1] else ""
-    return Check(name, title, Verdict.FAILED if hint else Verdict.OK, detail, hint)
+        texts = messages.SECRET_KEY_EMPTY, messages.SECRET_KEY_OPEN_HINT
+    detail, hint = output.render(texts[0]), output.render(texts[1], file=file) if texts[1] else ""
+    return CheckResult(name, title, CheckVerdict.FAILED if hint else CheckVerdict.OK, detail, hint)
 
 
-def check_exposure(output: Output, settings: Settings) -> Check:
+def check_exposure(output: Output, settings: Settings) -> CheckResult:
     """Whom the settings let in: proxies that are believed, pages, and the address listened on."""
     name, title = "exposure", messages.EXPOSURE
     if wide := _too_wide(settings.trusted_proxies):
         hint = output.render(messages.PROXIES_ALL_HINT)
         detail = output.render(messages.PROXIES_ALL, network=wide)
-        return Check(name, title, Verdict.FAILED, detail, hint)
+        return CheckResult(name, title, CheckVerdict.FAILED, detail, hint)
     for origin in settings.allowed_origins:
         if origin.startswith("http://") and not is_loopback(origin):
             detail = output.render(messages.ORIGIN_PLAIN, origin=origin)
             hint = output.render(messages.ORIGIN_PLAIN_HINT)
-            return Check(name, title, Verdict.WARNING, detail, hint)
+            return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
     host = settings.host
     if not is_loopback(f"http://{f'[{host}]' if ':' in host else host}"):
         detail = output.render(messages.ALL_ADDRESSES, host=host)
         hint = output.render(messages.ALL_ADDRESSES_HINT)
-        return Check(name, title, Verdict.WARNING, detail, hint)
-    return Check(name, title, Verdict.OK, output.render(messages.EXPOSURE_OK, host=host))
+        return CheckResult(name, title, CheckVerdict.WARNING, detail, hint)
+    return CheckResult(name, title, CheckVerdict.OK, output.render(messages.EXPOSURE_OK, host=host))
 
 
 def _too_wide(proxies: str) -> str:
     """A network that holds more than anybody's own proxies; none: empty."""
-    networks = [ip_network(one.strip()) for one in proxies.split(",") if one.strip() != "none"]
-    old = collapse_addresses(one for one in networks if isinstance(one, IPv4Network))
-    new = collapse_addresses(one for one in networks if isinstance(one, IPv6Network))
-    wide = [one for one in old if one.prefixlen < _LARGEST_OLD]
-    wider = [one for one in new if one.prefixlen < _LARGEST_NEW and not one.subnet_of(_OWN_NEW)]
+    networks = [
+        ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"
+    ]
+    old = collapse_addresses(network for network in networks if isinstance(network, IPv4Network))
+    new = collapse_addresses(network for network in networks if isinstance(network, IPv6Network))
+    wide = [network for network in old if network.prefixlen < _LARGEST_OLD]
+    wider = [
+        network
+        for network in new
+        if network.prefixlen < _LARGEST_NEW and not network.subnet_of(_OWN_NEW)
+    ]
     return str([*wide, *wider, ""][0])
 
 
-async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> Check:
+async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> CheckResult:
     """Whether what is sent to the server can be read on its way.
 
     Args:
-        output: words the finding.
-        url: the server's.
         headers: of an answer of it.
     """
     name, title = "transport", messages.TRANSPORT
     if not url.startswith("https://"):
         if is_loopback(url):
-            return Check(name, title, Verdict.OK, output.render(messages.TRANSPORT_LOCAL))
+            return CheckResult(
+                name, title, CheckVerdict.OK, output.render(messages.TRANSPORT_LOCAL)
+            )
         hint = output.render(messages.TRANSPORT_PLAIN_HINT)
-        return Check(name, title, Verdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint)
+        return CheckResult(
+            name, title, CheckVerdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint
+        )
     days = await _certificate_days(url)
     details = [output.render(messages.TRANSPORT_TLS, days="?" if days is None else days)]
     hints: list[str] = []
@@ -120,8 +126,8 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
         hints.append(output.render(messages.PROXY_UNBELIEVED_HINT))
     if days is not None and days < _SOON_DAYS:
         hints.append(output.render(messages.CERTIFICATE_HINT))
-    verdict = Verdict.WARNING if hints else Verdict.OK
-    return Check(name, title, verdict, "; ".join(details), " ".join(hints))
+    verdict = CheckVerdict.WARNING if hints else CheckVerdict.OK
+    return CheckResult(name, title, verdict, "; ".join(details), " ".join(hints))
 
 
 async def _certificate_days(url: str) -> int | None:
@@ -141,24 +147,23 @@ async def _certificate_days(url: str) -> int | None:
     return int((ssl.cert_time_to_seconds(ends) - time.time()) // _DAY) if ends else None
 
 
-def check_clock(output: Output, skews: Mapping[str, float]) -> Check:
+def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
     """Whether this machine's clock goes with those of the parts, by whose times tokens end.
 
     Args:
-        output: words the finding.
         skews: by how many seconds each part is before us.
     """
     name, title = "clock", messages.CLOCK
     if not skews:
-        return Check(name, title, Verdict.SKIPPED, output.render(messages.CLOCK_ALONE))
+        return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.CLOCK_ALONE))
     part, worst = max(skews.items(), key=lambda item: abs(item[1]))
     if abs(worst) < _CLOCK_ODD:
         # HTTP tells whole seconds.
         detail = output.render(messages.CLOCK_TOGETHER, seconds=max(1, round(abs(worst))))
-        return Check(name, title, Verdict.OK, detail)
-    verdict = Verdict.FAILED if abs(worst) >= _CLOCK_BAD else Verdict.WARNING
+        return CheckResult(name, title, CheckVerdict.OK, detail)
+    verdict = CheckVerdict.FAILED if abs(worst) >= _CLOCK_BAD else CheckVerdict.WARNING
     detail = output.render(messages.CLOCK_APART, seconds=round(abs(worst)), part=part)
-    return Check(name, title, verdict, detail, output.render(messages.CLOCK_HINT))
+    return CheckResult(name, title, verdict, detail, output.render(messages.CLOCK_HINT))
 
 
 async def first_answer(client: ApiClient) -> Mapping[str, str]:
@@ -172,7 +177,7 @@ async def first_answer(client: ApiClient) -> Mapping[str, str]:
 def server_skew(headers: Mapping[str, str]) -> dict[str, float]:
     """By how many seconds the server is before us, where it says the time."""
     try:
-        told = parsedate_to_datetime(headers.get("date", ""))
+        server_date = parsedate_to_datetime(headers.get("date", ""))
     except ValueError:
         return {}
-    return {"server": told.timestamp() - time.time()}
+    return {"server": server_date.timestamp() - time.time()}

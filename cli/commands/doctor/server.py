@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` finds of what one has on the server: models, MCP connections, the queue."""
+"""Checks of ``agentex doctor`` for models, MCP connections and the queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,12 +7,12 @@ from urllib.parse import quote
 from cli.client.api import ApiClient
 from cli.client.schemas import Record
 from cli.commands.doctor.backends import backlog
-from cli.commands.doctor.local import Check, Verdict, skipped
+from cli.commands.doctor.local import CheckResult, CheckVerdict, skipped
 from cli.errors import CommandFailed, ServerRefused
 from cli.ui.i18n import doctor as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.auth import PermissionDenied
 
 TITLES = {
     "backlog": messages.BACKLOG,
@@ -23,22 +23,22 @@ TITLES = {
 _AT_ONCE = 4
 
 
-class _Info(Record):
+class _ServerInfo(Record):
     queue_depth: int | None = None
     workers: list[str] | None = None
 
 
-class _Model(Record):
+class _ModelState(Record):
     id: str
     name: str
     built_in: bool = False
 
 
-class _Models(Record):
-    items: list[_Model]
+class _ModelStates(Record):
+    items: list[_ModelState]
 
 
-class _Tested(Record):
+class _ModelTest(Record):
     success: bool
     latency: int = 0
     message: str = ""
@@ -46,42 +46,42 @@ class _Tested(Record):
     fault: str | None = None
 
 
-class _Connection(Record):
+class _ConnectionState(Record):
     id: str
     name: str
     enabled: bool = True
 
 
-async def check_things(output: Output, client: ApiClient) -> list[Check]:
+async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
     """The queue, registered models and MCP connections, as the server tells who is logged in."""
     looks = {
         "backlog": _backlog,
         "registered_models": _models,
         "mcp_connections": _connections,
     }
-    found: list[Check] = []
+    results: list[CheckResult] = []
     for name, look in looks.items():
         try:
-            found += await look(output, client)
+            results += await look(output, client)
         except ServerRefused as problem:
-            is_right = problem.code == int(ErrorCode.PERMISSION_DENIED)
-            found += _unlooked(output, name, None if is_right else problem)
+            is_right = problem.code == PermissionDenied.code
+            results += _unlooked(output, name, None if is_right else problem)
         except CommandFailed as problem:
-            found += _unlooked(output, name, problem)
-    return found
+            results += _unlooked(output, name, problem)
+    return results
 
 
 def _unlooked(
     output: Output, name: str, problem: ServerRefused | CommandFailed | None
-) -> list[Check]:
+) -> list[CheckResult]:
     if problem is None:
         return skipped(output, {name: TITLES[name]}, messages.NOT_FOR_YOU)
     words = problem.explain(output.language)
-    return [Check(name, TITLES[name], Verdict.FAILED, "-", words)]
+    return [CheckResult(name, TITLES[name], CheckVerdict.FAILED, "-", words)]
 
 
-async def _backlog(output: Output, client: ApiClient) -> list[Check]:
-    info = client.read(_Info, await client.call("GET", "/api/v1/admin/system/info"))
+async def _backlog(output: Output, client: ApiClient) -> list[CheckResult]:
+    info = client.read(_ServerInfo, await client.call("GET", "/api/v1/admin/system/info"))
     if info.queue_depth is None or info.workers is None:
         # Its Redis is away, which is told where the parts are.
         return []
@@ -89,28 +89,28 @@ async def _backlog(output: Output, client: ApiClient) -> list[Check]:
     return [backlog(output, "backlog", messages.BACKLOG, workers=workers, waiting=waiting)]
 
 
-async def _models(output: Output, client: ApiClient) -> list[Check]:
-    listed = client.read(_Models, await client.call("GET", "/api/v1/models"))
+async def _models(output: Output, client: ApiClient) -> list[CheckResult]:
+    listed = client.read(_ModelStates, await client.call("GET", "/api/v1/models"))
     registered = [model for model in listed.items if not model.built_in]
 
-    async def look(model: _Model) -> Check:
+    async def look(model: _ModelState) -> CheckResult:
         path = f"/api/v1/models/{quote(model.id, safe='')}/test"
-        title = _named(messages.REGISTERED, model.name)
+        title = _titled(messages.REGISTERED, model.name)
         return _judged(output, f"model:{model.name}", title, await _test(client, path))
 
     return await _each(output, "registered_models", [lambda m=m: look(m) for m in registered])
 
 
-async def _connections(output: Output, client: ApiClient) -> list[Check]:
+async def _connections(output: Output, client: ApiClient) -> list[CheckResult]:
     rows = [
-        client.read(_Connection, one)
+        client.read(_ConnectionState, item)
         async for page in client.pages("/api/v1/mcp/connections")
-        for one in page
+        for item in page
     ]
 
-    async def look(row: _Connection) -> Check:
+    async def look(row: _ConnectionState) -> CheckResult:
         path = f"/api/v1/mcp/connections/{quote(row.id, safe='')}/test"
-        title = _named(messages.CONNECTION, row.name)
+        title = _titled(messages.CONNECTION, row.name)
         tested = await _test(client, path)
         return _judged(output, f"mcp:{row.name}", title, tested, messages.CONNECTION_HINT)
 
@@ -118,48 +118,50 @@ async def _connections(output: Output, client: ApiClient) -> list[Check]:
     return await _each(output, "mcp_connections", [lambda r=r: look(r) for r in enabled])
 
 
-async def _test(client: ApiClient, path: str) -> _Tested:
+async def _test(client: ApiClient, path: str) -> _ModelTest:
     try:
-        return client.read(_Tested, await client.call("POST", path))
+        return client.read(_ModelTest, await client.call("POST", path))
     except ServerRefused as problem:
-        return _Tested(success=False, message=problem.message)
+        return _ModelTest(success=False, message=problem.message)
     except CommandFailed:
         # Such as one that takes too long; the others are told nevertheless.
         words = messages.TEST_UNANSWERED
-        return _Tested(success=False, message=words.en, message_zh=words.zh)
+        return _ModelTest(success=False, message=words.en, message_zh=words.zh)
 
 
 def _judged(
-    output: Output, name: str, title: Message, tested: _Tested, otherwise: Message | None = None
-) -> Check:
+    output: Output, name: str, title: Message, tested: _ModelTest, otherwise: Message | None = None
+) -> CheckResult:
     if tested.success:
         detail = output.render(messages.ANSWERS_IN, latency=tested.latency)
-        return Check(name, title, Verdict.OK, detail)
+        return CheckResult(name, title, CheckVerdict.OK, detail)
     is_chinese = output.language is Language.ZH and bool(tested.message_zh)
     reason = tested.message_zh if is_chinese else tested.message
     fact, _, step = reason.partition("：" if is_chinese else ": ")
     # A busy endpoint is there and knows the key.
-    verdict = Verdict.WARNING if tested.fault == "busy" else Verdict.FAILED
-    return Check(
+    verdict = CheckVerdict.WARNING if tested.fault == "busy" else CheckVerdict.FAILED
+    return CheckResult(
         name, title, verdict, fact, step or (output.render(otherwise) if otherwise else "")
     )
 
 
-def _named(title: Message, name: str) -> Message:
+def _titled(title: Message, name: str) -> Message:
     # A name may hold braces, which are no placeholders.
     plain = name.replace("{", "{{").replace("}", "}}")
     return Message(title.en.format(name=plain), title.zh.format(name=plain))
 
 
 async def _each(
-    output: Output, name: str, looks: list[Callable[[], Awaitable[Check]]]
-) -> list[Check]:
+    output: Output, name: str, looks: list[Callable[[], Awaitable[CheckResult]]]
+) -> list[CheckResult]:
     if not looks:
-        return [Check(name, TITLES[name], Verdict.OK, output.render(messages.NONE_THERE))]
+        return [
+            CheckResult(name, TITLES[name], CheckVerdict.OK, output.render(messages.NONE_THERE))
+        ]
     turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(look: Callable[[], Awaitable[Check]]) -> Check:
+    async def item(look: Callable[[], Awaitable[CheckResult]]) -> CheckResult:
         async with turn:
             return await look()
 
-    return [*await asyncio.gather(*(one(look) for look in looks))]
+    return [*await asyncio.gather(*(item(look) for look in looks))]

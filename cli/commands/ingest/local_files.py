@@ -1,4 +1,4 @@
-"""The files a person names for ingestion: found, named as documents, hashed, read with a count."""
+"""Local files for ingestion: search, document names, hashes, counted reads."""
 
 import glob
 import hashlib
@@ -21,7 +21,7 @@ from cli.ui.i18n.common import (
 )
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
-from ingestion.parsers.file_type import HEAD_BYTES, detect
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.zip_upload import document_name as joined_name
 
 # What the server removes from names: a second run must find the names of the first.
@@ -35,7 +35,6 @@ class LocalFile:
     """A file to ingest.
 
     Args:
-        path: where it is.
         name: of its document: the path below the folder that was named, ``a › b.html``.
         asked_for: named by the person, not found in a folder.
     """
@@ -46,7 +45,7 @@ class LocalFile:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedFile:
     """A file that is not ingested, and why."""
 
     path: Path
@@ -58,28 +57,27 @@ class CountedFile(io.FileIO):
     """A file that tells how far it was read.
 
     Args:
-        path: the file.
-        told: called with the position after each read.
+        on_progress: called with the position after each read.
     """
 
-    def __init__(self, path: Path, told: Callable[[int], None]) -> None:
+    def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
-        self._told = told
+        self._on_progress = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read and tell."""
         block = super().read(-1 if size is None else size)
-        self._told(self.tell())
+        self._on_progress(self.tell())
         return block
 
 
 @dataclass
-class Found:
+class LocalFiles:
     """What the arguments name: files and zip files to ingest, and those that are left out."""
 
     files: list[LocalFile] = field(default_factory=list[LocalFile])
     archives: list[LocalFile] = field(default_factory=list[LocalFile])
-    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    left_out: list[SkippedFile] = field(default_factory=list[SkippedFile])
     _seen: set[Path] = field(default_factory=set[Path])
 
     def add(self, path: Path, relative: str, *, asked_for: bool) -> None:
@@ -89,14 +87,14 @@ class Found:
             return
         self._seen.add(where)
         if not _is_regular(path):
-            self.left_out.append(LeftOut(path, REASON_UNREADABLE, asked_for))
+            self.left_out.append(SkippedFile(path, REASON_UNREADABLE, asked_for))
             return
         if path.suffix.lower() == ".zip":
             self.archives.append(LocalFile(path, document_name(relative), asked_for))
             return
         reason = _objection(path, path.name)
         if reason is not None:
-            self.left_out.append(LeftOut(path, reason, asked_for))
+            self.left_out.append(SkippedFile(path, reason, asked_for))
             return
         name = document_name(relative)
         # The server knows README by its whole name, which a folder in front hides.
@@ -104,7 +102,7 @@ class Found:
         self.files.append(LocalFile(path, name, asked_for))
 
 
-def find_files(arguments: Sequence[str]) -> Found:
+def find_files(arguments: Sequence[str]) -> LocalFiles:
     """Find what the arguments name: files, folders with all below them, glob patterns.
 
     Hidden files below a folder, links that lead out of it and files that no parser reads are left
@@ -113,11 +111,11 @@ def find_files(arguments: Sequence[str]) -> Found:
     Raises:
         CommandFailed: an argument names nothing.
     """
-    found = Found()
+    local_files = LocalFiles()
     for argument in arguments:
         path = Path(argument).expanduser()
         if path.exists():
-            _add(path, found)
+            _add(path, local_files)
             continue
         top = _top_of(path)
         real_top = top.resolve()
@@ -125,17 +123,17 @@ def find_files(arguments: Sequence[str]) -> Found:
             # A single * goes through links to folders, too.
             reason = _objection_to_place(match, real_top)
             if reason is None:
-                _add(match, found)
+                _add(match, local_files)
             else:
-                found.left_out.append(LeftOut(match, reason))
-    return found
+                local_files.left_out.append(SkippedFile(match, reason))
+    return local_files
 
 
-def _add(path: Path, found: Found) -> None:
+def _add(path: Path, local_files: LocalFiles) -> None:
     if path.is_dir():
-        _add_folder(path, found)
+        _add_folder(path, local_files)
     else:
-        found.add(path, path.name, asked_for=True)
+        local_files.add(path, path.name, asked_for=True)
 
 
 def _top_of(pattern: Path) -> Path:
@@ -163,15 +161,15 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _add_folder(top: Path, found: Found) -> None:
+def _add_folder(top: Path, local_files: LocalFiles) -> None:
     real_top = top.resolve()
     for folder, folders, names in os.walk(top):
         hidden = sorted(name for name in (*folders, *names) if name.startswith("."))
-        found.left_out += [LeftOut(Path(folder, name), REASON_HIDDEN) for name in hidden]
+        local_files.left_out += [SkippedFile(Path(folder, name), REASON_HIDDEN) for name in hidden]
         folders[:] = sorted(set(folders) - set(hidden))
         # Links to folders are not walked through; those within the folder need it not.
-        found.left_out += [
-            LeftOut(path, reason)
+        local_files.left_out += [
+            SkippedFile(path, reason)
             for path in (Path(folder, name) for name in folders)
             if (reason := _objection_to_link(path, real_top)) is not None
         ]
@@ -179,9 +177,9 @@ def _add_folder(top: Path, found: Found) -> None:
             path = Path(folder, name)
             reason = _objection_to_link(path, real_top)
             if reason is not None:
-                found.left_out.append(LeftOut(path, reason))
+                local_files.left_out.append(SkippedFile(path, reason))
                 continue
-            found.add(path, path.relative_to(top).as_posix(), asked_for=False)
+            local_files.add(path, path.relative_to(top).as_posix(), asked_for=False)
 
 
 def _objection_to_link(path: Path, real_top: Path) -> Message | None:
@@ -211,14 +209,14 @@ def _objection(path: Path, name: str) -> Message | None:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
-        detect(name, head, path.stat().st_size)
+        detect_type(name, head, path.stat().st_size)
     except OSError:
         return REASON_UNREADABLE
     except TextRecognitionMissing:
         # Whether pictures are read is for the server to say.
         return None
     except AgentexError as error:
-        return Message(error.code.message, error.code.message_zh)
+        return Message(error.message, error.message_zh)
     return None
 
 

@@ -1,4 +1,4 @@
-"""One run of ``agentex ingest``: which files are there already, the uploads, the waiting."""
+"""One run of ``agentex ingest``: comparison, uploads, and the wait for the documents."""
 
 import asyncio
 import re
@@ -14,12 +14,12 @@ from typing import Protocol, TypeVar
 
 from cli.client.api import ApiClient
 from cli.client.schemas import BatchFileRecord, BatchRecord, BatchRefusal, DocumentRecord
-from cli.client.uploads import SentFiles
+from cli.client.uploads import BatchUploadBody
 from cli.commands.ingest.local_files import CountedFile, LocalFile, sha256
 from cli.commands.kb.manage import explain_failure
 from cli.errors import ServerRefused
 from cli.ui.i18n.common import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
-from core.errors.codes import ErrorCode
+from core.errors.base import AgentexError
 
 # So many are answered for in a moment, and their progress is still to be seen.
 _MOST_FILES = 32
@@ -27,36 +27,33 @@ _SMALL_BYTES = 64 * 1024
 _MOST_BYTES = 512 * 1024
 
 
-class _Sized(Protocol):
+class _SizedFile(Protocol):
     @property
     def size(self) -> int | None:
         """In bytes; None where it can't be told."""
         ...
 
 
-_T = TypeVar("_T", bound=_Sized)
+_T = TypeVar("_T", bound=_SizedFile)
 
 
 @dataclass(frozen=True)
-class Outgoing:
+class OutgoingFile:
     """A file to upload.
 
     Args:
-        path: where it is.
-        name: of its document.
-        told: called with the bytes sent so far.
+        on_progress: called with the bytes sent so far.
     """
 
     path: Path
     name: str
-    told: Callable[[int], None]
+    on_progress: Callable[[int], None]
 
 
 def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
     """Items that go together, in their order; a large one goes alone.
 
     Args:
-        items: all of them.
         senders: how many send at a time: with few items, each of them has something to do.
     """
     most = min(_MOST_FILES, max(1, len(items) // senders))
@@ -76,13 +73,11 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 
 
 async def upload_together(
-    client: ApiClient, knowledge_base_id: str, files: Sequence[Outgoing], *, on_conflict: str
+    client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
 ) -> list[DocumentRecord | ServerRefused]:
     """Upload files in one request; doing it twice has one effect.
 
     Args:
-        client: of the server.
-        knowledge_base_id: into which.
         files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
 
@@ -96,15 +91,20 @@ async def upload_together(
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
-        opened = [(one.name, stack.enter_context(CountedFile(one.path, one.told))) for one in files]
-        answer = await client.send_files(SentFiles(path, opened, {"on_conflict": on_conflict}))
+        opened = [
+            (file.name, stack.enter_context(CountedFile(file.path, file.on_progress)))
+            for file in files
+        ]
+        answer = await client.send_files(
+            BatchUploadBody(path, opened, {"on_conflict": on_conflict})
+        )
     return [_document_of(item) for item in client.read(BatchRecord, answer).items]
 
 
 def _document_of(item: BatchFileRecord) -> DocumentRecord | ServerRefused:
     if item.document is not None:
         return item.document
-    error = item.error or BatchRefusal(code=int(ErrorCode.INTERNAL))
+    error = item.error or BatchRefusal(code=AgentexError.code)
     return ServerRefused(error.code, error.message, error.details or {})
 
 
@@ -120,7 +120,7 @@ _PATIENCE = 60.0
 ABOUT_THE_FILE = {400, 409, 413, 422}
 
 
-class OnConflict(StrEnum):
+class UploadConflictPolicy(StrEnum):
     """What the server does with a changed file whose name is taken."""
 
     REPLACE = "replace"
@@ -128,7 +128,7 @@ class OnConflict(StrEnum):
     REFUSE = "refuse"
 
 
-class State(StrEnum):
+class IngestState(StrEnum):
     """Where a file is."""
 
     WAITING = "waiting"
@@ -140,7 +140,7 @@ class State(StrEnum):
 
 
 @dataclass
-class Item:
+class IngestItem:
     """A file and how far it is.
 
     Attributes:
@@ -151,7 +151,7 @@ class Item:
     """
 
     file: LocalFile
-    state: State = State.WAITING
+    state: IngestState = IngestState.WAITING
     sent: int = 0
     document: DocumentRecord | None = None
     reason: str = ""
@@ -160,21 +160,20 @@ class Item:
     @property
     def settled(self) -> bool:
         """Whether this run has nothing more to do for it."""
-        return self.state in (State.COMPLETED, State.PRESENT, State.FAILED)
+        return self.state in (IngestState.COMPLETED, IngestState.PRESENT, IngestState.FAILED)
 
 
 @dataclass(frozen=True)
-class Choices:
+class IngestOptions:
     """How to ingest.
 
     Args:
         wait: whether to wait until each document is processed.
         on_conflict: what becomes of a changed file whose name is taken.
-        language: of reasons.
     """
 
     wait: bool
-    on_conflict: OnConflict
+    on_conflict: UploadConflictPolicy
     language: Language
 
 
@@ -182,10 +181,6 @@ class IngestRun:
     """Uploads files into one knowledge base and follows them to their end.
 
     Args:
-        client: of the server.
-        knowledge_base_id: where the documents go.
-        items: the files.
-        choices: how.
         changed: called after each change of an item.
     """
 
@@ -193,10 +188,10 @@ class IngestRun:
         self,
         client: ApiClient,
         knowledge_base_id: str,
-        items: Sequence[Item],
+        items: Sequence[IngestItem],
         *,
-        choices: Choices,
-        changed: Callable[[Item], None],
+        choices: IngestOptions,
+        changed: Callable[[IngestItem], None],
     ) -> None:
         self._client = client
         self._base_id = knowledge_base_id
@@ -205,7 +200,7 @@ class IngestRun:
         self._changed = changed
         self._present: defaultdict[str, list[DocumentRecord]] = defaultdict(list)
         self._taken: set[tuple[str, str]] = set()
-        self._followed: dict[str, Item] = {}
+        self._followed: dict[str, IngestItem] = {}
         self._since: datetime | None = None
 
     async def run(self) -> None:
@@ -218,10 +213,12 @@ class IngestRun:
         await self._learn_present()
         # Its contact is known to be good now: a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
-        named: defaultdict[str, list[Item]] = defaultdict(list)
+        items_by_name: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
-            named[item.file.name].append(item)
-        queue = grouped([_Named(items) for items in named.values()], UPLOADS_AT_ONCE)
+            items_by_name[item.file.name].append(item)
+        queue = grouped(
+            [_SameNameFiles(items) for items in items_by_name.values()], UPLOADS_AT_ONCE
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 uploads = [
@@ -237,35 +234,35 @@ class IngestRun:
             for document in page:
                 self._present[document.sha256].append(document)
 
-    async def _upload_next(self, queue: Iterator[Sequence["_Named"]]) -> None:
+    async def _upload_next(self, queue: Iterator[Sequence["_SameNameFiles"]]) -> None:
         for group in queue:
             if len(group) > 1:
-                await self._try_together([one.items[0] for one in group])
+                await self._try_together([same_name.items[0] for same_name in group])
                 continue
             # Files of one name go one after the other: the first may replace a document, the
             # others must find it there and stand beside it.
             for item in group[0].items:
                 await self._try_upload(item, beside=item is not group[0].items[0])
 
-    async def _try_upload(self, item: Item, *, beside: bool) -> None:
+    async def _try_upload(self, item: IngestItem, *, beside: bool) -> None:
         with self._failing(item):
             if not await self._is_needless(item, beside=beside):
                 await self._take(item, await self._upload(item, beside=beside))
 
-    async def _try_together(self, items: Sequence[Item]) -> None:
-        wanted: list[Item] = []
+    async def _try_together(self, items: Sequence[IngestItem]) -> None:
+        pending: list[IngestItem] = []
         for item in items:
             with self._failing(item):
                 if not await self._is_needless(item, beside=False):
-                    wanted.append(item)
+                    pending.append(item)
         try:
-            answers = await self._upload_together(wanted) if wanted else []
+            answers = await self._upload_together(pending) if pending else []
         except (OSError, ServerRefused) as problem:
             if isinstance(problem, ServerRefused) and not _is_about_files(problem):
                 raise
             # Something is wrong with one of them: then each stands for itself.
             answers = []
-        for number, item in enumerate(wanted):
+        for number, item in enumerate(pending):
             with self._failing(item):
                 if number >= len(answers):
                     await self._take(item, await self._upload(item, beside=False))
@@ -276,18 +273,18 @@ class IngestRun:
                 await self._take(item, answer)
 
     @contextmanager
-    def _failing(self, item: Item) -> Generator[None]:
+    def _failing(self, item: IngestItem) -> Generator[None]:
         """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
         try:
             yield
         except OSError:
-            self._settle(item, State.FAILED, REASON_UNREADABLE.render(self._choices.language))
+            self._settle(item, IngestState.FAILED, REASON_UNREADABLE.render(self._choices.language))
         except ServerRefused as refusal:
             if not _is_about_files(refusal):
                 raise
-            self._settle(item, State.FAILED, refusal.explain(self._choices.language))
+            self._settle(item, IngestState.FAILED, refusal.explain(self._choices.language))
 
-    async def _is_needless(self, item: Item, *, beside: bool) -> bool:
+    async def _is_needless(self, item: IngestItem, *, beside: bool) -> bool:
         """Whether a file need not be sent; then it is settled, or followed."""
         if item.document is not None:
             # A member of an archive is there already.
@@ -295,60 +292,68 @@ class IngestRun:
             return True
         key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
         if key in self._taken:
-            self._settle(item, State.PRESENT, REASON_TWIN.render(self._choices.language))
+            self._settle(item, IngestState.PRESENT, REASON_TWIN.render(self._choices.language))
             return True
         self._taken.add(key)
         present = self._find_present(*key, beside=beside)
         if present is not None:
-            await self._accept(item, present, State.PRESENT)
+            await self._accept(item, present, IngestState.PRESENT)
         return present is not None
 
-    async def _take(self, item: Item, document: DocumentRecord) -> None:
+    async def _take(self, item: IngestItem, document: DocumentRecord) -> None:
         item.outcome = item.outcome or document.outcome
         is_there = item.outcome == "unchanged"
-        await self._accept(item, document, State.PRESENT if is_there else State.UPLOADED)
+        await self._accept(
+            item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED
+        )
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
         """A document that makes sending the file needless."""
-        numbered = beside or self._choices.on_conflict is OnConflict.KEEP_BOTH
+        numbered = beside or self._choices.on_conflict is UploadConflictPolicy.KEEP_BOTH
         for document in self._present[digest]:
             same = document.name == name or (numbered and _is_numbered(document.name, name))
             if same and document.status not in ("failed", "cancelled"):
                 return document
         return None
 
-    async def _upload(self, item: Item, *, beside: bool) -> DocumentRecord:
-        choice = OnConflict.KEEP_BOTH if beside else self._choices.on_conflict
-        one = self._outgoing(item)
+    async def _upload(self, item: IngestItem, *, beside: bool) -> DocumentRecord:
+        choice = UploadConflictPolicy.KEEP_BOTH if beside else self._choices.on_conflict
+        outgoing = self._outgoing(item)
         return await self._client.upload(
-            self._base_id, one.path, one.name, one.told, on_conflict=choice.value
+            self._base_id,
+            outgoing.path,
+            outgoing.name,
+            outgoing.on_progress,
+            on_conflict=choice.value,
         )
 
-    async def _upload_together(self, items: Sequence[Item]) -> list[DocumentRecord | ServerRefused]:
+    async def _upload_together(
+        self, items: Sequence[IngestItem]
+    ) -> list[DocumentRecord | ServerRefused]:
         files = [self._outgoing(item) for item in items]
         choice = self._choices.on_conflict.value
         return await upload_together(self._client, self._base_id, files, on_conflict=choice)
 
-    def _outgoing(self, item: Item) -> Outgoing:
-        def told(sent: int) -> None:
+    def _outgoing(self, item: IngestItem) -> OutgoingFile:
+        def on_progress(sent: int) -> None:
             item.sent = sent
             self._changed(item)
 
-        item.state = State.UPLOADING
-        return Outgoing(item.file.path, item.file.name, told)
+        item.state = IngestState.UPLOADING
+        return OutgoingFile(item.file.path, item.file.name, on_progress)
 
-    async def _accept(self, item: Item, document: DocumentRecord, state: State) -> None:
+    async def _accept(self, item: IngestItem, document: DocumentRecord, state: IngestState) -> None:
         item.document = document
         if document.settled or not self._choices.wait:
             self._settle(item, state)
             return
         if self._since is None:
             self._since = document.updated_at
-        item.state = State.UPLOADED
+        item.state = IngestState.UPLOADED
         self._followed[document.id] = item
         self._changed(item)
 
-    def _settle(self, item: Item, state: State, reason: str = "") -> None:
+    def _settle(self, item: IngestItem, state: IngestState, reason: str = "") -> None:
         item.state, item.reason = state, reason
         self._changed(item)
 
@@ -388,7 +393,9 @@ class IngestRun:
                 await self._note(document)
             else:
                 del self._followed[document_id]
-                self._settle(item, State.FAILED, REASON_VANISHED.render(self._choices.language))
+                self._settle(
+                    item, IngestState.FAILED, REASON_VANISHED.render(self._choices.language)
+                )
 
     async def _note(self, document: DocumentRecord) -> bool:
         item = self._followed.get(document.id)
@@ -400,20 +407,22 @@ class IngestRun:
             return True
         del self._followed[document.id]
         if document.status == "completed":
-            self._settle(item, State.COMPLETED)
+            self._settle(item, IngestState.COMPLETED)
         elif document.status == "pending":
             # Its knowledge base is paused: it is safe there, and goes on when that does.
-            self._settle(item, State.UPLOADED)
+            self._settle(item, IngestState.UPLOADED)
         else:
-            self._settle(item, State.FAILED, explain_failure(document, self._choices.language))
+            self._settle(
+                item, IngestState.FAILED, explain_failure(document, self._choices.language)
+            )
         return True
 
 
 @dataclass(frozen=True)
-class _Named:
+class _SameNameFiles:
     """Files of one name."""
 
-    items: Sequence[Item]
+    items: Sequence[IngestItem]
 
     @property
     def size(self) -> int | None:

@@ -1,12 +1,21 @@
-"""``agentex kb`` with all its commands; each adds one line here."""
+"""The registry of ``agentex kb``: each command in the module that has its name."""
 
-from cli.commands.kb import access, share, transfer
-from cli.commands.kb.manage import app
+from cli.command import command_group
+from cli.commands.kb import access, manage, preview, reindex, share, transfer
 
-app.command()(share.share)
-app.command()(access.access)
-app.command("export")(transfer.export)
-app.command("import")(transfer.import_file)
-app.command("copy")(transfer.copy)
-
-__all__ = ["app"]
+app = command_group(
+    "Create, list, show and delete knowledge bases.",
+    {
+        "preview": preview.preview,
+        "reindex": reindex.reindex,
+        "create": manage.create,
+        "list": manage.list_knowledge_bases,
+        "show": manage.show,
+        "delete": manage.delete,
+        "share": share.share,
+        "access": access.access,
+        "export": transfer.export,
+        "import": transfer.import_file,
+        "copy": transfer.copy,
+    },
+)

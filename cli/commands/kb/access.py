@@ -1,4 +1,4 @@
-"""``agentex kb access``: who reads a single document of a knowledge base, and changing that."""
+"""``agentex kb access``: the readers of a restricted document."""
 
 from typing import Annotated
 
@@ -8,8 +8,8 @@ from cli.arguments import is_id
 from cli.client.api import ApiClient
 from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.manage import WantedArgument
-from cli.commands.kb.share import RoleOption, Subject, UserOption, Versioned, change
+from cli.commands.kb.manage import KnowledgeBaseArgument
+from cli.commands.kb.share import RoleOption, ShareSubject, UserOption, VersionedList, change
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.output import Output
@@ -20,13 +20,13 @@ from core.errors.requests import InvalidRequest
 DocumentArgument = Annotated[str, typer.Argument(help="The document, by name or id.")]
 
 
-class _Access(Versioned):
+class _DocumentAccess(VersionedList):
     restricted: bool
-    items: list[Subject]
+    items: list[ShareSubject]
 
 
 def access(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     document: DocumentArgument,
     user: UserOption = None,
     role: RoleOption = None,
@@ -47,44 +47,44 @@ def access(
     async def body(output: Output, client: ApiClient) -> ExitCode:
         if nobody + everybody + bool(chosen) > 1 or (remove and not chosen):
             raise CommandFailed(InvalidRequest("options", "too many"), messages.KB_ACCESS_OPTIONS)
-        base = await client.find_knowledge_base(wanted)
-        found = await _find(client, base, document)
-        path = f"/api/v1/knowledge-bases/{base.id}/documents/{found.id}/access"
+        base = await client.find_knowledge_base(knowledge_base)
+        row = await _find(client, base, document)
+        path = f"/api/v1/knowledge-bases/{base.id}/documents/{row.id}/access"
         if everybody:
             await client.call("DELETE", path)
-        present = client.read(_Access, await client.call("GET", path))
+        present = client.read(_DocumentAccess, await client.call("GET", path))
         if nobody:
             answer = await client.call("PUT", path, body={"readers": []})
-            present = client.read(_Access, answer)
+            present = client.read(_DocumentAccess, answer)
         elif remove:
             present = await change(
-                client, path, present, lambda now: _without(now, chosen, found.name)
+                client, path, present, lambda now: _without(now, chosen, row.name)
             )
         elif chosen:
             present = await change(client, path, present, lambda now: _with(now, chosen))
         output.emit(present.to_json())
-        _show(output, found.name, present)
+        _show(output, row.name, present)
         return ExitCode.OK
 
     run(Options(json_only, language, url), body)
 
 
-def _show(output: Output, name: str, present: _Access) -> None:
+def _show(output: Output, name: str, present: _DocumentAccess) -> None:
     if not present.restricted:
         output.say(messages.KB_READ_BY_ALL, name=name)
     elif not present.items:
         output.say(messages.KB_READ_BY_NOBODY, name=name)
     else:
-        rows = [(one.label(output),) for one in present.items]
+        rows = [(reader.label(output),) for reader in present.items]
         output.table((messages.KB_READ_BY,), rows)
 
 
-def _with(present: _Access, chosen: list[tuple[str, str]]) -> JsonObject:
+def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject:
     """Those who read it already, and those chosen."""
     return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
 
 
-def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> JsonObject:
+def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
     """Those who read it already, but for those chosen.
 
     Raises:
@@ -96,31 +96,31 @@ def _without(present: _Access, chosen: list[tuple[str, str]], name: str) -> Json
     return _body(_others(present, chosen))
 
 
-def _others(present: _Access, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _others(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> list[tuple[str, str]]:
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
-    named = [one.subject() for one in present.items]
-    return [one for one in named if (one[0], one[1].casefold()) not in keys]
+    readers = [reader.subject() for reader in present.items]
+    return [reader for reader in readers if (reader[0], reader[1].casefold()) not in keys]
 
 
 def _body(readers: list[tuple[str, str]]) -> JsonObject:
     return {"readers": [{field: name} for field, name in readers]}
 
 
-async def _find(client: ApiClient, base: KnowledgeBaseRecord, wanted: str) -> DocumentRecord:
+async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> DocumentRecord:
     """The document with this id, or with this name.
 
     Raises:
         CommandFailed: there is none, or several have the name.
     """
-    if is_id(wanted) and (found := await client.get_document(base.id, wanted)):
-        return found
-    pages = client.document_pages(base.id, {"name": wanted})
+    if is_id(name) and (document := await client.get_document(base.id, name)):
+        return document
+    pages = client.document_pages(base.id, {"name": name})
     # A server that does not filter yet gives all.
-    named = [one async for page in pages for one in page if one.name == wanted]
-    if not named:
-        raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=wanted)
-    if len(named) > 1:
-        ids = ", ".join(one.id for one in named)
-        raise CommandFailed(Conflict(), messages.KB_SEVERAL_DOCUMENTS, wanted=wanted, ids=ids)
-    return named[0]
+    documents = [candidate async for page in pages for candidate in page if candidate.name == name]
+    if not documents:
+        raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=name)
+    if len(documents) > 1:
+        ids = ", ".join(candidate.id for candidate in documents)
+        raise CommandFailed(Conflict(), messages.KB_SEVERAL_DOCUMENTS, wanted=name, ids=ids)
+    return documents[0]

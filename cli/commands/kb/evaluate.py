@@ -1,4 +1,4 @@
-"""``agentex eval``: ask a knowledge base's saved questions and see how well it finds."""
+"""``agentex eval``: evaluation of a knowledge base by its saved questions."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Message
@@ -28,38 +28,38 @@ _TIMES = {"p50_ms": messages.EVAL_P50, "p95_ms": messages.EVAL_P95}
 _LISTED = 20
 
 
-class _Change(Record):
+class _MetricChange(Record):
     evaluation_id: str
     same_questions: bool
     figures: dict[str, float]
 
 
-class _Result(Record):
+class _QuestionResult(Record):
     question: str
     rank: int | None
 
 
-class _Evaluation(Record):
+class _EvaluationRecord(Record):
     id: str
     metrics: dict[str, float]
-    change: _Change | None = None
-    results: list[_Result]
+    change: _MetricChange | None = None
+    results: list[_QuestionResult]
 
 
-class _Moved(Record):
+class _MovedQuestion(Record):
     question: str
     rank: int | None
     rank_before: int | None
 
 
-class _Comparison(Record):
-    better: list[_Moved]
-    worse: list[_Moved]
+class _EvaluationComparison(Record):
+    better: list[_MovedQuestion]
+    worse: list[_MovedQuestion]
     change: dict[str, float]
 
 
 def evaluate(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     questions: Annotated[
         Path | None,
         typer.Option(
@@ -84,7 +84,7 @@ def evaluate(
     """Ask the saved questions of a knowledge base and measure what is found."""
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         if questions is not None:
             await _save(output, client, (base.id, questions), replace=replace)
         measured = await _measure(output, client, base.id)
@@ -113,20 +113,24 @@ async def _save(
     output.remark(messages.EVAL_SAVED, **{name: counts.get(name) for name in ("added", "extended")})
 
 
-async def _measure(output: Output, client: ApiClient, kb_id: str) -> _Evaluation:
+async def _measure(output: Output, client: ApiClient, kb_id: str) -> _EvaluationRecord:
     path = f"/api/v1/knowledge-bases/{kb_id}/evaluations"
-    return client.read(_Evaluation, await followed(output, client, path, {}))
+    return client.read(_EvaluationRecord, await followed(output, client, path, {}))
 
 
-async def _compare(client: ApiClient, kb_id: str, measured: _Evaluation) -> _Comparison | None:
+async def _compare(
+    client: ApiClient, kb_id: str, measured: _EvaluationRecord
+) -> _EvaluationComparison | None:
     if measured.change is None:
         return None
     path = f"/api/v1/knowledge-bases/{kb_id}/evaluations/{measured.id}/compare"
     query = {"with": measured.change.evaluation_id}
-    return client.read(_Comparison, await client.call("GET", path, query=query))
+    return client.read(_EvaluationComparison, await client.call("GET", path, query=query))
 
 
-def _show(output: Output, measured: _Evaluation, compared: _Comparison | None) -> None:
+def _show(
+    output: Output, measured: _EvaluationRecord, compared: _EvaluationComparison | None
+) -> None:
     change = measured.change.figures if measured.change else {}
     rows = [
         (output.render(name), f"{measured.metrics[key]:.3f}", _signed(change.get(key), 3))
@@ -142,8 +146,12 @@ def _show(output: Output, measured: _Evaluation, compared: _Comparison | None) -
     missed = [result.question for result in measured.results if result.rank is None]
     _list(output, messages.EVAL_MISSED, missed)
     if compared is not None:
-        _list(output, messages.EVAL_WORSE, [_moved(output, one) for one in compared.worse])
-        _list(output, messages.EVAL_BETTER, [_moved(output, one) for one in compared.better])
+        _list(
+            output, messages.EVAL_WORSE, [_moved(output, question) for question in compared.worse]
+        )
+        _list(
+            output, messages.EVAL_BETTER, [_moved(output, question) for question in compared.better]
+        )
 
 
 def _list(output: Output, heading: Message, lines: list[str]) -> None:
@@ -156,18 +164,18 @@ def _list(output: Output, heading: Message, lines: list[str]) -> None:
         output.print(f"  {output.render(messages.AND_MORE, count=len(lines) - _LISTED)}")
 
 
-def _moved(output: Output, one: _Moved) -> str:
+def _moved(output: Output, question: _MovedQuestion) -> str:
     before, now = (
         output.render(messages.EVAL_NO_RANK) if rank is None else str(rank)
-        for rank in (one.rank_before, one.rank)
+        for rank in (question.rank_before, question.rank)
     )
-    return f"{one.question}: {before} → {now}"
+    return f"{question.question}: {before} → {now}"
 
 
 def _signed(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:+.{digits}f}"
 
 
-def _to_json(measured: _Evaluation, compared: _Comparison | None) -> JsonObject:
+def _to_json(measured: _EvaluationRecord, compared: _EvaluationComparison | None) -> JsonObject:
     comparison = {"comparison": compared.to_json()} if compared is not None else {}
     return {**measured.to_json(), **comparison}

@@ -8,23 +8,18 @@ import typer
 from cli.client.api import ApiClient
 from cli.client.schemas import DocumentRecord, JsonObject, KnowledgeBaseRecord
 from cli.command import client_command
-from cli.commands.kb.preview import preview
-from cli.commands.kb.reindex import reindex
 from cli.errors import ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 
-app = typer.Typer(no_args_is_help=True, help="Create, list, show and delete knowledge bases.")
-
-app.command()(preview)
-app.command()(reindex)
-
-WantedArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
+KnowledgeBaseArgument = Annotated[
+    str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")
+]
 
 
-@client_command(app)
+@client_command
 async def create(
     output: Output,
     client: ApiClient,
@@ -58,13 +53,11 @@ async def create_and_tell(
     """Create a knowledge base and say so, with the server's notices.
 
     Args:
-        output: where to say it.
-        client: of the server.
         wishes: fields of the new one; None leaves one to the server.
         emit: whether its record is this command's JSON.
     """
-    given: JsonObject = {key: value for key, value in wishes.items() if value is not None}
-    base = await client.create_knowledge_base(given)
+    fields: JsonObject = {key: value for key, value in wishes.items() if value is not None}
+    base = await client.create_knowledge_base(fields)
     output.say(messages.KB_CREATED, name=base.name, id=base.id, quoted=shlex.quote(base.name))
     for notice in base.notices:
         output.print(notice.message, "yellow")
@@ -73,7 +66,7 @@ async def create_and_tell(
     return base
 
 
-@client_command(app, "list")
+@client_command
 async def list_knowledge_bases(output: Output, client: ApiClient) -> ExitCode:
     """List the knowledge bases that you may search."""
     bases = await client.list_knowledge_bases()
@@ -90,14 +83,14 @@ def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
     return base.name, str(base.document_count), _yes(output, base.is_public), base.id
 
 
-@client_command(app)
+@client_command
 async def show(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
 ) -> ExitCode:
     """Show a knowledge base and the documents in it that failed."""
-    base = await client.find_knowledge_base(wanted)
+    base = await client.find_knowledge_base(knowledge_base)
     query = {"status": "failed"}
     failed = [doc async for page in client.document_pages(base.id, query) for doc in page]
     documents = [document.to_json() for document in failed]
@@ -132,16 +125,16 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
     return document.status if failure is None else failure.explain(language)
 
 
-@client_command(app)
+@client_command
 async def delete(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     yes: YesOption = False,
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""
-    base = await client.find_knowledge_base(wanted)
-    if not agreed(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
+    base = await client.find_knowledge_base(knowledge_base)
+    if not confirm(output, yes, messages.KB_CONFIRM, name=base.name, count=base.document_count):
         return ExitCode.FAILED
     await client.delete_knowledge_base(base.id)
     output.say(messages.KB_DELETED, name=base.name)

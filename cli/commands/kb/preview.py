@@ -1,4 +1,4 @@
-"""``agentex kb preview``: see how a file would be cut, before anything is uploaded."""
+"""``agentex kb preview``: the pieces of a file before it is uploaded."""
 
 from pathlib import Path
 from typing import Annotated

@@ -21,7 +21,7 @@ from cli.ui.output import Output
 _POLL_SECONDS = 1
 
 
-class Action(StrEnum):
+class ReindexAction(StrEnum):
     """What to do about a re-index."""
 
     START = "start"
@@ -96,8 +96,10 @@ class ReindexRecord(Record):
 
 
 def reindex(
-    wanted: Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")],
-    action: Annotated[Action, typer.Argument(help="What to do about the re-index.")] = Action.START,
+    knowledge_base: Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")],
+    action: Annotated[
+        ReindexAction, typer.Argument(help="What to do about the re-index.")
+    ] = ReindexAction.START,
     splitter: Annotated[str | None, typer.Option(help="How documents are cut.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
     chunk_overlap: Annotated[
@@ -127,15 +129,19 @@ def reindex(
         "chunk_overlap": chunk_overlap,
         "embedding_model": model,
     }
-    given = {key: value for key, value in wishes.items() if value is not None}
-    bodies: dict[Action, JsonObject] = {
-        Action.START: {**given, "cutover": "manual" if manual else "auto", "force": force},
-        Action.CUTOVER: {"without_failed": without_failed},
+    settings = {key: value for key, value in wishes.items() if value is not None}
+    bodies: dict[ReindexAction, JsonObject] = {
+        ReindexAction.START: {
+            **settings,
+            "cutover": "manual" if manual else "auto",
+            "force": force,
+        },
+        ReindexAction.CUTOVER: {"without_failed": without_failed},
     }
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
-        talk = _Talk(output, client, base)
+        base = await client.find_knowledge_base(knowledge_base)
+        talk = _ReindexDialog(output, client, base)
         record = await talk.send(action, bodies.get(action, {}))
         talk.tell(action, record)
         if wait and record.state == "running":
@@ -147,7 +153,7 @@ def reindex(
     run(Options(json_only, language, url), body)
 
 
-class _Talk:
+class _ReindexDialog:
     """One knowledge base's re-index, between the person and the server."""
 
     def __init__(self, output: Output, client: ApiClient, base: KnowledgeBaseRecord) -> None:
@@ -156,20 +162,22 @@ class _Talk:
         self._base = base
         self._quoted = shlex.quote(base.name)
 
-    async def send(self, action: Action, body: JsonObject) -> ReindexRecord:
-        path = "" if action in {Action.START, Action.STATUS} else f"/{action}"
-        method = "GET" if action is Action.STATUS else "POST"
+    async def send(self, action: ReindexAction, body: JsonObject) -> ReindexRecord:
+        path = "" if action in {ReindexAction.START, ReindexAction.STATUS} else f"/{action}"
+        method = "GET" if action is ReindexAction.STATUS else "POST"
         return await self._client.reindex(
             ReindexRecord, method, f"{self._base.id}/reindex{path}", body
         )
 
-    def tell(self, action: Action, record: ReindexRecord) -> None:
-        telling: dict[Action, Callable[[ReindexRecord], None]] = {
-            Action.START: self._tell_start,
-            Action.STATUS: self._tell_status,
-            Action.CANCEL: lambda _: self._output.say(messages.CANCELLED, name=self._base.name),
-            Action.CUTOVER: self.tell_end,
-            Action.ROLLBACK: self._tell_rollback,
+    def tell(self, action: ReindexAction, record: ReindexRecord) -> None:
+        telling: dict[ReindexAction, Callable[[ReindexRecord], None]] = {
+            ReindexAction.START: self._tell_start,
+            ReindexAction.STATUS: self._tell_status,
+            ReindexAction.CANCEL: lambda _: self._output.say(
+                messages.CANCELLED, name=self._base.name
+            ),
+            ReindexAction.CUTOVER: self.tell_end,
+            ReindexAction.ROLLBACK: self._tell_rollback,
         }
         telling[action](record)
 
@@ -269,7 +277,7 @@ class _Talk:
                 text = self._output.render(messages.PROGRESS, done=counts.done, total=counts.total)
                 progress.update(line, completed=record.percent, description=text)
                 await asyncio.sleep(_POLL_SECONDS)
-                record = await self.send(Action.STATUS, {})
+                record = await self.send(ReindexAction.STATUS, {})
         self._tell_pause(record)
         return record
 

@@ -1,4 +1,4 @@
-"""``agentex search``: see what a search of the knowledge bases finds."""
+"""``agentex search``: results of a search, and reasons for absences."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from cli.client.api import ApiClient
-from cli.client.schemas import Hit, JsonObject, Reason, SearchAnswer
+from cli.client.schemas import HitRecord, JsonObject, ReasonRecord, SearchRecord
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
@@ -130,13 +130,13 @@ async def _explain_absence(
     return ExitCode.OK
 
 
-def _show_answer(output: Output, answer: SearchAnswer) -> None:
+def _show_answer(output: Output, answer: SearchRecord) -> None:
     for number, hit in enumerate(answer.results, start=1):
         _show(output, number, hit)
     for warning in answer.warnings:
         output.print(_words(output, warning), "yellow")
     if answer.explain is not None and answer.explain.dropped:
-        counts = Counter(_words(output, one.reason) for one in answer.explain.dropped)
+        counts = Counter(_words(output, dropped.reason) for dropped in answer.explain.dropped)
         reasons = "; ".join(f"{reason}: {count}" for reason, count in counts.items())
         output.say(kb.DROPPED, reasons=reasons)
     if not answer.results:
@@ -145,13 +145,13 @@ def _show_answer(output: Output, answer: SearchAnswer) -> None:
         output.hint(messages.TOOK, count=len(answer.results), ms=round(answer.took_ms, 1))
 
 
-def _words(output: Output, reason: Reason) -> str:
+def _words(output: Output, reason: ReasonRecord) -> str:
     return printable(reason.message_zh if output.language == "zh" else reason.message)
 
 
-async def find_ids(client: ApiClient, wanted: list[str] | None) -> list[str]:
+async def find_ids(client: ApiClient, names: list[str] | None) -> list[str]:
     """The ids of the knowledge bases that a person named."""
-    return [(await client.find_knowledge_base(one)).id for one in wanted or ()]
+    return [(await client.find_knowledge_base(dropped)).id for dropped in names or ()]
 
 
 def place(output: Output, name: str, page: int | None, heading_path: list[str]) -> str:
@@ -164,7 +164,7 @@ def place(output: Output, name: str, page: int | None, heading_path: list[str]) 
     return printable(" · ".join(parts))
 
 
-def _show(output: Output, number: int, hit: Hit) -> None:
+def _show(output: Output, number: int, hit: HitRecord) -> None:
     where = place(output, hit.document_name, hit.page, hit.heading_path)
     line = Text.assemble((f"{number}. ", "bold"), (where, "bold cyan"), f"  {hit.score:.3f}")
     output.print(line)
@@ -216,11 +216,11 @@ def read_filters(written: Sequence[str]) -> JsonObject:
     filters: JsonObject = {}
     metadata: dict[str, JsonValue] = {}
     types: list[JsonValue] = []
-    for one in written:
-        found = _WRITTEN.fullmatch(one.strip())
-        if found is None:
-            raise CommandFailed(InvalidRequest("filter", one), FILTER_UNREADABLE)
-        key, sign, value = found["key"].strip(), found["sign"], found["value"].strip()
+    for text in written:
+        match = _WRITTEN.fullmatch(text.strip())
+        if match is None:
+            raise CommandFailed(InvalidRequest("filter", text), FILTER_UNREADABLE)
+        key, sign, value = match["key"].strip(), match["sign"], match["value"].strip()
         if sign != ":":
             metadata[key] = _with(metadata.get(key), sign, _value(value))
         elif key == "type":
@@ -228,7 +228,7 @@ def read_filters(written: Sequence[str]) -> JsonObject:
         elif key == "name":
             filters["name"] = value
         else:
-            raise CommandFailed(InvalidRequest("filter", one), FILTER_UNREADABLE)
+            raise CommandFailed(InvalidRequest("filter", text), FILTER_UNREADABLE)
     if metadata:
         filters["metadata"] = metadata
     if types:

@@ -1,4 +1,4 @@
-"""``agentex kb share``: with whom a knowledge base is shared, and changing that."""
+"""``agentex kb share``: the shares of a knowledge base."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeVar
@@ -9,12 +9,12 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import Message
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import Conflict
 from core.errors.requests import InvalidRequest
 
 _ATTEMPTS = 10
@@ -28,20 +28,20 @@ RoleOption = Annotated[
 ]
 
 
-class _User(Record):
+class _SharedUser(Record):
     username: str
 
 
-class _Role(Record):
+class _SharedRole(Record):
     name: str
     display_name: str = ""
 
 
-class Subject(Record):
+class ShareSubject(Record):
     """A person, or a role and with it all who have it."""
 
-    user: _User | None = None
-    role: _Role | None = None
+    user: _SharedUser | None = None
+    role: _SharedRole | None = None
 
     def subject(self) -> tuple[str, str]:
         """The field that names it in a request, and its name."""
@@ -57,28 +57,28 @@ class Subject(Record):
         return output.render(messages.KB_ALL_OF_ROLE, role=self.role.display_name or name)
 
 
-class _Share(Subject):
+class _ShareRecord(ShareSubject):
     access: str = "read"
 
 
-class Versioned(Record):
+class VersionedList(Record):
     """Whom something is open to, and what that is told from what it was by."""
 
     version: str | None = None
 
 
-class Shares(Versioned):
+class ShareList(VersionedList):
     """With whom something is shared."""
 
-    items: list[_Share]
+    items: list[_ShareRecord]
     total: int
 
 
-V = TypeVar("V", bound=Versioned)
+V = TypeVar("V", bound=VersionedList)
 
 
 def share(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     user: UserOption = None,
     role: RoleOption = None,
     write: Annotated[
@@ -94,7 +94,7 @@ def share(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         access = access_of(write=write, remove=remove)
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         path = f"/api/v1/knowledge-bases/{base.id}/shares"
         shares = await share_with(client, path, chosen, access)
         show_shares(output, shares, messages.KB_SHARED_WITH_NOBODY, base.name)
@@ -116,47 +116,40 @@ def access_of(*, write: bool, remove: bool) -> str | None:
 
 async def share_with(
     client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
-) -> Shares:
+) -> ShareList:
     """Add people and roles to a list of shares, or take them from it.
 
     Args:
-        client: to the server.
-        path: of the list.
         chosen: the fields that name them, and their names; none changes nothing.
         access: what they may; ``None`` takes them from the list.
 
     Returns:
         The list as it is then.
     """
-    shares = client.read(Shares, await client.call("GET", path))
+    shares = client.read(ShareList, await client.call("GET", path))
     if not chosen:
         return shares
     return await change(client, path, shares, lambda now: _changed(now, chosen, access))
 
 
-def show_shares(output: Output, shares: Shares, nobody: Message, name: str) -> None:
+def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -> None:
     """Print with whom something is shared.
 
     Args:
-        output: to print to.
-        shares: the list.
         nobody: said of an empty one, with ``name``.
-        name: of what is shared.
     """
     output.emit(shares.to_json())
     if not shares.items:
         output.say(nobody, name=name)
         return
     columns = (messages.KB_SHARED_WITH, messages.KB_ACCESS)
-    output.table(columns, [_row(output, one) for one in shares.items])
+    output.table(columns, [_row(output, share) for share in shares.items])
 
 
 async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
     """Put a change of a list in its place, made anew where somebody was faster.
 
     Args:
-        client: to the server.
-        path: of the list.
         present: the list as it was read.
         changed: what to send for a list as it is; its version is added.
     """
@@ -170,28 +163,28 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
             return client.read(shape, await client.call("PUT", path, body=body))
         except ServerRefused as refused:
             attempts += 1
-            if refused.code != int(ErrorCode.CONFLICT) or attempts == _ATTEMPTS:
+            if refused.code != Conflict.code or attempts == _ATTEMPTS:
                 raise
         present = client.read(shape, await client.call("GET", path))
 
 
-def _changed(shares: Shares, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
+def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
     """What is there with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
-    subjects = [(one.subject(), one.access) for one in shares.items]
-    kept = [
+    subjects = [(share.subject(), share.access) for share in shares.items]
+    remaining = [
         (subject, present)
         for subject, present in subjects
         if (subject[0], subject[1].casefold()) not in keys
     ]
     added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
-    named: list[JsonValue] = [
-        {field: name, "access": granted} for (field, name), granted in [*kept, *added]
+    entries: list[JsonValue] = [
+        {field: name, "access": granted} for (field, name), granted in [*remaining, *added]
     ]
-    return {"shares": named}
+    return {"shares": entries}
 
 
-def _row(output: Output, one: _Share) -> tuple[str, str]:
-    level = messages.KB_WRITES if one.access == "write" else messages.KB_READS
-    return one.label(output), output.render(level)
+def _row(output: Output, share: _ShareRecord) -> tuple[str, str]:
+    level = messages.KB_WRITES if share.access == "write" else messages.KB_READS
+    return share.label(output), output.render(level)

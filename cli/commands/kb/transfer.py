@@ -1,4 +1,4 @@
-"""``agentex kb export``, ``import`` and ``copy``: move whole knowledge bases."""
+"""``agentex kb export``, ``import`` and ``copy``: whole knowledge bases."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -21,7 +21,7 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import FailureRecord, JsonObject, Record
 from cli.command import JsonOption, LanguageOption, Options, UrlOption, run
 from cli.commands.ingest.local_files import CountedFile, sha256
-from cli.commands.kb.manage import WantedArgument
+from cli.commands.kb.manage import KnowledgeBaseArgument
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import common as messages
 from cli.ui.i18n.common import PATH_MISSING, Language, Message
@@ -36,24 +36,24 @@ NoWaitOption = Annotated[
 ]
 
 
-class _Facts(Record):
+class _ArchiveFacts(Record):
     name: str
     documents: int = 0
     embeds_anew: bool = False
     embedding_model: str = ""
 
 
-class _Transfer(Record):
+class _TransferRecord(Record):
     id: str
     knowledge_base_id: str
     status: str
     progress: int = 0
-    facts: _Facts
+    facts: _ArchiveFacts
     failure: FailureRecord | None = None
 
 
 def export(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as manuals.akb.")],
     force: Annotated[
         bool, typer.Option("--force", help="Write over a file that is there.")
@@ -66,10 +66,10 @@ def export(
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
         require_free(file, force=force)
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         path = f"/api/v1/knowledge-bases/{base.id}/export"
-        with _drawn(output, messages.EXPORTING, total=None) as told:
-            size, digest = await download(client, path, file, told)
+        with _drawn(output, messages.EXPORTING, total=None) as on_progress:
+            size, digest = await download(client, path, file, on_progress)
         output.say(messages.EXPORTED, name=base.name, path=file, size=size, sha256=digest)
         output.emit({"id": base.id, "file": str(file), "size": size, "sha256": digest})
         return ExitCode.OK
@@ -95,20 +95,20 @@ def import_file(
         fields = {"name": name} if name else {}
         total = file.stat().st_size
         with (
-            _drawn(output, messages.UPLOADING, total=total) as told,
-            CountedFile(file, told) as content,
+            _drawn(output, messages.UPLOADING, total=total) as on_progress,
+            CountedFile(file, on_progress) as content,
         ):
             answer = await client.send_file(
                 "/api/v1/knowledge-bases/import", content, file.name, fields
             )
-        transfer = client.read(_Transfer, answer)
+        transfer = client.read(_TransferRecord, answer)
         return await _follow(output, client, transfer, {"sha256": digest}, wait=not no_wait)
 
     run(Options(json_only, language, url), body)
 
 
 def copy(
-    wanted: WantedArgument,
+    knowledge_base: KnowledgeBaseArgument,
     name: NameOption = None,
     no_wait: NoWaitOption = False,
     url: UrlOption = None,
@@ -118,10 +118,10 @@ def copy(
     """Copy a knowledge base that you may read; the copy is yours and private."""
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
-        base = await client.find_knowledge_base(wanted)
+        base = await client.find_knowledge_base(knowledge_base)
         path = f"/api/v1/knowledge-bases/{base.id}/copy"
         transfer = client.read(
-            _Transfer, await client.call("POST", path, body={"name": name} if name else {})
+            _TransferRecord, await client.call("POST", path, body={"name": name} if name else {})
         )
         return await _follow(output, client, transfer, {}, wait=not no_wait)
 
@@ -129,15 +129,15 @@ def copy(
 
 
 async def _follow(
-    output: Output, client: ApiClient, transfer: _Transfer, facts: JsonObject, *, wait: bool
+    output: Output, client: ApiClient, transfer: _TransferRecord, facts: JsonObject, *, wait: bool
 ) -> ExitCode:
     if transfer.facts.embeds_anew:
         output.remark(messages.EMBEDS_ANEW, model=transfer.facts.embedding_model)
     if wait:
         reasons: set[str] = set()
-        with _drawn(output, messages.TRANSFERRING, total=100) as told:
+        with _drawn(output, messages.TRANSFERRING, total=100) as on_progress:
             while transfer.status in _OPEN:
-                told(transfer.progress)
+                on_progress(transfer.progress)
                 if transfer.failure is not None and transfer.failure.reason not in reasons:
                     reasons.add(transfer.failure.reason)
                     output.remark(
@@ -145,7 +145,7 @@ async def _follow(
                     )
                 await asyncio.sleep(_POLL_SECONDS)
                 answer = await client.call("GET", f"/api/v1/transfers/{transfer.id}")
-                transfer = client.read(_Transfer, answer)
+                transfer = client.read(_TransferRecord, answer)
     output.emit({**transfer.to_json(), **facts})
     if transfer.status == "completed":
         output.say(messages.TRANSFERRED, name=transfer.facts.name, count=transfer.facts.documents)
@@ -157,7 +157,7 @@ async def _follow(
     return ExitCode.FAILED
 
 
-def _explained(transfer: _Transfer, language: Language) -> str:
+def _explained(transfer: _TransferRecord, language: Language) -> str:
     failure = transfer.failure
     if failure is None:
         return transfer.status
@@ -179,7 +179,7 @@ def _drawn(output: Output, what: Message, *, total: int | None) -> Generator[Cal
     ) as progress:
         task = progress.add_task(output.render(what), total=total)
 
-        def told(done: int) -> None:
+        def on_progress(done: int) -> None:
             progress.update(task, completed=done)
 
-        yield told
+        yield on_progress

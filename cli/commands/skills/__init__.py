@@ -1,8 +1,6 @@
-"""``agentex skill``: write, check, compare and share skills; each command has a line here.
+"""The registry of ``agentex skill``: each command in the module that has its name."""
 
-Those of the first block need no server. Those of the second register themselves.
-"""
-
+from cli.command import command_group
 from cli.commands.skills import (
     compare_answers,
     diff,
@@ -14,11 +12,23 @@ from cli.commands.skills import (
     trigger_test,
     validate,
 )
-from cli.commands.skills.group import app
 
-app.command("new")(new.new)
-app.command()(validate.validate)
-app.command("fix")(fix.fix)
-app.command("diff")(diff.diff)
-
-__all__ = ["app", "compare_answers", "manage", "publish", "transfer", "trigger_test"]
+app = command_group(
+    "Write, check, compare and share SKILL files.",
+    {
+        "list": manage.list_skills,
+        "show": manage.show,
+        "delete": manage.delete,
+        "compare": compare_answers.compare_answers,
+        "import": transfer.import_skills,
+        "export": transfer.export,
+        "publish": publish.publish,
+        "share": publish.share,
+        "review": publish.review,
+        "test": trigger_test.try_triggers,
+        "new": new.new,
+        "validate": validate.validate,
+        "fix": fix.fix,
+        "diff": diff.diff,
+    },
+)

@@ -1,4 +1,4 @@
-"""``agentex skill compare``: whether answers get better with a skill."""
+"""``agentex skill compare``: answers with and without a skill."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -9,8 +9,7 @@ from pydantic import JsonValue
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.commands.skills.trigger_test import QueriesArgument, read_queries
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
@@ -19,26 +18,26 @@ from cli.ui.progress import followed
 from core.errors.requests import InvalidRequest
 
 
-class _Pair(Record):
+class _AnswerPair(Record):
     query: str
     outcome: str
     reasons: list[str]
 
 
-class _Report(Record):
+class _ComparisonRecord(Record):
     version: int
     against: int | None = None
     model: str
     judge: str
     outcomes: dict[str, int]
-    pairs: list[_Pair]
+    pairs: list[_AnswerPair]
 
 
-@client_command(app, "compare")
+@client_command
 async def compare_answers(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
     against: Annotated[
@@ -56,26 +55,26 @@ async def compare_answers(
 
     Asked are the requests of the file that should choose the skill.
     """
-    queries = [one.query for one in read_queries(file) if one.should_trigger]
+    queries = [query.query for query in read_queries(file) if query.should_trigger]
     if not queries:
         problem = InvalidRequest("queries", "none should choose the skill")
         raise CommandFailed(problem, messages.NO_QUERY_FOR_IT, path=file)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     options: JsonObject = {
         "version": version,
         "against": against,
         "model_id": model,
         "judge_model_id": judge,
     }
-    asked: list[JsonValue] = [*queries]
-    body: JsonObject = {"queries": asked, "runs": runs}
+    requests: list[JsonValue] = [*queries]
+    body: JsonObject = {"queries": requests, "runs": runs}
     body |= {name: value for name, value in options.items() if value is not None}
     answer = await followed(output, client, f"{PATH}/{row.id}/comparison", body)
-    _tell(output, row.name, client.read(_Report, answer))
+    _tell(output, row.name, client.read(_ComparisonRecord, answer))
     return ExitCode.OK
 
 
-def _tell(output: Output, name: str, report: _Report) -> None:
+def _tell(output: Output, name: str, report: _ComparisonRecord) -> None:
     output.emit(report.to_json())
     output.table(
         (messages.COMPARED_OUTCOME, messages.QUERY, messages.COMPARED_REASON), _rows(output, report)
@@ -89,8 +88,8 @@ def _tell(output: Output, name: str, report: _Report) -> None:
     output.remark(messages.COMPARED_BY, model=report.model, judge=report.judge)
 
 
-def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str]]:
+def _rows(output: Output, report: _ComparisonRecord) -> Iterator[tuple[str, str, str]]:
     for pair in report.pairs:
         word = messages.COMPARED_OUTCOMES.get(pair.outcome)
-        shown = output.render(word) if word else pair.outcome
-        yield shown, pair.query, next(iter(pair.reasons), "")
+        outcome = output.render(word) if word else pair.outcome
+        yield outcome, pair.query, next(iter(pair.reasons), "")

@@ -1,4 +1,4 @@
-"""``agentex skill diff``: two versions of a skill, line by line and in what they mean."""
+"""``agentex skill diff``: two versions of a skill, by line and by meaning."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -88,8 +88,12 @@ def _rows(output: Output, change: "SkillDifference") -> Iterator[Row]:
         yield kinds["parameter"], added, param.name
     for param in change.params_removed:
         yield kinds["parameter"], removed, param.name
-    for one in change.params_changed:
-        yield kinds["parameter"], changed, f"{one.name}: {', '.join(one.breaking or one.fields)}"
+    for parameter in change.params_changed:
+        yield (
+            kinds["parameter"],
+            changed,
+            f"{parameter.name}: {', '.join(parameter.breaking or parameter.fields)}",
+        )
     for step in change.steps:
         present = step.after or step.before
         word = changed if step.before and step.after else added if step.after else removed

@@ -1,4 +1,4 @@
-"""``agentex skill fix``: apply the mends that diagnostics carry."""
+"""``agentex skill fix``: autofixes of local SKILL files."""
 
 import difflib
 import sys
@@ -13,7 +13,7 @@ from cli.client.downloads import write_whole
 from cli.client.schemas import JsonObject
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.commands.skills.local_files import LocalSkill, find_skills
-from cli.commands.skills.validate import PathsArgument, argument, judge, shown
+from cli.commands.skills.validate import PathsArgument, argument, filtered, judge
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output, printable
@@ -21,7 +21,7 @@ from core.errors.requests import InvalidRequest
 from skills.schema import Diagnostic, SkillReport
 
 if TYPE_CHECKING:
-    from skills.lint.autofix import Mended
+    from skills.lint.autofix import AutofixResult
 
 
 def fix(
@@ -42,8 +42,8 @@ def fix(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        wish = _Wish(_wanted(codes or (), portable=portable), portable, dry_run)
-        items = [_fix_one(output, one, wish) for one in find_skills(paths)]
+        wish = _FixTarget(_wanted(codes or (), portable=portable), portable, dry_run)
+        items = [_fix_one(output, skill, wish) for skill in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
 
@@ -51,7 +51,7 @@ def fix(
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _FixTarget:
     """What is to be mended, whether the open standard counts, and whether it is only shown."""
 
     codes: frozenset[str]
@@ -62,18 +62,18 @@ class _Wish:
 def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     from skills.diagnostics import RULES  # noqa: PLC0415
 
-    named = frozenset(code.upper() for code in codes)
-    for code in sorted(named - RULES.keys()):
+    chosen_codes = frozenset(code.upper() for code in codes)
+    for code in sorted(chosen_codes - RULES.keys()):
         raise CommandFailed(InvalidRequest("code", code), messages.NO_SUCH_CODE, code=code)
-    return named or frozenset(
+    return chosen_codes or frozenset(
         code for code, rule in RULES.items() if portable or not rule.portability
     )
 
 
-def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
+def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
-    left = len(shown(done.left, with_standard=wish.portable))
+    left = len(filtered(done.left, with_standard=wish.portable))
     # What came from standard input goes to standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:
@@ -88,29 +88,33 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _Wish) -> JsonObject:
     else:
         say(messages.FIXED, path=skill.shown, count=len(applied), codes=", ".join(applied))
     if left:
-        named = argument(skill.shown, with_standard=wish.portable)
-        say(messages.LEFT, path=skill.shown, count=left, named=named)
-    told: JsonObject = {
+        path_argument = argument(skill.shown, with_standard=wish.portable)
+        say(messages.LEFT, path=skill.shown, count=left, named=path_argument)
+    result: JsonObject = {
         "path": skill.shown,
         "fixed": [*applied],
         "left": left,
         "written": path is not None,
     }
     # It stands nowhere else.
-    return told if skill.path is not None else told | {"content": mended.decode("utf-8", "replace")}
+    return (
+        result
+        if skill.path is not None
+        else result | {"content": mended.decode("utf-8", "replace")}
+    )
 
 
-def _mended(skill: LocalSkill, wanted: Collection[str]) -> "Mended":
+def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":
     """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
-    from skills.lint.autofix import mend  # noqa: PLC0415
+    from skills.lint.autofix import autofix  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:
         return judge(replace(skill, content=content))
 
     def choose(fixable: Sequence[Diagnostic], _: int) -> Sequence[Diagnostic]:
-        return [one for one in fixable if one.code in wanted]
+        return [diagnostic for diagnostic in fixable if diagnostic.code in codes]
 
-    return mend(skill.content, report, choose)
+    return autofix(skill.content, report, choose)
 
 
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Skills as they lie on this machine: files, folders, and standard input."""
+"""Skills on this machine: files, folders, and standard input."""
 
 import os
 import sys
@@ -47,9 +47,9 @@ def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
         CommandFailed: there is none at one of them, or it can't be read.
     """
     _check_input(paths)
-    found = (skill for path in paths for skill in _at(path))
+    skills = (skill for path in paths for skill in _at(path))
     once: dict[Path | None, LocalSkill] = {}
-    for skill in found:
+    for skill in skills:
         once.setdefault(skill.path and skill.path.resolve(), skill)
     return [*once.values()]
 
@@ -74,9 +74,9 @@ def reading(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        told = {"path": error.filename or path, "reason": error.strerror or ""}
+        details = {"path": error.filename or path, "reason": error.strerror or ""}
         problem = InvalidRequest("path", "not readable")
-        raise CommandFailed(problem, messages.FILE_UNREADABLE, **told) from error
+        raise CommandFailed(problem, messages.FILE_UNREADABLE, **details) from error
 
 
 def beside(folder: Path) -> Iterator[str]:
@@ -114,19 +114,19 @@ def _only(path: str) -> LocalSkill:
     return first
 
 
-def _at(given: str) -> Iterator[LocalSkill]:
-    if given == STDIN:
+def _at(argument: str) -> Iterator[LocalSkill]:
+    if argument == STDIN:
         yield LocalSkill(STDIN, sys.stdin.buffer.read())
         return
-    path = Path(given)
+    path = Path(argument)
     with reading(path):
         is_folder = path.is_dir()
         # Also what is no regular file, such as the pipe of a shell's <(command).
-        found = [*_within(path)] if is_folder else [path] if path.exists() else []
-    if not found:
+        paths = [*_within(path)] if is_folder else [path] if path.exists() else []
+    if not paths:
         problem = InvalidRequest("path", "no skill")
-        raise CommandFailed(problem, messages.NO_SKILL, path=given)
-    yield from map(_read, found)
+        raise CommandFailed(problem, messages.NO_SKILL, path=argument)
+    yield from map(_read, paths)
 
 
 def _within(folder: Path) -> Iterator[Path]:
@@ -147,13 +147,13 @@ def _read(path: Path) -> LocalSkill:
     with reading(path):
         content = path.read_bytes()
     if path.name not in _NAMES:
-        return LocalSkill(_shown(path), content, path)
+        return LocalSkill(_display_path(path), content, path)
     # Where it stands, also if it is a link to a file elsewhere.
     folder = path.parent.resolve()
     files = tuple(beside(folder))
-    return LocalSkill(_shown(path), content, path, _shown(Path(folder.name)), files)
+    return LocalSkill(_display_path(path), content, path, _display_path(Path(folder.name)), files)
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     """A path as text that can be written anywhere: a name may have bytes that are no UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -7,23 +7,21 @@ import typer
 from cli.client.api import ApiClient, Query
 from cli.client.schemas import Record
 from cli.command import client_command
-from cli.commands.skills.group import app
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.output import Output
-from cli.ui.prompts import YesOption, agreed
+from cli.ui.prompts import YesOption, confirm
 from core.errors.auth import SkillNotFound
-from core.errors.codes import ErrorCode
 from core.errors.conflicts import Conflict
 
 PATH = "/api/v1/skills"
 _LISTED = 12
-WantedArgument = Annotated[
+SkillArgument = Annotated[
     str, typer.Argument(metavar="SKILL", help="Its slug, owner/slug, name or id.")
 ]
 
 
-class _Owner(Record):
+class _SkillOwner(Record):
     username: str = ""
 
 
@@ -40,16 +38,16 @@ class SkillRecord(Record):
     trusted: bool = True
     enabled: bool = True
     access: str = ""
-    owner: _Owner = _Owner()
+    owner: _SkillOwner = _SkillOwner()
 
 
-class _Detail(SkillRecord):
+class _SkillDetail(SkillRecord):
     content: str = ""
     publishable: bool = False
     portable: bool = False
 
 
-@client_command(app, "list")
+@client_command
 async def list_skills(
     output: Output,
     client: ApiClient,
@@ -61,29 +59,29 @@ async def list_skills(
     ] = False,
 ) -> ExitCode:
     """List your skills and those that are shared with you."""
-    given = {"q": words, "category": category, "tag": tag}
-    query: Query = {key: value for key, value in given.items() if value is not None}
+    filters = {"q": words, "category": category, "tag": tag}
+    query: Query = {key: value for key, value in filters.items() if value is not None}
     if everybodys:
         query = {**query, "include_public": "true"}
-    found = await _all(client, query)
-    output.emit({"items": [one.to_json() for one in found], "total": len(found)})
-    if not found:
+    skills = await _all(client, query)
+    output.emit({"items": [skill.to_json() for skill in skills], "total": len(skills)})
+    if not skills:
         output.say(messages.NO_SKILLS)
         return ExitCode.OK
     columns = (messages.SLUG, messages.NAME, messages.VERSION, messages.OWNER, messages.STATE)
     rows = [
-        (one.slug, one.name, str(one.version), one.owner.username, _state(output, one))
-        for one in found
+        (skill.slug, skill.name, str(skill.version), skill.owner.username, _state(output, skill))
+        for skill in skills
     ]
     output.table(columns, rows)
     return ExitCode.OK
 
 
-@client_command(app)
-async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> ExitCode:
+@client_command
+async def show(output: Output, client: ApiClient, skill: SkillArgument) -> ExitCode:
     """Print a skill's content as it is stored."""
-    row = await find(client, wanted)
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    row = await find(client, skill)
+    detail = client.read(_SkillDetail, await client.call("GET", f"{PATH}/{row.id}"))
     output.emit(detail.to_json())
     output.remark(
         messages.SHOWN,
@@ -96,13 +94,13 @@ async def show(output: Output, client: ApiClient, wanted: WantedArgument) -> Exi
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def delete(
-    output: Output, client: ApiClient, wanted: WantedArgument, yes: YesOption = False
+    output: Output, client: ApiClient, skill: SkillArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a skill with all its versions."""
-    row = await find(client, wanted)
-    if not agreed(output, yes, messages.DELETE_SKILL, name=row.name):
+    row = await find(client, skill)
+    if not confirm(output, yes, messages.DELETE_SKILL, name=row.name):
         return ExitCode.FAILED
     await client.call("DELETE", f"{PATH}/{row.id}")
     output.say(messages.SKILL_DELETED, name=row.name)
@@ -110,35 +108,37 @@ async def delete(
     return ExitCode.OK
 
 
-async def find(client: ApiClient, wanted: str) -> SkillRecord:
+async def find(client: ApiClient, name: str) -> SkillRecord:
     """The skill with this id, slug, ``owner/slug`` or name.
 
     Raises:
         CommandFailed: there is none that one may see, or the name fits several.
     """
     try:
-        return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(wanted)}"))
+        return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(name)}"))
     except ServerRefused as refused:
-        if refused.code != int(ErrorCode.SKILL_NOT_FOUND):
+        if refused.code != SkillNotFound.code:
             raise
-    known = await _all(client, {"include_public": "true"})
-    owner, _, slug = wanted.rpartition("/")
-    fitting = [one for one in known if one.slug == slug and owner in ("", one.owner.username)]
-    fitting = fitting or [one for one in known if one.name.casefold() == wanted.casefold()]
+    skills = await _all(client, {"include_public": "true"})
+    owner, _, slug = name.rpartition("/")
+    fitting = [
+        skill for skill in skills if skill.slug == slug and owner in ("", skill.owner.username)
+    ]
+    fitting = fitting or [skill for skill in skills if skill.name.casefold() == name.casefold()]
     # One's own goes before another person's of the same name.
-    found = [one for one in fitting if one.access == "owner"] or fitting
-    if not found:
-        names = ", ".join(one.slug for one in known[:_LISTED]) or "-"
-        raise CommandFailed(SkillNotFound(), messages.SKILL_UNKNOWN, wanted=wanted, names=names)
-    if len(found) > 1:
-        names = ", ".join(f"{one.owner.username}/{one.slug}" for one in found)
-        raise CommandFailed(Conflict(), messages.SKILL_AMBIGUOUS, wanted=wanted, names=names)
-    return found[0]
+    matches = [skill for skill in fitting if skill.access == "owner"] or fitting
+    if not matches:
+        names = ", ".join(skill.slug for skill in skills[:_LISTED]) or "-"
+        raise CommandFailed(SkillNotFound(), messages.SKILL_UNKNOWN, wanted=name, names=names)
+    if len(matches) > 1:
+        names = ", ".join(f"{skill.owner.username}/{skill.slug}" for skill in matches)
+        raise CommandFailed(Conflict(), messages.SKILL_AMBIGUOUS, wanted=name, names=names)
+    return matches[0]
 
 
-def _segment(wanted: str) -> str:
+def _segment(name: str) -> str:
     # What is no id is looked up by name: a path must not be made of it.
-    return wanted if wanted.replace("-", "").isalnum() and wanted.isascii() else "-"
+    return name if name.replace("-", "").isalnum() and name.isascii() else "-"
 
 
 async def _all(client: ApiClient, query: Query) -> list[SkillRecord]:
@@ -146,11 +146,11 @@ async def _all(client: ApiClient, query: Query) -> list[SkillRecord]:
     return [client.read(SkillRecord, item) async for page in pages for item in page]
 
 
-def _state(output: Output, one: SkillRecord) -> str:
-    if not one.valid:
+def _state(output: Output, skill: SkillRecord) -> str:
+    if not skill.valid:
         return output.render(messages.STATE_INVALID)
-    if not one.trusted:
+    if not skill.trusted:
         return output.render(messages.STATE_UNREVIEWED)
-    if not one.enabled:
+    if not skill.enabled:
         return output.render(messages.STATE_OFF)
-    return output.render(messages.STATE_PUBLIC if one.is_public else messages.STATE_PRIVATE)
+    return output.render(messages.STATE_PUBLIC if skill.is_public else messages.STATE_PRIVATE)

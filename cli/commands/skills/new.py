@@ -155,12 +155,12 @@ def new(
     leave(output, work)
 
 
-def _slug(name: str, wanted: str | None) -> str:
-    from skills.slugs import is_slug, slug_of  # noqa: PLC0415
+def _slug(name: str, slug: str | None) -> str:
+    from skills.slugs import is_slug, slugify  # noqa: PLC0415
 
-    if wanted is not None and not is_slug(wanted):
-        raise CommandFailed(InvalidRequest("slug", wanted), messages.SLUG_UNUSABLE, slug=wanted)
-    made = wanted or slug_of(name)
+    if slug is not None and not is_slug(slug):
+        raise CommandFailed(InvalidRequest("slug", slug), messages.SLUG_UNUSABLE, slug=slug)
+    made = slug or slugify(name)
     if not made:
         raise CommandFailed(InvalidRequest("slug", "needed"), messages.SLUG_NEEDED, name=name)
     return made

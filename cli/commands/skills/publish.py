@@ -11,17 +11,16 @@ from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.kb.share import RoleOption, UserOption, access_of, share_with, show_shares
-from cli.commands.skills.group import app
-from cli.commands.skills.manage import PATH, SkillRecord, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, SkillRecord, find
 from cli.errors import CommandFailed, ExitCode, ServerRefused
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language
 from cli.ui.output import Output
-from core.errors.codes import ErrorCode
+from core.errors.conflicts import SkillNotPublishable, SkillReviewNeeded
 from core.errors.requests import InvalidRequest
 
 
-class _Finding(Record):
+class _ReviewFinding(Record):
     code: str
     severity: str
     line: int
@@ -30,42 +29,42 @@ class _Finding(Record):
     message_zh: str = ""
 
 
-class _Detail(SkillRecord):
+class _PublishedSkill(SkillRecord):
     publishable: bool = False
     pending_version: int | None = None
-    diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
+    diagnostics: list[_ReviewFinding] = Field(default_factory=list[_ReviewFinding])
 
 
-class _File(Record):
+class _SkillFileRecord(Record):
     path: str
     size: int
 
 
-class _Version(Record):
+class _SkillVersionRecord(Record):
     version: int
     content: str
-    files: list[_File] = Field(default_factory=list[_File])
+    files: list[_SkillFileRecord] = Field(default_factory=list[_SkillFileRecord])
 
 
-@client_command(app)
+@client_command
 async def publish(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     withdraw: Annotated[
         bool, typer.Option("--withdraw", help="Take it back: it is yours alone again.")
     ] = False,
 ) -> ExitCode:
     """Show a skill to everybody on the server; one with errors is refused, and they are listed."""
-    row = await find(client, wanted)
+    row = await find(client, skill)
     try:
         with _naming_the_review(output, row):
             answer = await client.call("PUT", f"{PATH}/{row.id}", body={"is_public": not withdraw})
     except ServerRefused as refused:
-        if refused.code == int(ErrorCode.SKILL_NOT_PUBLISHABLE):
+        if refused.code == SkillNotPublishable.code:
             await _show_findings(output, client, row)
         raise
-    detail = client.read(_Detail, answer)
+    detail = client.read(_PublishedSkill, answer)
     output.emit(detail.to_json())
     output.say(messages.WITHDRAWN if withdraw else messages.PUBLISHED, name=detail.name)
     if detail.pending_version is not None:
@@ -73,11 +72,11 @@ async def publish(
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def share(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     user: UserOption = None,
     role: RoleOption = None,
     write: Annotated[bool, typer.Option("--write", help="They may write versions, too.")] = False,
@@ -86,18 +85,18 @@ async def share(
     """Share a skill with people or roles; without any, show with whom it is shared."""
     chosen = [("username", name) for name in user or ()] + [("role", name) for name in role or ()]
     access = access_of(write=write, remove=remove)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     with _naming_the_review(output, row):
         shares = await share_with(client, f"{PATH}/{row.id}/shares", chosen, access)
     show_shares(output, shares, messages.SHARED_WITH_NOBODY, row.name)
     return ExitCode.OK
 
 
-@client_command(app)
+@client_command
 async def review(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     approve: Annotated[bool, typer.Option("--approve", help="It may be used.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It may not.")] = False,
     version: Annotated[
@@ -108,8 +107,8 @@ async def review(
     """Show what waits for a review, or decide about it: an import, or a public skill's version."""
     if approve and reject:
         raise CommandFailed(InvalidRequest("decision", "one of both"), messages.ONE_DECISION)
-    row = await find(client, wanted)
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
+    row = await find(client, skill)
+    detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
     # What was rejected before is decided about anew.
     version = version or detail.pending_version or detail.version
     if not approve and not reject:
@@ -120,12 +119,12 @@ async def review(
         "note": note,
     }
     answer = await client.call("POST", f"{PATH}/{row.id}/review", body=body)
-    output.emit(client.read(_Detail, answer).to_json())
+    output.emit(client.read(_PublishedSkill, answer).to_json())
     output.say(messages.APPROVED if approve else messages.REJECTED, name=row.name, version=version)
     return ExitCode.OK
 
 
-async def _show_waiting(output: Output, client: ApiClient, detail: _Detail) -> ExitCode:
+async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSkill) -> ExitCode:
     """Print the version that waits, as it is stored, and how to decide about it."""
     version = detail.pending_version
     if version is None:
@@ -133,7 +132,7 @@ async def _show_waiting(output: Output, client: ApiClient, detail: _Detail) -> E
         output.emit({"id": detail.id, "pending_version": None})
         return ExitCode.OK
     path = f"{PATH}/{detail.id}/versions/{version}"
-    waiting = client.read(_Version, await client.call("GET", path))
+    waiting = client.read(_SkillVersionRecord, await client.call("GET", path))
     output.emit(waiting.to_json())
     output.print(waiting.content)
     for file in waiting.files:
@@ -149,21 +148,23 @@ def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
     try:
         yield
     except ServerRefused as refused:
-        if refused.code == int(ErrorCode.SKILL_REVIEW_NEEDED):
+        if refused.code == SkillReviewNeeded.code:
             output.remark(messages.REVIEW_NEXT, slug=row.slug)
         raise
 
 
 async def _show_findings(output: Output, client: ApiClient, row: SkillRecord) -> None:
-    detail = client.read(_Detail, await client.call("GET", f"{PATH}/{row.id}"))
-    for one in detail.diagnostics:
-        if not one.code.startswith("AS"):
+    detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
+    for diagnostic in detail.diagnostics:
+        if not diagnostic.code.startswith("AS"):
             output.say(
                 messages.FINDING,
                 path=row.slug,
-                line=one.line,
-                column=one.column,
-                severity=output.render(messages.SEVERITIES[one.severity]),
-                code=one.code,
-                text=one.message_zh if output.language is Language.ZH else one.message,
+                line=diagnostic.line,
+                column=diagnostic.column,
+                severity=output.render(messages.SEVERITIES[diagnostic.severity]),
+                code=diagnostic.code,
+                text=diagnostic.message_zh
+                if output.language is Language.ZH
+                else diagnostic.message,
             )

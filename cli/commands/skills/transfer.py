@@ -18,9 +18,8 @@ from cli.client.downloads import download, require_free
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
 from cli.commands.ingest.local_files import CountedFile
-from cli.commands.skills.group import app
 from cli.commands.skills.local_files import beside, reading
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.errors import CommandFailed, ExitCode, Problem, ServerRefused, exit_code, to_json
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import PATH_MISSING, Language
@@ -32,7 +31,7 @@ _TOLD = ("error", "warning")
 _PACKAGES = (".zip", ".skill")
 
 
-class OnConflict(StrEnum):
+class SkillConflictPolicy(StrEnum):
     """What is done where one has a skill of that slug."""
 
     NEW = "new"
@@ -48,40 +47,40 @@ class Profile(StrEnum):
     CODEX = "codex"
 
 
-class _Imported(Record):
+class _ImportedSkill(Record):
     id: str | None = None
     slug: str = ""
     version: int = 0
 
 
-class _Problem(Record):
+class _PackageProblem(Record):
     message: str = ""
     message_zh: str = ""
 
 
-class _Finding(Record):
+class _ImportFinding(Record):
     severity: str
 
 
-class _Error(Record):
+class _ImportError(Record):
     message: str = ""
 
 
-class _Item(Record):
+class _ImportItem(Record):
     file: str
     folder: str = ""
     outcome: str
-    skill: _Imported | None = None
-    diagnostics: list[_Finding] = Field(default_factory=list[_Finding])
-    problems: list[_Problem] = Field(default_factory=list[_Problem])
-    error: _Error | None = None
+    skill: _ImportedSkill | None = None
+    diagnostics: list[_ImportFinding] = Field(default_factory=list[_ImportFinding])
+    problems: list[_PackageProblem] = Field(default_factory=list[_PackageProblem])
+    error: _ImportError | None = None
 
 
-class _Answer(Record):
-    items: list[_Item]
+class _ImportRecord(Record):
+    items: list[_ImportItem]
 
 
-@client_command(app, "import")
+@client_command
 async def import_skills(
     output: Output,
     client: ApiClient,
@@ -89,8 +88,8 @@ async def import_skills(
         list[Path], typer.Argument(metavar="PATH...", help=".md, .zip or .skill files, or folders.")
     ],
     on_conflict: Annotated[
-        OnConflict, typer.Option(help="Where you have a skill of that slug already.")
-    ] = OnConflict.NEW,
+        SkillConflictPolicy, typer.Option(help="Where you have a skill of that slug already.")
+    ] = SkillConflictPolicy.NEW,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what would be done; do nothing.")
     ] = False,
@@ -104,22 +103,22 @@ async def import_skills(
     refusals: list[Problem] = []
     items = await _send(output, client, paths, query, refusals)
     if approve and not dry_run:
-        items = [await _approve(output, client, one, refusals) for one in items]
+        items = [await _approve(output, client, item, refusals) for item in items]
     _show(output, items, dry_run=dry_run)
-    for skill in map(_taken, items):
+    for skill in map(_imported_skill, items):
         if skill is not None and not (approve or dry_run):
             output.remark(messages.REVIEW_NEXT, slug=skill.slug)
     if refusals:
         return exit_code(refusals[0].code)
-    is_whole = all(one.outcome != "refused" for one in items)
+    is_whole = all(item.outcome != "refused" for item in items)
     return ExitCode.OK if is_whole else ExitCode.FAILED
 
 
-@client_command(app)
+@client_command
 async def export(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     file: Annotated[
         Path,
         typer.Argument(help="Where to write it: report.md as stored, report.zip as a package."),
@@ -139,7 +138,7 @@ async def export(
             InvalidRequest("profile", "no package"), messages.PROFILE_UNUSED, path=file
         )
     require_free(file, force=force)
-    row = await find(client, wanted)
+    row = await find(client, skill)
     query: dict[str, str] = {} if version is None else {"version": str(version)}
     if is_package:
         query |= {"format": "agent-skill", "profile": (profile or Profile.PORTABLE).value}
@@ -194,72 +193,74 @@ async def _send(
     paths: Sequence[Path],
     query: str,
     refusals: list[Problem],
-) -> list[_Item]:
+) -> list[_ImportItem]:
     """What became of each; of several, one that fails does not keep the others from being told."""
-    items: list[_Item] = []
+    items: list[_ImportItem] = []
     for path in paths:
         try:
             with _packed(path) as (content, name):
                 answer = await client.send_file(f"{PATH}/import?{query}", content, name, {})
-            items += client.read(_Answer, answer).items
+            items += client.read(_ImportRecord, answer).items
         except (CommandFailed, ServerRefused) as problem:
             if len(paths) == 1:
                 raise
             refusals.append(problem)
-            items.append(_failed(output, problem, _Item(file=str(path), outcome="failed")))
+            items.append(_failed(output, problem, _ImportItem(file=str(path), outcome="failed")))
     return items
 
 
-async def _approve(output: Output, client: ApiClient, one: _Item, refusals: list[Problem]) -> _Item:
-    skill = _taken(one)
+async def _approve(
+    output: Output, client: ApiClient, item: _ImportItem, refusals: list[Problem]
+) -> _ImportItem:
+    skill = _imported_skill(item)
     if skill is None:
-        return one
+        return item
     body: JsonObject = {"decision": "approve", "version": skill.version}
     try:
         await client.call("POST", f"{PATH}/{skill.id}/review", body=body)
     except ServerRefused as problem:
         refusals.append(problem)
-        return _failed(output, problem, one)
-    return one
+        return _failed(output, problem, item)
+    return item
 
 
-def _taken(one: _Item) -> _Imported | None:
-    return one.skill if one.outcome in _TAKEN else None
+def _imported_skill(item: _ImportItem) -> _ImportedSkill | None:
+    return item.skill if item.outcome in _TAKEN else None
 
 
-def _failed(output: Output, problem: Problem, one: _Item) -> _Item:
-    told = _Error.model_validate(to_json(problem, output.language))
-    return one.model_copy(update={"error": told})
+def _failed(output: Output, problem: Problem, item: _ImportItem) -> _ImportItem:
+    error = _ImportError.model_validate(to_json(problem, output.language))
+    return item.model_copy(update={"error": error})
 
 
-def _show(output: Output, items: list[_Item], *, dry_run: bool) -> None:
-    output.emit({"dry_run": dry_run, "items": [one.to_json() for one in items]})
+def _show(output: Output, items: list[_ImportItem], *, dry_run: bool) -> None:
+    output.emit({"dry_run": dry_run, "items": [item.to_json() for item in items]})
     columns = (messages.FILE, messages.OUTCOME, messages.SKILL, messages.PROBLEMS)
-    output.table(columns, [_row(output, one) for one in items])
-    for one in items:
-        for text in _reasons(output, one):
-            output.print(f"{one.folder or one.file}: {text}", "red")
+    output.table(columns, [_row(output, item) for item in items])
+    for item in items:
+        for text in _reasons(output, item):
+            output.print(f"{item.folder or item.file}: {text}", "red")
 
 
-def _row(output: Output, one: _Item) -> tuple[str, str, str, str]:
-    outcome = messages.OUTCOMES.get(one.outcome)
-    skill = f"{one.skill.slug} ({one.skill.version})" if one.skill else ""
-    word = output.render(outcome) if outcome else one.outcome
-    place = "/".join(part for part in (one.file, one.folder) if part)
-    return place, word, skill, _counted(output, one)
+def _row(output: Output, item: _ImportItem) -> tuple[str, str, str, str]:
+    outcome = messages.OUTCOMES.get(item.outcome)
+    skill = f"{item.skill.slug} ({item.skill.version})" if item.skill else ""
+    word = output.render(outcome) if outcome else item.outcome
+    place = "/".join(part for part in (item.file, item.folder) if part)
+    return place, word, skill, _counted(output, item)
 
 
-def _counted(output: Output, one: _Item) -> str:
-    found = Counter(finding.severity for finding in one.diagnostics)
-    named = (
-        f"{output.render(messages.SEVERITIES[key])}: {found[key]}" for key in _TOLD if found[key]
+def _counted(output: Output, item: _ImportItem) -> str:
+    counts = Counter(finding.severity for finding in item.diagnostics)
+    texts = (
+        f"{output.render(messages.SEVERITIES[key])}: {counts[key]}" for key in _TOLD if counts[key]
     )
-    return ", ".join(named) or "-"
+    return ", ".join(texts) or "-"
 
 
-def _reasons(output: Output, one: _Item) -> Iterator[str]:
+def _reasons(output: Output, item: _ImportItem) -> Iterator[str]:
     is_chinese = output.language is Language.ZH
-    for problem in one.problems:
+    for problem in item.problems:
         yield (problem.message_zh if is_chinese else "") or problem.message
-    if one.error is not None:
-        yield one.error.message
+    if item.error is not None:
+        yield item.error.message

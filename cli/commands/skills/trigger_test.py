@@ -1,4 +1,4 @@
-"""``agentex skill test``: which requests would choose a skill, and which another one."""
+"""``agentex skill test``: the queries that would choose a skill."""
 
 import json
 from collections.abc import Iterator
@@ -11,8 +11,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from cli.client.api import ApiClient
 from cli.client.schemas import JsonObject, Record
 from cli.command import client_command
-from cli.commands.skills.group import app
-from cli.commands.skills.manage import PATH, WantedArgument, find
+from cli.commands.skills.manage import PATH, SkillArgument, find
 from cli.errors import CommandFailed, ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import PATH_MISSING
@@ -60,10 +59,10 @@ def read_queries(file: Path) -> list[TriggerQuery]:
         problem = InvalidRequest("queries", "no list of queries")
         raise CommandFailed(problem, messages.NO_QUERIES, path=file) from error
     # By language, as the starters have them.
-    return read if isinstance(read, list) else [one for part in read.values() for one in part]
+    return read if isinstance(read, list) else [query for part in read.values() for query in part]
 
 
-class _Answer(Record):
+class _QueryResult(Record):
     query: str
     should_trigger: bool
     triggered: bool
@@ -71,26 +70,26 @@ class _Answer(Record):
     chosen: str | None = None
 
 
-class _Rates(Record):
+class _TriggerRates(Record):
     queries: int
     recall: float | None = None
     precision: float | None = None
 
 
-class _Report(Record):
+class _TriggerTestRecord(Record):
     version: int
     model: str | None = None
     runs: int = 1
     neighbours: int
-    all: _Rates
-    answers: list[_Answer]
+    all: _TriggerRates
+    answers: list[_QueryResult]
 
 
-@client_command(app, "test")
+@client_command
 async def try_triggers(
     output: Output,
     client: ApiClient,
-    wanted: WantedArgument,
+    skill: SkillArgument,
     file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
     runs: Annotated[
@@ -113,13 +112,13 @@ async def try_triggers(
     if offline and runs:
         raise CommandFailed(InvalidRequest("runs", "with --offline"), messages.OFFLINE_OR_RUNS)
     queries = read_queries(file)
-    row = await find(client, wanted)
-    asked: list[JsonValue] = [one.model_dump() for one in queries]
+    row = await find(client, skill)
+    entries: list[JsonValue] = [query.model_dump() for query in queries]
     options = {"version": version, "runs": runs, "model_id": model}
-    body: JsonObject = {"queries": asked, "by": "offline" if offline else "auto"}
+    body: JsonObject = {"queries": entries, "by": "offline" if offline else "auto"}
     body |= {name: value for name, value in options.items() if value is not None}
     answer = await followed(output, client, f"{PATH}/{row.id}/trigger-test", body)
-    report = client.read(_Report, answer)
+    report = client.read(_TriggerTestRecord, answer)
     _tell(output, row.name, report)
     rates = report.all
     measured = [rate for rate in (rates.recall, rates.precision) if rate is not None]
@@ -127,7 +126,7 @@ async def try_triggers(
     return ExitCode.OK if is_enough else ExitCode.FAILED
 
 
-def _tell(output: Output, name: str, report: _Report) -> None:
+def _tell(output: Output, name: str, report: _TriggerTestRecord) -> None:
     output.emit(report.to_json())
     output.table(
         (messages.RIGHT, messages.SCORE, messages.CHOSEN, messages.QUERY), _rows(output, report)
@@ -148,11 +147,11 @@ def _tell(output: Output, name: str, report: _Report) -> None:
         output.remark(messages.TRIED_BY, model=report.model, runs=report.runs)
 
 
-def _rows(output: Output, report: _Report) -> Iterator[tuple[str, str, str, str]]:
-    for one in report.answers:
-        is_right = one.triggered == one.should_trigger
+def _rows(output: Output, report: _TriggerTestRecord) -> Iterator[tuple[str, str, str, str]]:
+    for result in report.answers:
+        is_right = result.triggered == result.should_trigger
         word = output.render(messages.IS_RIGHT if is_right else messages.IS_WRONG)
-        yield word, f"{one.score:.2f}", one.chosen or "-", one.query
+        yield word, f"{result.score:.2f}", result.chosen or "-", result.query
 
 
 def _percent(rate: float | None) -> str:

@@ -1,23 +1,31 @@
-"""``agentex skill validate``: tell what is wrong with SKILL files and where, without a server."""
+"""``agentex skill validate``: diagnostics of local SKILL files, also as SARIF."""
 
+import base64
+import importlib.metadata
+import json
+import os
+import re
 import shlex
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
+from pydantic import JsonValue
 
+from cli.client.downloads import writing
 from cli.client.schemas import JsonObject
 from cli.command import JsonOption, LanguageOption, Options, leave, open_output
 from cli.commands.skills.local_files import LocalSkill, find_skills
-from cli.commands.skills.sarif import write_sarif
 from cli.errors import ExitCode
 from cli.ui.i18n import skills as messages
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from skills.schema import Diagnostic, Severity, SkillReport
+from skills.schema import Diagnostic, Fix, Severity, SkillReport, TextEdit
 
 PathsArgument = Annotated[
     list[str],
@@ -29,7 +37,7 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSkill:
     """A skill, what was found, and whether that is enough."""
 
     skill: LocalSkill
@@ -58,21 +66,25 @@ def validate(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        checked: list[Checked] = []
+        checked: list[CheckedSkill] = []
         for skill in find_skills(paths):
             report = judge(skill)
             passes = report.valid and (report.portable or not portable)
             passes = passes and (report.publishable or not publish)
-            worst = {one.severity for one in report.diagnostics if not _is_standards(one)}
-            passes = passes and not (strict and Severity.WARNING in worst)
-            checked.append(Checked(skill, report, passes))
+            severities = {
+                diagnostic.severity
+                for diagnostic in report.diagnostics
+                if not _is_standards(diagnostic)
+            }
+            passes = passes and not (strict and Severity.WARNING in severities)
+            checked.append(CheckedSkill(skill, report, passes))
             show(output, checked[-1], with_standard=portable)
         _sum_up(output, checked, with_standard=portable)
         if sarif is not None:
-            write_sarif(sarif, [(one.skill, one.report) for one in checked])
+            write_sarif(sarif, [(result.skill, result.report) for result in checked])
             output.remark(messages.SARIF_WRITTEN, path=sarif)
-        is_good = all(one.passes for one in checked)
-        output.emit({"valid": is_good, "items": [to_json(one) for one in checked]})
+        is_good = all(result.passes for result in checked)
+        output.emit({"valid": is_good, "items": [to_json(result) for result in checked]})
         return ExitCode.OK if is_good else ExitCode.FAILED
 
     leave(output, work)
@@ -81,30 +93,31 @@ def validate(
 def judge(skill: LocalSkill) -> SkillReport:
     """Read and judge a skill of this machine."""
     # Loads the parser of markdown, which other commands do not need.
-    from skills.parser.parse import parse  # noqa: PLC0415
+    from skills.lint.context import LintContext  # noqa: PLC0415
+    from skills.lint.linter import lint  # noqa: PLC0415
 
-    return parse(skill.content, folder=skill.folder, files=skill.files)
+    return lint(skill.content, LintContext(folder=skill.folder, files=skill.files))
 
 
-def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
+def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
     path, report = checked.skill.shown, checked.report
-    for one in shown(report.diagnostics, with_standard=with_standard):
+    for diagnostic in filtered(report.diagnostics, with_standard=with_standard):
         is_chinese = output.language is Language.ZH
         output.print(
             output.render(
                 messages.FINDING,
                 path=path,
-                line=one.line,
-                column=one.column,
-                severity=output.render(_weight(one)),
-                code=one.code,
-                text=one.message_zh if is_chinese else one.message,
+                line=diagnostic.line,
+                column=diagnostic.column,
+                severity=output.render(_weight(diagnostic)),
+                code=diagnostic.code,
+                text=diagnostic.message_zh if is_chinese else diagnostic.message,
             ),
-            _STYLES[one.severity],
+            _STYLES[diagnostic.severity],
         )
-        if one.fix is not None:
-            title = one.fix.title_zh if is_chinese else one.fix.title
+        if diagnostic.fix is not None:
+            title = diagnostic.fix.title_zh if is_chinese else diagnostic.fix.title
             output.print(output.render(messages.FIXABLE, title=title), "dim")
     if not checked.passes:
         output.say(messages.REFUSED, path=path)
@@ -112,7 +125,7 @@ def show(output: Output, checked: Checked, *, with_standard: bool) -> None:
         output.say(messages.PASSED_PORTABLE if report.portable else messages.PASSED, path=path)
 
 
-def to_json(checked: Checked) -> JsonObject:
+def to_json(checked: CheckedSkill) -> JsonObject:
     """One skill as ``--json`` prints it."""
     report = checked.report
     return {
@@ -122,38 +135,44 @@ def to_json(checked: Checked) -> JsonObject:
         "publishable": report.publishable,
         "portable": report.portable,
         "name": report.parsed.name if report.parsed else None,
-        "diagnostics": [_finding(one) for one in report.diagnostics],
+        "diagnostics": [_finding(diagnostic) for diagnostic in report.diagnostics],
     }
 
 
-def _finding(one: Diagnostic) -> JsonObject:
-    fix = one.fix
+def _finding(diagnostic: Diagnostic) -> JsonObject:
+    fix = diagnostic.fix
     return {
-        "code": one.code,
-        "severity": one.severity.value,
-        "line": one.line,
-        "column": one.column,
-        "end_line": one.end_line,
-        "message": one.message,
-        "message_zh": one.message_zh,
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "end_line": diagnostic.end_line,
+        "message": diagnostic.message,
+        "message_zh": diagnostic.message_zh,
         "fix": None if fix is None else {"title": fix.title, "title_zh": fix.title_zh},
     }
 
 
-def _weight(one: Diagnostic) -> Message:
-    return messages.NOT_PORTABLE if _is_standards(one) else messages.SEVERITIES[one.severity]
+def _weight(diagnostic: Diagnostic) -> Message:
+    return (
+        messages.NOT_PORTABLE
+        if _is_standards(diagnostic)
+        else messages.SEVERITIES[diagnostic.severity]
+    )
 
 
-def _is_standards(one: Diagnostic) -> bool:
+def _is_standards(diagnostic: Diagnostic) -> bool:
     """Whether a finding tells about the open standard only."""
     from skills.diagnostics import RULES  # noqa: PLC0415
 
-    return RULES[one.code].portability
+    return RULES[diagnostic.code].portability
 
 
-def shown(found: Iterable[Diagnostic], *, with_standard: bool) -> list[Diagnostic]:
+def filtered(diagnostics: Iterable[Diagnostic], *, with_standard: bool) -> list[Diagnostic]:
     """Those of some findings that concern who asks."""
-    return [one for one in found if with_standard or not _is_standards(one)]
+    return [
+        diagnostic for diagnostic in diagnostics if with_standard or not _is_standards(diagnostic)
+    ]
 
 
 def argument(path: str, *, with_standard: bool) -> str:
@@ -161,22 +180,125 @@ def argument(path: str, *, with_standard: bool) -> str:
     return f"--portable {shlex.quote(path)}" if with_standard else shlex.quote(path)
 
 
-def _sum_up(output: Output, checked: Sequence[Checked], *, with_standard: bool) -> None:
-    all_found = (one for each in checked for one in each.report.diagnostics)
-    found = shown(all_found, with_standard=with_standard)
-    counts = Counter(one.severity for one in found if not _is_standards(one))
+def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: bool) -> None:
+    everything = (diagnostic for result in checked for diagnostic in result.report.diagnostics)
+    diagnostics = filtered(everything, with_standard=with_standard)
+    counts = Counter(
+        diagnostic.severity for diagnostic in diagnostics if not _is_standards(diagnostic)
+    )
     output.say(
         messages.SUMMARY,
         checked=len(checked),
-        refused=sum(not one.passes for one in checked),
+        refused=sum(not result.passes for result in checked),
         errors=counts[Severity.ERROR],
         warnings=counts[Severity.WARNING],
         infos=counts[Severity.INFO],
     )
     if with_standard:
-        output.say(messages.AGAINST_STANDARD, count=sum(map(_is_standards, found)))
-    fixable = sum(one.fix is not None for one in found)
+        output.say(messages.AGAINST_STANDARD, count=sum(map(_is_standards, diagnostics)))
+    fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
     if fixable:
         path = checked[0].skill.shown if len(checked) == 1 else "PATH"
-        named = argument(path, with_standard=with_standard)
-        output.hint(messages.FIX_WITH, count=fixable, path=named)
+        path_argument = argument(path, with_standard=with_standard)
+        output.hint(messages.FIX_WITH, count=fixable, path=path_argument)
+
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_PLACE = re.compile(r"\{\w+\}")
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -> None:
+    """Write a report of some skills.
+
+    Raises:
+        CommandFailed: the file can't be written.
+    """
+    text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
+    with writing(file):
+        # Not beside it first: it may be a pipe, such as /dev/stdout.
+        file.write_bytes(text.encode())
+
+
+def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
+    """The report as JSON: one run, its rules those that were found, its places 1-based."""
+    diagnostics = [
+        (skill, diagnostic) for skill, report in reports for diagnostic in report.diagnostics
+    ]
+    codes = sorted({diagnostic.code for _, diagnostic in diagnostics})
+    driver: JsonObject = {
+        "name": "agentex",
+        "version": importlib.metadata.version("agentex"),
+        "rules": [_rule(code) for code in codes],
+    }
+    run: JsonObject = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "defaultEncoding": "utf-8",
+        "results": [
+            _result(skill, diagnostic, codes.index(diagnostic.code))
+            for skill, diagnostic in diagnostics
+        ],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> JsonObject:
+    from skills.diagnostics import RULES  # noqa: PLC0415
+
+    rule = RULES[code]
+    return {
+        "id": code,
+        # What it says of any file: the places of the text are for one.
+        "shortDescription": {"text": _PLACE.sub("…", rule.message[0])},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(skill: LocalSkill, diagnostic: Diagnostic, rule: int) -> JsonObject:
+    uri = _uri(skill)
+    region: JsonObject = {
+        "startLine": diagnostic.line,
+        "startColumn": diagnostic.column,
+        "endLine": max(diagnostic.line, diagnostic.end_line),
+    }
+    place: JsonObject = {"artifactLocation": {"uri": uri}, "region": region}
+    result: JsonObject = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": diagnostic.message},
+        "locations": [{"physicalLocation": place}],
+    }
+    if diagnostic.fix is not None:
+        result["fixes"] = [_fix(uri, skill.content, diagnostic.fix)]
+    return result
+
+
+def _uri(skill: LocalSkill) -> str:
+    if skill.path is None:
+        return "stdin"
+    # The bytes of the name, whatever they stand for.
+    return skill.path.as_uri() if skill.path.is_absolute() else quote(os.fsencode(skill.path))
+
+
+def _fix(uri: str, content: bytes, fix: Fix) -> JsonObject:
+    replacements: list[JsonValue] = [_replacement(content, edit) for edit in fix.edits]
+    change: JsonObject = {"artifactLocation": {"uri": uri}, "replacements": replacements}
+    return {"description": {"text": fix.title}, "artifactChanges": [change]}
+
+
+def _replacement(content: bytes, edit: TextEdit) -> JsonObject:
+    """One span: characters for a text, bytes where the mark that no character counts is in it (3.57.1)."""
+    mark = len(BOM_UTF8) if content.startswith(BOM_UTF8) else 0
+    if edit.start < mark:
+        bytewise: JsonObject = {"byteOffset": edit.start, "byteLength": edit.end - edit.start}
+        inserted = base64.b64encode(edit.replacement.encode()).decode()
+        return {"deletedRegion": bytewise, "insertedContent": {"binary": inserted}}
+    region: JsonObject = {
+        "charOffset": len(content[mark : edit.start].decode()),
+        "charLength": len(content[edit.start : edit.end].decode()),
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.replacement}}

@@ -1,4 +1,4 @@
-"""What ``agentex admin`` says, in English and Chinese."""
+"""Messages of ``agentex admin`` in English and Chinese."""
 
 from cli.ui.i18n.common import Message
 

@@ -1,4 +1,4 @@
-"""What ``agentex doctor`` says of parts, keys, models and addresses, in English and Chinese."""
+"""Messages of ``agentex doctor`` in English and Chinese."""
 
 from cli.ui.i18n.common import Message
 

@@ -1,4 +1,4 @@
-"""What ``agentex kb reindex`` says, in English and Chinese."""
+"""Messages of ``agentex kb`` and ``search`` in English and Chinese."""
 
 from cli.ui.i18n.common import Message
 

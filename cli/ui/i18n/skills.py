@@ -1,4 +1,4 @@
-"""What the skill commands say to people, in English and Chinese."""
+"""Messages of ``agentex skill`` in English and Chinese."""
 
 from cli.ui.i18n.common import Message
 

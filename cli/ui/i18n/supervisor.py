@@ -1,4 +1,4 @@
-"""What the supervisor says to people, in English and Chinese."""
+"""Messages of the supervisor in English and Chinese."""
 
 import shutil
 import sys

@@ -8,12 +8,12 @@ from email.parser import BytesParser
 from pathlib import Path
 from typing import cast
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import ATTACHMENTS, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ATTACHMENTS, ParsedDocument
 from ingestion.parsers.text import plain
-from ingestion.parsers.text.charset import Decoded, decode, read_as
+from ingestion.parsers.text.charset import DecodedText, codec_for_label, decode
 from ingestion.parsers.text_cleanup import clean, flow
 from ingestion.parsers.web import html
 
@@ -24,7 +24,7 @@ _DEEPEST = 20
 _ENCRYPTED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message; remote content is not fetched, attachments are neither read nor stored.
 
     The subject is the level-1 heading. Of alternative bodies the HTML one is read, or the plain one
@@ -32,28 +32,30 @@ def parse(path: Path, limits: Limits) -> Parsed:
     message that is encrypted is ``password_protected``.
     """
     message = BytesParser().parsebytes(path.read_bytes())
-    reader = _Reader(Composition(limits), limits)
+    reader = _EmlReader(DocumentBuilder(limits), limits)
     reader.read(message, 0)
     return reader.finish()
 
 
-def add_head(out: Composition, subject: str, lines: Sequence[tuple[str, str]], level: int) -> None:
+def add_head(
+    out: DocumentBuilder, subject: str, lines: Sequence[tuple[str, str]], level: int
+) -> None:
     """Add a message's subject as heading and its other headers as one paragraph."""
     out.add("heading", flow(subject), level=level)
     out.add("paragraph", "\n".join(f"{name}: {flow(value)}" for name, value in lines if value))
 
 
-def add_plain(out: Composition, text: str) -> None:
+def add_plain(out: DocumentBuilder, text: str) -> None:
     """Add the body of a message that is plain text."""
     for kind, block, _ in plain.blocks(clean(text)):
         # A line such as "Section 4" in a mail is no heading of what follows.
         out.add("paragraph" if kind == "heading" else kind, block)
 
 
-class _Reader:
+class _EmlReader:
     """Turns a message and those within it into elements."""
 
-    def __init__(self, out: Composition, limits: Limits) -> None:
+    def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
         self._limits = limits
         self._warnings: set[str] = set()
@@ -77,7 +79,7 @@ class _Reader:
                 # The first of them that has text.
                 any(map(self._add_body, (part, *others)))
 
-    def finish(self) -> Parsed:
+    def finish(self) -> ParsedDocument:
         """The document; a message without any text is none."""
         if not self._has_text:
             raise ParseFailure(
@@ -102,8 +104,10 @@ class _Reader:
         self._has_text |= has_text
         return has_text
 
-    def _decoded(self, data: bytes, charset: str) -> Decoded:
-        decoded = decode(data, declared=read_as(charset) if charset.isascii() and charset else None)
+    def _decoded(self, data: bytes, charset: str) -> DecodedText:
+        decoded = decode(
+            data, declared=codec_for_label(charset) if charset.isascii() and charset else None
+        )
         self._warnings.update(decoded.warnings)
         return decoded
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import olefile
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.email.eml import add_head, add_plain
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import ATTACHMENTS, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ATTACHMENTS, ParsedDocument
 from ingestion.parsers.office.rtf_tokens import page_codec
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.web import html
@@ -31,7 +31,7 @@ _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _DAMAGE = (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, struct.error)
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a message saved by Outlook; its attachments are neither read nor stored.
 
     The subject is the level-1 heading. The HTML body is read where there is one, else the plain
@@ -45,7 +45,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
             has_attachments = any(entry[0].startswith(_ATTACHED) for entry in file.listdir())
     except _DAMAGE as error:
         raise ParseFailure(FailureReason.CORRUPT_FILE) from error
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     sender = " ".join(filter(None, (message.text(_SENDER), message.address())))
     lines = [("From", sender), ("To", message.text(_TO)), ("Cc", message.text(_CC))]
     add_head(composition, message.text(_SUBJECT), [*lines, ("Date", message.sent())], 1)
@@ -63,7 +63,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
 class _Message:
     """The properties of a message that are read."""
 
-    def __init__(self, file: "olefile.OleFileIO[str]", limits: Limits) -> None:
+    def __init__(self, file: "olefile.OleFileIO[str]", limits: ParseLimits) -> None:
         self._file = file
         self._limits = limits
         if not file.exists(_PROPERTIES):

@@ -17,7 +17,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Self
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.text_cleanup import flow
 
 RECOGNISED = "recognised"
@@ -26,7 +26,7 @@ RECOGNISED = "recognised"
 UNCERTAIN = "recognition_uncertain"
 """Warning: parts of the pictures could hardly be read, or were left out as no text."""
 
-_PLACES = (
+_DATA_FOLDERS = (
     "/usr/share/tesseract-ocr/*/tessdata",
     "/usr/share/tesseract-ocr/tessdata",
     "/usr/share/tessdata",
@@ -35,17 +35,17 @@ _PLACES = (
 )
 _CJK = "\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CJK_GAP = re.compile(f"(?<=[{_CJK}]) +(?=[{_CJK}])")
-MOST_SIDE = 32_767
+MAX_SIDE = 32_767
 """Pixels; Tesseract reads nothing that is higher or wider."""
-SURE = 60.0
+SURE_CONFIDENCE = 60.0
 """Percent; a reading below it likely has errors, or is of no text at all."""
 # Percent; below, a "text" is grain, a drawing or a photograph.
-_LEAST_CONFIDENCE = 30.0
-_LEAST_DPI, _MOST_DPI = 70, 1200
+_MIN_CONFIDENCE = 30.0
+_MIN_DPI, _MAX_DPI = 70, 1200
 
 
 @dataclass(frozen=True, slots=True)
-class Recognition:
+class OcrSettings:
     """How pictures are read.
 
     Attributes:
@@ -59,7 +59,7 @@ class Recognition:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class GreyImage:
     """A picture in shades of grey.
 
     Attributes:
@@ -78,7 +78,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OcrResult:
     """What was read from a picture.
 
     Attributes:
@@ -94,7 +94,7 @@ class Reading:
     line_height: float = 0.0
 
 
-def warnings(readings: Iterable[Reading]) -> tuple[str, ...]:
+def warnings(readings: Iterable[OcrResult]) -> tuple[str, ...]:
     """The warnings that a document's readings call for."""
     uncertain = [reading.is_uncertain for reading in readings]
     if not uncertain:
@@ -102,20 +102,20 @@ def warnings(readings: Iterable[Reading]) -> tuple[str, ...]:
     return (RECOGNISED, UNCERTAIN) if any(uncertain) else (RECOGNISED,)
 
 
-def _grant_nothing(_: float) -> None:
+def _no_time_bound(_: float) -> None:
     """Processor time is not bounded here."""
 
 
 @dataclass(slots=True)
-class _Setup:
-    recognition: Recognition
+class _ProcessSetup:
+    recognition: OcrSettings
     grant_time: Callable[[float], None]
 
 
-_setup = _Setup(Recognition(), _grant_nothing)
+_setup = _ProcessSetup(OcrSettings(), _no_time_bound)
 
 
-def configure(recognition: Recognition, *, grant_time: Callable[[float], None]) -> None:
+def configure(recognition: OcrSettings, *, grant_time: Callable[[float], None]) -> None:
     """Set how this process reads pictures.
 
     Args:
@@ -133,18 +133,18 @@ def is_installed() -> bool:
 
 def is_ready() -> bool:
     """Whether pictures can be read in this process: the extra and language data are there."""
-    return is_installed() and bool(languages_found(_setup.recognition))
+    return is_installed() and bool(installed_languages(_setup.recognition))
 
 
-def languages_found(wanted: Recognition) -> tuple[str, ...]:
+def installed_languages(wanted: OcrSettings) -> tuple[str, ...]:
     """Those of the wanted languages whose data is there."""
-    return _data(wanted)[1]
+    return _language_data(wanted)[1]
 
 
-class Recogniser:
+class OcrEngine:
     """Reads the pictures of one document; the engine is loaded at the first."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ParseLimits) -> None:
         self._limits = limits
         self._engine: Any = None
 
@@ -162,7 +162,7 @@ class Recogniser:
         if self._engine is not None:
             self._engine.End()
 
-    def read(self, picture: Picture) -> Reading:
+    def read(self, picture: GreyImage) -> OcrResult:
         """The text of a picture.
 
         Raises:
@@ -170,14 +170,14 @@ class Recogniser:
         """
         library = _library()
         if self._engine is None:
-            self._engine = _load(library)
+            self._engine = _load_engine(library)
         # Each anew: a book of hundreds of pages takes long, and no honest page takes minutes.
         _setup.grant_time(min(self._limits.picture_seconds, self._limits.recognition_seconds))
-        if max(picture.width, picture.height) > MOST_SIDE:
-            return Reading()
+        if max(picture.width, picture.height) > MAX_SIDE:
+            return OcrResult()
         engine = self._engine
         engine.SetImageBytes(picture.pixels, picture.width, picture.height, 1, picture.stride)
-        if _LEAST_DPI <= picture.dpi <= _MOST_DPI:
+        if _MIN_DPI <= picture.dpi <= _MAX_DPI:
             engine.SetSourceResolution(picture.dpi)
         engine.Recognize()
         level = library.RIL.PARA
@@ -188,7 +188,7 @@ class Recogniser:
         ]
         height = _line_height(library, engine)
         engine.Clear()
-        return _reading([(confidence, text) for confidence, text in found if text], height)
+        return _result([(confidence, text) for confidence, text in found if text], height)
 
 
 def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - the library has no types
@@ -200,12 +200,12 @@ def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - t
     return float(median(heights)) if heights else 0.0
 
 
-def _reading(found: Sequence[tuple[float, str]], line_height: float) -> Reading:
+def _result(found: Sequence[tuple[float, str]], line_height: float) -> OcrResult:
     length = sum(len(text) for _, text in found)
     mean = sum(confidence * len(text) for confidence, text in found) / max(1, length)
-    kept = tuple(text for confidence, text in found if confidence >= _LEAST_CONFIDENCE)
-    is_uncertain = any(one < SURE for one, _ in found)
-    return Reading(kept, mean, is_uncertain=is_uncertain, line_height=line_height)
+    kept = tuple(text for confidence, text in found if confidence >= _MIN_CONFIDENCE)
+    is_uncertain = any(one < SURE_CONFIDENCE for one, _ in found)
+    return OcrResult(kept, mean, is_uncertain=is_uncertain, line_height=line_height)
 
 
 def _library() -> ModuleType:
@@ -214,8 +214,8 @@ def _library() -> ModuleType:
     return import_module("tesserocr")
 
 
-def _load(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no types
-    folder, languages = _data(_setup.recognition)
+def _load_engine(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no types
+    folder, languages = _language_data(_setup.recognition)
     if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
     engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
@@ -225,19 +225,19 @@ def _load(library: ModuleType) -> Any:  # noqa: ANN401 - the library has no type
     return engine
 
 
-def _data(wanted: Recognition) -> tuple[Path, tuple[str, ...]]:
+def _language_data(wanted: OcrSettings) -> tuple[Path, tuple[str, ...]]:
     """The first folder that has data of the wanted languages, and which of them."""
     names = wanted.languages.split("+")
-    for folder in _folders(wanted):
+    for folder in _data_folders(wanted):
         languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())
         if languages:
             return folder, languages
     return Path(), ()
 
 
-def _folders(wanted: Recognition) -> list[Path]:
+def _data_folders(wanted: OcrSettings) -> list[Path]:
     if wanted.data_dir:
         return [Path(wanted.data_dir)]
     root = Path("/")
-    found = [folder for place in _PLACES for folder in sorted(root.glob(place.lstrip("/")))]
+    found = [folder for place in _DATA_FOLDERS for folder in sorted(root.glob(place.lstrip("/")))]
     return [*found, Path(sys.prefix, "share", "tessdata")]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr, preprocess
-from ingestion.parsers.image.ocr import MOST_SIDE, Picture, Reading, Recogniser
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.image.ocr import MAX_SIDE, GreyImage, OcrEngine, OcrResult
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.preflight import DAMAGE, has_too_many_pixels
-from ingestion.parsers.sandbox.progress import followed
+from ingestion.parsers.sandbox.progress import track_progress
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _MOST_DPI = 10_000
@@ -24,14 +24,14 @@ _MOST_DPI = 10_000
 _STRIP, _STRIP_END = 8_000, 2_000
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text of a picture, or of each page of a TIFF file.
 
     Its size is checked before anything is decoded. Of an animation the first picture is read;
     what the file says about itself (place, camera) is not looked at.
     """
-    composition = Composition(limits)
-    with Recogniser(limits) as recogniser:
+    composition = DocumentBuilder(limits)
+    with OcrEngine(limits) as recogniser:
         pages = [_read(recogniser, picture) for picture in _pictures(path, limits)]
     for number, readings in enumerate(pages, 1):
         for text in chain.from_iterable(reading.paragraphs for reading in readings):
@@ -40,7 +40,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     return composition.finish(pages=len(pages), warnings=warnings)
 
 
-def _read(recogniser: Recogniser, image: Image.Image) -> list[Reading]:
+def _read(recogniser: OcrEngine, image: Image.Image) -> list[OcrResult]:
     return [preprocess.read(recogniser, _picture(strip)) for strip in _strips(image)]
 
 
@@ -50,10 +50,10 @@ def _strips(image: Image.Image) -> Iterator[Image.Image]:
     Raises:
         ParseFailure: ``image_too_large`` for one that is too wide.
     """
-    if image.width > MOST_SIDE:
+    if image.width > MAX_SIDE:
         raise ParseFailure(FailureReason.IMAGE_TOO_LARGE)
     top = 0
-    if image.height > MOST_SIDE:
+    if image.height > MAX_SIDE:
         while image.height - top > _STRIP:
             bottom = _gap(image, top + _STRIP - _STRIP_END)
             yield image.crop((0, top, image.width, bottom))
@@ -76,8 +76,8 @@ def _gap(image: Image.Image, start: int) -> int:
     return start + gap
 
 
-def _picture(grey: Image.Image) -> Picture:
-    return Picture(grey.tobytes(), grey.width, grey.height, grey.width, _dpi(grey))
+def _picture(grey: Image.Image) -> GreyImage:
+    return GreyImage(grey.tobytes(), grey.width, grey.height, grey.width, _dpi(grey))
 
 
 def _dpi(image: Image.Image) -> int:
@@ -89,12 +89,12 @@ def _dpi(image: Image.Image) -> int:
     return round(dpi) if 0 < dpi < _MOST_DPI else 0
 
 
-def _pictures(path: Path, limits: Limits) -> Iterator[Image.Image]:
+def _pictures(path: Path, limits: ParseLimits) -> Iterator[Image.Image]:
     with _damage_named(), Image.open(path, formats=_FORMATS) as image:
         count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     if count > limits.pages:
         raise ParseFailure(FailureReason.TOO_MANY_PAGES)
-    for number in followed(range(count), count):
+    for number in track_progress(range(count), count):
         with _damage_named(), Image.open(path, formats=_FORMATS) as image:
             if number:
                 image.seek(number)
@@ -114,7 +114,7 @@ def _damage_named() -> Generator[None]:
         raise ParseFailure(FailureReason.CORRUPT_IMAGE) from error
 
 
-def _grey(image: Image.Image, limits: Limits) -> Image.Image:
+def _grey(image: Image.Image, limits: ParseLimits) -> Image.Image:
     """Decode one picture, upright and on white.
 
     Raises:

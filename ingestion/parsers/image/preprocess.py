@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from PIL import Image, ImageChops, ImageFilter
 
-from ingestion.parsers.image.ocr import MOST_SIDE, SURE, Picture, Reading, Recogniser
+from ingestion.parsers.image.ocr import MAX_SIDE, SURE_CONFIDENCE, GreyImage, OcrEngine, OcrResult
 
 # Percent; with less something is wrong with the picture.
 _GOOD = 90.0
@@ -35,7 +35,7 @@ _TILT_SIDE = 800
 _CLEARER = 1.2
 
 
-def read(recogniser: Recogniser, picture: Picture) -> Reading:
+def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
     """The text of a picture; where it is hard to read, the surest of several tries.
 
     Args:
@@ -47,13 +47,13 @@ def read(recogniser: Recogniser, picture: Picture) -> Reading:
     """
     plain = _without_grain(_image(picture))
     straight = _straight(plain)
-    tries = _Tries(recogniser, picture.dpi)
+    tries = _Attempts(recogniser, picture.dpi)
     # One long line across a page is clearer than all its text, and turns it for nothing.
     for image in [straight] if straight is plain else [straight, plain]:
         if not tries.is_good:
             reading = tries.take(image)
             # So is what was read of a page that is upside down.
-            if 0 < reading.confidence < SURE:
+            if 0 < reading.confidence < SURE_CONFIDENCE:
                 tries.take(image.transpose(Image.Transpose.ROTATE_180))
     if not tries.is_good:
         resized = _resized(tries.image or plain, tries.best)
@@ -62,7 +62,7 @@ def read(recogniser: Recogniser, picture: Picture) -> Reading:
     return tries.best
 
 
-class _Tries:
+class _Attempts:
     """Readings of a picture in several states, and the best of them.
 
     Args:
@@ -70,11 +70,11 @@ class _Tries:
         dpi: what the picture says of itself.
     """
 
-    def __init__(self, recogniser: Recogniser, dpi: int) -> None:
+    def __init__(self, recogniser: OcrEngine, dpi: int) -> None:
         self._recogniser = recogniser
         self._dpi = dpi
         self._side = 0
-        self.best = Reading()
+        self.best = OcrResult()
         self.image: Image.Image | None = None
 
     @property
@@ -82,7 +82,7 @@ class _Tries:
         """Whether nothing more need be tried."""
         return self.best.confidence >= _GOOD
 
-    def take(self, image: Image.Image) -> Reading:
+    def take(self, image: Image.Image) -> OcrResult:
         """Read the picture in this state."""
         self._side = self._side or max(image.size)
         dpi = self._dpi * max(image.size) // self._side
@@ -92,41 +92,41 @@ class _Tries:
         return reading
 
 
-def _is_better(reading: Reading, before: Reading) -> bool:
+def _is_better(reading: OcrResult, before: OcrResult) -> bool:
     # What is hardly sure is of no weight; otherwise one sure line is not better than a page.
-    least = 0 if before.confidence < SURE else _length(before) / 2
+    least = 0 if before.confidence < SURE_CONFIDENCE else _length(before) / 2
     return reading.confidence > before.confidence and _length(reading) >= least
 
 
-def _length(reading: Reading) -> int:
+def _length(reading: OcrResult) -> int:
     return sum(map(len, reading.paragraphs))
 
 
-def _resized(image: Image.Image, reading: Reading) -> Image.Image | None:
+def _resized(image: Image.Image, reading: OcrResult) -> Image.Image | None:
     """With lines of the height that is read best, if theirs is another one or nothing was found."""
     factor = 1.0
     if reading.line_height and not _LEAST_LINE <= reading.line_height <= _MOST_LINE:
         factor = min(_MOST_FACTOR, _BEST_LINE / reading.line_height)
-    elif reading.confidence < SURE and max(image.size) <= _SMALL:
+    elif reading.confidence < SURE_CONFIDENCE and max(image.size) <= _SMALL:
         # What seems to be a line's height may be something else's.
         factor = _MOST_FACTOR
     width, height = image.size
     if factor > 1:
         room = math.sqrt(_MOST_PIXELS / (width * height))
-        factor = max(1.0, min(factor, MOST_SIDE / max(width, height), room))
+        factor = max(1.0, min(factor, MAX_SIDE / max(width, height), room))
     if factor == 1:
         return None
     size = (max(1, round(factor * width)), max(1, round(factor * height)))
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def _image(picture: Picture) -> Image.Image:
+def _image(picture: GreyImage) -> Image.Image:
     size = (picture.width, picture.height)
     return Image.frombuffer("L", size, picture.pixels, "raw", "L", picture.stride, 1)
 
 
-def _picture(image: Image.Image, dpi: int) -> Picture:
-    return Picture(image.tobytes(), image.width, image.height, image.width, dpi)
+def _picture(image: Image.Image, dpi: int) -> GreyImage:
+    return GreyImage(image.tobytes(), image.width, image.height, image.width, dpi)
 
 
 def _without_grain(image: Image.Image) -> Image.Image:
@@ -162,7 +162,7 @@ def _straight(image: Image.Image) -> Image.Image:
     sine, cosine = math.sin(math.radians(abs(angle))), math.cos(math.radians(angle))
     width = image.width * cosine + image.height * sine
     height = image.width * sine + image.height * cosine
-    if width * height > _MOST_PIXELS or max(width, height) > MOST_SIDE:
+    if width * height > _MOST_PIXELS or max(width, height) > MAX_SIDE:
         return image
     return image.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=paper)
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.opc import main_part, read_root
 from ingestion.parsers.office.xml import attribute, child, name, read_xml
-from ingestion.parsers.office.zip import open_archive, read_part
-from ingestion.parsers.table_grid import Cell, spread
+from ingestion.parsers.office.zip import open_zip, read_part
+from ingestion.parsers.table_grid import TableCell, spread_merged_cells
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 
 # Built-in names are stored in English by Word itself and localised by other programs.
@@ -128,28 +128,28 @@ _TRANSPARENT = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "sm
 _DEEPEST = 40
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .docx or .docm file; nothing in it is run, fetched or unpacked to disk.
 
     Headings are told by style name in any of a dozen languages, or by outline level. Deleted and
     hidden text is left out; footnotes and endnotes follow the body.
     """
-    composition = Composition(limits)
-    with open_archive(path, limits) as archive:
+    composition = DocumentBuilder(limits)
+    with open_zip(path, limits) as archive:
         root = read_root(archive, main_part(archive, _DOCUMENT, limits), limits)
         styles = read_styles(read_part(archive, "word/styles.xml", limits))
-        _Reader(composition, styles).read(root)
+        _DocxReader(composition, styles).read(root)
         for part in _NOTES:
             notes = read_part(archive, part, limits)
             if notes is not None:
-                _Reader(composition, styles).read_notes(read_xml(notes))
+                _DocxReader(composition, styles).read_notes(read_xml(notes))
     return composition.finish()
 
 
-class _Reader:
+class _DocxReader:
     """Turns the parts of a Word document into elements."""
 
-    def __init__(self, out: Composition, styles: dict[str, Style]) -> None:
+    def __init__(self, out: DocumentBuilder, styles: dict[str, Style]) -> None:
         self._out = out
         self._styles = styles
 
@@ -202,7 +202,7 @@ class _Reader:
             # A frame around text.
             self._read_blocks(rows[0][0], depth + 1)
             return
-        self._out.add_table(spread(map(_cell, row) for row in rows))
+        self._out.add_table(spread_merged_cells(map(_cell, row) for row in rows))
 
 
 def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
@@ -216,15 +216,15 @@ def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
             yield from _below(part, wanted, depth + 1)
 
 
-def _cell(node: Element) -> Cell:
+def _cell(node: Element) -> TableCell:
     properties = child(node, "tcPr")
     if properties is None:
-        return Cell(_cell_text(node))
+        return TableCell(_cell_text(node))
     span, merge = child(properties, "gridSpan"), child(properties, "vMerge")
     columns = attribute(span, "val") if span is not None else ""
     continues = merge is not None and attribute(merge, "val") != "restart"
     width = int(columns) if columns.isdecimal() and len(columns) < 6 else 1
-    return Cell(_cell_text(node), width, continues=continues)
+    return TableCell(_cell_text(node), width, continues=continues)
 
 
 def _cell_text(cell: Element) -> str:

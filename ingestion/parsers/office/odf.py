@@ -5,15 +5,15 @@ from itertools import repeat
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.opc import read_root
-from ingestion.parsers.office.spreadsheet import Row, add_tables
+from ingestion.parsers.office.spreadsheet import SheetRow, add_tables
 from ingestion.parsers.office.xml import attribute, child, name, read_xml
-from ingestion.parsers.office.zip import open_archive, read_part
-from ingestion.parsers.table_grid import Cell, Labels, spread
+from ingestion.parsers.office.zip import open_zip, read_part
+from ingestion.parsers.table_grid import MergedLabels, TableCell, spread_merged_cells
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 
 _CONTENT = "content.xml"
@@ -36,24 +36,24 @@ _MOST_REPEATS = 16_384
 _DEEPEST = 40
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .odt, .odp or .ods file; nothing in it is run, fetched or unpacked to disk.
 
     Headings have their outline level. In presentations and spreadsheets a slide's or sheet's
     number is the page of its elements; a sheet's name and a slide's title are level-1 headings.
     Tables of contents, comments and deleted text are left out; footnotes follow the text.
     """
-    with open_archive(path, limits) as archive:
+    with open_zip(path, limits) as archive:
         manifest = read_part(archive, _MANIFEST, limits)
         if manifest and any(name(n) == "encryption-data" for n in read_xml(manifest).iter()):
             raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
         root = read_root(archive, _CONTENT, limits)
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     outer = child(root, "body")
     body = next(iter(outer), None) if outer is not None else None
     pages: int | None = None
     if body is not None:
-        reader = _Reader(composition, _parents(root))
+        reader = _OdfReader(composition, _parents(root))
         if name(body) == "presentation":
             pages = _read_pages(reader.read_slide, body, "page", limits)
         elif name(body) == "spreadsheet":
@@ -64,7 +64,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
 
 
 def _read_pages(
-    read: Callable[[Element, int], None], body: Element, kind: str, limits: Limits
+    read: Callable[[Element, int], None], body: Element, kind: str, limits: ParseLimits
 ) -> int:
     pages = [node for node in body if name(node) == kind]
     if len(pages) > limits.pages:
@@ -83,10 +83,10 @@ def _parents(root: Element) -> dict[str, str]:
     }
 
 
-class _Reader:
+class _OdfReader:
     """Turns the content into elements."""
 
-    def __init__(self, out: Composition, parents: dict[str, str]) -> None:
+    def __init__(self, out: DocumentBuilder, parents: dict[str, str]) -> None:
         self._out = out
         self._parents = parents
         self._page: int | None = None
@@ -130,7 +130,7 @@ class _Reader:
                     self._read_blocks(item, depth + 1, level + 1)
             elif kind == "table":
                 rows = (row for row, _ in _table_rows(block, 0))
-                self._out.add_table(spread(map(_cells_of, rows)), page=self._page)
+                self._out.add_table(spread_merged_cells(map(_cells_of, rows)), page=self._page)
             elif kind in _TRANSPARENT:
                 self._read_blocks(block, depth + 1, level)
 
@@ -198,17 +198,17 @@ def _table_rows(table: Element, depth: int) -> Iterator[tuple[Element, int]]:
             yield from _table_rows(part, depth + 1)
 
 
-def _cells_of(row: Element) -> Iterator[Cell]:
+def _cells_of(row: Element) -> Iterator[TableCell]:
     """The cells of a table in a text; those that others cover are told by these."""
     for node in row:
         if name(node) == "table-cell":
             columns = _repeats(node, "number-columns-spanned")
-            cell = Cell(_cell_text(node), columns, _repeats(node, "number-rows-spanned"))
+            cell = TableCell(_cell_text(node), columns, _repeats(node, "number-rows-spanned"))
             yield from repeat(cell, min(_repeats(node, "number-columns-repeated"), _MOST_REPEATS))
 
 
-def _sheet_rows(sheet: Element) -> Iterator[Row]:
-    labels = Labels()
+def _sheet_rows(sheet: Element) -> Iterator[SheetRow]:
+    labels = MergedLabels()
     number = 0
     for row, repeats in _table_rows(sheet, 0):
         cells: dict[int, str] = {}
@@ -226,7 +226,7 @@ def _sheet_rows(sheet: Element) -> Iterator[Row]:
         if cells:
             labels.write(number + 1, cells)
             for copy in range(min(repeats, _MOST_REPEATS)):
-                yield Row(number + copy + 1, cells)
+                yield SheetRow(number + copy + 1, cells)
         number += repeats
 
 

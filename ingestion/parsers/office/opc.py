@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
+from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.office.xml import read_xml
 from ingestion.parsers.office.zip import read_part
 
@@ -24,7 +24,7 @@ class Relation:
     part: str
 
 
-def relations(archive: ZipFile, part: str, limits: Limits) -> dict[str, Relation]:
+def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Relation]:
     """The relations of a part (of the package for an empty name) by id; none that lead outside."""
     folder, _, name = part.rpartition("/")
     content = read_part(archive, posixpath.join(folder, "_rels", f"{name}.rels"), limits)
@@ -38,7 +38,7 @@ def relations(archive: ZipFile, part: str, limits: Limits) -> dict[str, Relation
     return found
 
 
-def main_part(archive: ZipFile, usual: str, limits: Limits) -> str:
+def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
     """Name of the main part: the package says it where it is not the usual one."""
     if usual in archive.NameToInfo:
         return usual
@@ -46,7 +46,7 @@ def main_part(archive: ZipFile, usual: str, limits: Limits) -> str:
     return next((one.part for one in package if one.kind == "officeDocument"), usual)
 
 
-def read_root(archive: ZipFile, part: str, limits: Limits) -> Element:
+def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
     """The root of a part that must be there.
 
     Raises:

@@ -5,14 +5,14 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import HIDDEN_PARTS, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import HIDDEN_PARTS, ParsedDocument
 from ingestion.parsers.office.opc import Relation, main_part, read_root, relation_id, relations
 from ingestion.parsers.office.xml import child, name
-from ingestion.parsers.office.zip import open_archive
-from ingestion.parsers.table_grid import Cell, spread
+from ingestion.parsers.office.zip import open_zip
+from ingestion.parsers.table_grid import TableCell, spread_merged_cells
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -25,15 +25,15 @@ _LONGEST_TITLE = 80
 _DEEPEST = 40
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .pptx, .pptm or .ppsx file; nothing in it is run, fetched or unpacked to disk.
 
     A slide's number is the page of its elements, its title a level-1 heading; without a title its
     first short text is. Speaker notes follow the slide's own text. Hidden slides are left out,
     with a warning.
     """
-    composition = Composition(limits)
-    with open_archive(path, limits) as archive:
+    composition = DocumentBuilder(limits)
+    with open_zip(path, limits) as archive:
         main = main_part(archive, _PRESENTATION, limits)
         parts = relations(archive, main, limits)
         listed = child(read_root(archive, main, limits), "sldIdLst")
@@ -51,7 +51,9 @@ def parse(path: Path, limits: Limits) -> Parsed:
 class _Slide:
     """One slide on its way into the composition."""
 
-    def __init__(self, archive: ZipFile, out: Composition, limits: Limits, number: int) -> None:
+    def __init__(
+        self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int
+    ) -> None:
         self._archive = archive
         self._out = out
         self._limits = limits
@@ -115,7 +117,9 @@ class _Slide:
 
     def _add_table(self, table: Element) -> None:
         rows = (map(_cell, row) for row in table if name(row) == "tr")
-        self._out.add_table(spread(filter(None, cells) for cells in rows), page=self._number)
+        self._out.add_table(
+            spread_merged_cells(filter(None, cells) for cells in rows), page=self._number
+        )
 
     def _add_diagram(self, identifier: str) -> None:
         """The texts of a SmartArt diagram, which has a part of its own."""
@@ -160,12 +164,12 @@ def _paragraphs(shape: Element) -> Iterator[Element]:
     return (node for node in shape.iter() if name(node) == "p")
 
 
-def _cell(node: Element) -> Cell | None:
+def _cell(node: Element) -> TableCell | None:
     """A table's cell; one that is merged to its left is there too, and blank."""
     if name(node) != "tc":
         return None
     text = flow(" ".join(map(_text, _paragraphs(node))))
-    return Cell(text, continues=node.get("vMerge") in ("1", "true"))
+    return TableCell(text, continues=node.get("vMerge") in ("1", "true"))
 
 
 def _text(paragraph: Element) -> str:

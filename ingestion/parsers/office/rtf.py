@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.docx import heading_level
 from ingestion.parsers.office.rtf_tokens import Sort, Token, charset_codec, page_codec, tokens
-from ingestion.parsers.table_grid import Cell, spread
+from ingestion.parsers.table_grid import TableCell, spread_merged_cells
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 
 _SIGNATURE = b"{\\rtf"
@@ -46,7 +46,7 @@ _BODY_TEXT_LEVEL = 9
 _DEEPEST = 5_000
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .rtf file; embedded objects, pictures and fields are not looked at.
 
     Headings are told by outline level or style name. Text is read in the encoding of its font, so
@@ -56,14 +56,14 @@ def parse(path: Path, limits: Limits) -> Parsed:
     content = path.read_bytes()
     if not content.startswith(_SIGNATURE):
         raise ParseFailure(FailureReason.CORRUPT_FILE)
-    composition = Composition(limits)
-    reader = Reader(composition)
+    composition = DocumentBuilder(limits)
+    reader = RtfReader(composition)
     reader.read(content)
     return composition.finish()
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _FormatState:
     """What holds within a group; ``into`` says where its text goes."""
 
     into: str = "body"
@@ -86,7 +86,7 @@ class _Paragraph:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _OutputEntry:
     """A font or style whose definition is being read."""
 
     number: int = 0
@@ -94,22 +94,22 @@ class _Entry:
     name: list[str] = field(default_factory=list[str])
 
 
-class Reader:
+class RtfReader:
     """Turns tokens into elements."""
 
-    def __init__(self, out: Composition) -> None:
+    def __init__(self, out: DocumentBuilder) -> None:
         self._out = out
-        self._state = _State()
-        self._stack: list[_State] = []
+        self._state = _FormatState()
+        self._stack: list[_FormatState] = []
         self._bytes = bytearray()
         self._text: list[str] = []
         self._paragraph = _Paragraph()
         self._default = "cp1252"
         self._fonts: dict[int, str | None] = {}
         self._styles: dict[int, int] = {}
-        self._entry = _Entry()
+        self._entry = _OutputEntry()
         self._row: list[str] = []
-        self._rows: list[list[Cell]] = []
+        self._rows: list[list[TableCell]] = []
         # Of the row's cells so far defined: whether they go on with those above.
         self._continue: list[bool] = []
         self._continues = False
@@ -165,7 +165,7 @@ class Reader:
     def _end_style(self) -> None:
         named = "".join(self._entry.name).partition(";")[0]
         self._styles[self._entry.number] = heading_level(named) or self._entry.level
-        self._entry = _Entry()
+        self._entry = _OutputEntry()
 
     def _add_bytes(self, data: bytes) -> None:
         if self._skip:
@@ -326,11 +326,11 @@ class Reader:
     def _end_table(self) -> None:
         if self._row:
             self._end_row()
-        self._out.add_table(spread(self._rows))
+        self._out.add_table(spread_merged_cells(self._rows))
         self._rows = []
 
     def _end_row(self) -> None:
         merged = chain(self._continue, repeat(False))
         pairs = zip(self._row, merged, strict=False)
-        self._rows.append([Cell(text, continues=continues) for text, continues in pairs])
+        self._rows.append([TableCell(text, continues=continues) for text, continues in pairs])
         self._row = []

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.text.csv import is_header
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SheetRow:
     """A row that has text.
 
     Attributes:
@@ -20,14 +20,14 @@ class Row:
     cells: dict[int, str]
 
 
-def add_tables(out: Composition, title: str, rows: Iterable[Row], *, page: int) -> None:
+def add_tables(out: DocumentBuilder, title: str, rows: Iterable[SheetRow], *, page: int) -> None:
     """Add a sheet: its title as heading if it has any text, then its blocks of cells in order.
 
     A blank row ends a block; so does a blank column between two blocks that each have a header.
     A block without a header goes on under the header of the block above it, if its columns are
     that block's. Lone cells, also those above a table, are paragraphs.
     """
-    headers: list[Row] = []
+    headers: list[SheetRow] = []
     is_titled = False
     for block in _blocks(rows):
         if not is_titled:
@@ -38,8 +38,8 @@ def add_tables(out: Composition, title: str, rows: Iterable[Row], *, page: int) 
         headers = [header for header in own if header is not None] or headers
 
 
-def _blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    block: list[Row] = []
+def _blocks(rows: Iterable[SheetRow]) -> Iterator[list[SheetRow]]:
+    block: list[SheetRow] = []
     for row in rows:
         if block and row.number > block[-1].number + 1:
             yield block
@@ -49,7 +49,7 @@ def _blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield block
 
 
-def _without_captions(out: Composition, block: list[Row], page: int) -> list[Row]:
+def _without_captions(out: DocumentBuilder, block: list[SheetRow], page: int) -> list[SheetRow]:
     """The block below the lone cells on its top, which are added as paragraphs."""
     start = 0
     is_wide = any(len(row.cells) > 1 for row in block)
@@ -59,7 +59,7 @@ def _without_captions(out: Composition, block: list[Row], page: int) -> list[Row
     return block[start:]
 
 
-def _abreast(block: list[Row]) -> list[list[Row]]:
+def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
     """The tables that stand side by side in a block; most often it is one."""
     columns = sorted({column for row in block for column in row.cells})
     groups: list[list[int]] = []
@@ -78,19 +78,22 @@ def _abreast(block: list[Row]) -> list[list[Row]]:
     return tables
 
 
-def _part(block: list[Row], columns: Sequence[int]) -> list[Row]:
+def _part(block: list[SheetRow], columns: Sequence[int]) -> list[SheetRow]:
     wanted = set(columns)
     parts = (
-        Row(row.number, {c: text for c, text in row.cells.items() if c in wanted}) for row in block
+        SheetRow(row.number, {c: text for c, text in row.cells.items() if c in wanted})
+        for row in block
     )
     return [row for row in parts if row.cells]
 
 
-def _has_header(table: list[Row], columns: Sequence[int]) -> bool:
+def _has_header(table: list[SheetRow], columns: Sequence[int]) -> bool:
     return is_header([table[0].cells.get(column, "") for column in columns])
 
 
-def _add_table(out: Composition, rows: list[Row], headers: list[Row], page: int) -> Row | None:
+def _add_table(
+    out: DocumentBuilder, rows: list[SheetRow], headers: list[SheetRow], page: int
+) -> SheetRow | None:
     """Add one table, under one of the headers above it if it has none; its own header."""
     if not rows:
         return None

@@ -7,16 +7,16 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import HIDDEN_PARTS, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import HIDDEN_PARTS, ParsedDocument
 from ingestion.parsers.office.number_formats import NumberFormats
 from ingestion.parsers.office.opc import Relation, main_part, read_root, relation_id, relations
-from ingestion.parsers.office.spreadsheet import Row, add_tables
+from ingestion.parsers.office.spreadsheet import SheetRow, add_tables
 from ingestion.parsers.office.xml import child, stream_xml
-from ingestion.parsers.office.zip import open_archive, read_part, stream_part
-from ingestion.parsers.table_grid import Labels
+from ingestion.parsers.office.zip import open_zip, read_part, stream_part
+from ingestion.parsers.table_grid import MergedLabels
 
 _WORKBOOK = "xl/workbook.xml"
 # What XML can't hold, and a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
@@ -26,7 +26,7 @@ _LONGEST_RANGE = 64
 _MOST_MERGED = 100_000
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a .xlsx or .xlsm file; no formula is computed, no macro run, no link followed.
 
     A sheet's number is the page of its elements, its name a level-1 heading. Each block of filled
@@ -34,8 +34,8 @@ def parse(path: Path, limits: Limits) -> Parsed:
     them; a formula gives the value stored with it. A merged cell over several rows stands in each of
     them. Hidden sheets are left out, with a warning.
     """
-    composition = Composition(limits)
-    with open_archive(path, limits) as archive:
+    composition = DocumentBuilder(limits)
+    with open_zip(path, limits) as archive:
         main = main_part(archive, _WORKBOOK, limits)
         root = read_root(archive, main, limits)
         parts = relations(archive, main, limits)
@@ -85,10 +85,10 @@ class _Cells:
 
 
 def _cells(
-    archive: ZipFile, workbook: Element, parts: dict[str, Relation], limits: Limits
+    archive: ZipFile, workbook: Element, parts: dict[str, Relation], limits: ParseLimits
 ) -> _Cells:
     names = {relation.kind: relation.part for relation in parts.values()}
-    strings = _Strings()
+    strings = _SharedStrings()
     if (part := names.get("sharedStrings", "")) in archive.NameToInfo:
         for _ in stream_xml(stream_part(archive, part), strings):
             pass
@@ -98,7 +98,7 @@ def _cells(
     return _Cells(strings.found, NumberFormats.read(styles, is_1904=is_1904))
 
 
-class _Strings:
+class _SharedStrings:
     """Collects the shared strings; readings of Chinese and Japanese names are left out."""
 
     def __init__(self) -> None:
@@ -154,10 +154,10 @@ class _Sheet:
     def __init__(self, cells: _Cells, merged: Mapping[str, int]) -> None:
         self._cells = cells
         self._merged = merged
-        self._labels = Labels()
+        self._labels = MergedLabels()
         self._reference = ""
-        self._done: list[Row] = []
-        self._row = Row(0, {})
+        self._done: list[SheetRow] = []
+        self._row = SheetRow(0, {})
         self._column = -1
         self._columns: dict[str, int] = {}
         self._kind = "n"
@@ -166,7 +166,7 @@ class _Sheet:
         self._formula: list[str] = []
         self._into: list[str] | None = None
 
-    def rows(self, blocks: Iterator[bytes]) -> Generator[Row]:
+    def rows(self, blocks: Iterator[bytes]) -> Generator[SheetRow]:
         """The rows that have text, as they come in."""
         for _ in stream_xml(blocks, self):
             yield from self._done
@@ -187,7 +187,7 @@ class _Sheet:
         elif name == "row":
             number = attributes.get("r", "")
             is_number = number.isdigit() and len(number) < 9
-            self._row = Row(int(number) if is_number else self._row.number + 1, {})
+            self._row = SheetRow(int(number) if is_number else self._row.number + 1, {})
             self._column = -1
 
     def end(self, name: str) -> None:

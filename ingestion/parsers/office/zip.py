@@ -7,8 +7,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from zlib import error as DeflateError
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.preflight import is_beyond
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.preflight import exceeds_limits
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
@@ -16,7 +16,7 @@ _CHUNK = 65_536
 
 
 @contextmanager
-def open_archive(path: Path, limits: Limits) -> Generator[ZipFile]:
+def open_zip(path: Path, limits: ParseLimits) -> Generator[ZipFile]:
     """An Office container whose directory was checked before anything is unpacked.
 
     Raises:
@@ -36,8 +36,8 @@ def open_archive(path: Path, limits: Limits) -> Generator[ZipFile]:
         raise ParseFailure(FailureReason.CORRUPT_FILE) from error
 
 
-def _check_directory(members: list[ZipInfo], limits: Limits) -> None:
-    if is_beyond(members, limits):
+def _check_directory(members: list[ZipInfo], limits: ParseLimits) -> None:
+    if exceeds_limits(members, limits):
         raise ParseFailure(FailureReason.ARCHIVE_LIMITS)
     if any(member.flag_bits & 1 for member in members):
         raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
@@ -46,7 +46,7 @@ def _check_directory(members: list[ZipInfo], limits: Limits) -> None:
 def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
     """A part block by block, nothing for a part that is not there.
 
-    No part gives more than the directory says, and ``open_archive`` has bounded that.
+    No part gives more than the directory says, and ``open_zip`` has bounded that.
     """
     if name in archive.NameToInfo:
         with archive.open(name) as part:
@@ -54,7 +54,7 @@ def stream_part(archive: ZipFile, name: str) -> Generator[bytes]:
                 yield block
 
 
-def read_part(archive: ZipFile, name: str, limits: Limits) -> bytes | None:
+def read_part(archive: ZipFile, name: str, limits: ParseLimits) -> bytes | None:
     """The bytes of a part, counted while they are unpacked; None if there is no such part.
 
     Raises:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from ingestion.parsers.builder import Composition, table_text
+from ingestion.parsers.builder import DocumentBuilder, table_text
 from ingestion.parsers.model import LaterPages
-from ingestion.parsers.pdf.lines import Line
+from ingestion.parsers.pdf.lines import PdfLine
 from ingestion.parsers.text.csv import is_header
 from ingestion.parsers.text_cleanup import BREAK, flow_lines
 
-LONGEST_HEADING = 200
+MAX_HEADING = 200
 _HEADING_SCALE = 1.12
 _MOST_LEVELS = 6
 _BULLET = re.compile(r"([•▪‣●○■□◦∙·–*\uf0b7\uf0a7-])\s+(?=\S)")
@@ -27,7 +27,9 @@ _RAGGED = 0.15  # share of its column's width that a full line may leave free
 
 
 def add_blocks(
-    lines: Sequence[tuple[int, Line]], out: Composition, pictures: Mapping[int, Sequence[str]]
+    lines: Sequence[tuple[int, PdfLine]],
+    out: DocumentBuilder,
+    pictures: Mapping[int, Sequence[str]],
 ) -> None:
     """Add the elements that lines (with their page numbers, in order) make up.
 
@@ -36,7 +38,7 @@ def add_blocks(
         out: Where the elements go.
         pictures: Paragraphs read from pages that are pictures, by page number.
     """
-    kind = _Type.of(lines)
+    kind = _Typography.of(lines)
     waiting = sorted(pictures, reverse=True)
 
     def add_pictures(before: float) -> None:
@@ -52,7 +54,7 @@ def add_blocks(
 
 
 @dataclass(frozen=True, slots=True)
-class _Type:
+class _Typography:
     """The document's type: size and pitch of its body, level of each larger size, right edges."""
 
     body: float
@@ -61,7 +63,7 @@ class _Type:
     edges: dict[tuple[int, int], float]
 
     @classmethod
-    def of(cls, lines: Sequence[tuple[int, Line]]) -> "_Type":
+    def of(cls, lines: Sequence[tuple[int, PdfLine]]) -> "_Typography":
         sizes: Counter[float] = Counter()
         for _, line in lines:
             if not line.rows:
@@ -70,7 +72,7 @@ class _Type:
         larger = {
             line.size
             for _, line in lines
-            if line.size >= body * _HEADING_SCALE and len(line.text) <= LONGEST_HEADING
+            if line.size >= body * _HEADING_SCALE and len(line.text) <= MAX_HEADING
         }
         ranked = sorted(larger, reverse=True)
         levels = {size: min(rank, _MOST_LEVELS) for rank, size in enumerate(ranked, 1)}
@@ -81,23 +83,23 @@ class _Type:
                 edges[column] = max(edges.get(column, 0.0), line.right)
         return cls(body, _pitch(lines, body), levels, edges)
 
-    def level(self, line: Line) -> int:
+    def level(self, line: PdfLine) -> int:
         """Level of a heading line, 0 for body text."""
-        has_words = sum(char.isalpha() for char in line.text[:LONGEST_HEADING]) > 1
-        is_short = len(line.text) <= LONGEST_HEADING
+        has_words = sum(char.isalpha() for char in line.text[:MAX_HEADING]) > 1
+        is_short = len(line.text) <= MAX_HEADING
         return self.levels.get(line.size, 0) if has_words and is_short else 0
 
-    def is_full(self, page: int, line: Line) -> bool:
+    def is_full(self, page: int, line: PdfLine) -> bool:
         """Whether a line reaches the right edge of its column, so that the next may go on."""
         column = int(line.left // _COLUMN)
         edge = max(self.edges.get((page, near), 0.0) for near in (column - 1, column, column + 1))
         return line.right >= edge - _RAGGED * (edge - line.left)
 
 
-def _pitch(lines: Sequence[tuple[int, Line]], body: float) -> float:
+def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
     """The usual distance between lines of the body."""
     pitches: Counter[int] = Counter()
-    before: Line | None = None
+    before: PdfLine | None = None
     for _, line in lines:
         if before is not None and before.size == line.size == body and before.y > line.y:
             pitches[round(before.y - line.y)] += 1
@@ -106,17 +108,17 @@ def _pitch(lines: Sequence[tuple[int, Line]], body: float) -> float:
 
 
 @dataclass(slots=True)
-class _Block:
+class _LineBlock:
     """Lines that belong together, each with its page."""
 
     level: int
-    lines: list[tuple[int, Line]] = field(default_factory=list[tuple[int, Line]])
+    lines: list[tuple[int, PdfLine]] = field(default_factory=list[tuple[int, PdfLine]])
 
-    def takes(self, page: int, line: Line, kind: _Type) -> bool:
+    def takes(self, page: int, line: PdfLine, kind: _Typography) -> bool:
         """Whether a line goes on with this block."""
         last_page, last = self.lines[-1]
         if line.rows or last.rows:
-            return page == last_page + 1 and _goes_on(self.lines[0][1], line)
+            return page == last_page + 1 and _continues_table(self.lines[0][1], line)
         if kind.level(line) != self.level or abs(line.size - last.size) > 1:
             return False
         drop = last.y - line.y
@@ -131,7 +133,7 @@ class _Block:
         is_indented = 0.7 * line.size < line.left - last.left < 5 * line.size
         return not ended or (kind.is_full(last_page, last) and not is_indented)
 
-    def add_to(self, out: Composition, kind: _Type) -> None:
+    def add_to(self, out: DocumentBuilder, kind: _Typography) -> None:
         page, first = self.lines[0]
         if first.rows:
             text, later = self._table()
@@ -163,7 +165,7 @@ class _Block:
             place += 1 + len(parts[-1])
         return "\n".join(parts), tuple(later)
 
-    def _text(self, kind: _Type) -> tuple[str, LaterPages]:
+    def _text(self, kind: _Typography) -> tuple[str, LaterPages]:
         """Full lines run on, others keep their end; a hyphen PDFium marks as a line's last goes."""
         parts: list[str] = []
         later: dict[int, int] = {}
@@ -178,10 +180,10 @@ class _Block:
                 parts.append(line.text + ("\n" if kind.is_full(page, line) else BREAK))
             visible += len("".join(parts[-1].replace(BREAK, " ").split()))
         text = flow_lines("".join(parts))
-        return text, tuple(_behind(text, later.items()))
+        return text, tuple(_page_offsets(text, later.items()))
 
 
-def _behind(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _page_offsets(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Where pages begin, given how many visible characters stand before each, ascending."""
     places = (found.start() for found in _VISIBLE.finditer(text))
     taken = 0
@@ -193,7 +195,7 @@ def _behind(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
         taken = count + 1
 
 
-def _goes_on(table: Line, line: Line) -> bool:
+def _continues_table(table: PdfLine, line: PdfLine) -> bool:
     """Whether a line at the top of the next page is more of a table, its header repeated or not."""
     if not line.rows or not table.rows or len(line.rows[0]) != len(table.rows[0]):
         return False
@@ -202,14 +204,14 @@ def _goes_on(table: Line, line: Line) -> bool:
     return is_below and (line.rows[0] == table.rows[0] or not is_header(list(line.rows[0])))
 
 
-def _blocks(lines: Iterable[tuple[int, Line]], kind: _Type) -> Iterator[_Block]:
-    block: _Block | None = None
+def _blocks(lines: Iterable[tuple[int, PdfLine]], kind: _Typography) -> Iterator[_LineBlock]:
+    block: _LineBlock | None = None
     for page, line in lines:
         if block is not None and block.takes(page, line, kind):
             block.lines.append((page, line))
             continue
         if block is not None:
             yield block
-        block = _Block(kind.level(line), [(page, line)])
+        block = _LineBlock(kind.level(line), [(page, line)])
     if block is not None:
         yield block

@@ -16,9 +16,9 @@ import pypdfium2
 from pypdfium2 import PdfImage, raw
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.image.ocr import Picture
-from ingestion.parsers.pdf.ruling_lines import read_rules
-from ingestion.parsers.pdf.tables import Grid, Rows, grids
+from ingestion.parsers.image.ocr import GreyImage
+from ingestion.parsers.pdf.ruling_lines import read_ruling_lines
+from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids
 
 _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 _TAIL = 4096
@@ -26,11 +26,11 @@ _FORM_DEPTH = 3
 _SCAN_DPI = 300
 # Pixels of a page's longer side: a page of A4 at 171 dpi.
 _LEAST_SIDE = 2_000
-_BLANK = Picture(b"\xff", 1, 1, 1)
+_BLANK = GreyImage(b"\xff", 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """One line of a page; lengths in points, y upwards from the foot of the page.
 
     Attributes:
@@ -49,11 +49,11 @@ class Line:
     right: float
     y: float
     place: float
-    rows: Rows = ()
+    rows: TableRows = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PdfPage:
     """One page.
 
     Attributes:
@@ -64,12 +64,12 @@ class Page:
     """
 
     number: int
-    lines: tuple[Line, ...] = ()
+    lines: tuple[PdfLine, ...] = ()
     has_pictures: bool = False
     is_damaged: bool = False
 
 
-def read_pages(path: Path, most_pages: int) -> Iterator[Page]:
+def read_pages(path: Path, most_pages: int) -> Iterator[PdfPage]:
     """The pages of a document in order.
 
     Raises:
@@ -88,7 +88,7 @@ def read_pages(path: Path, most_pages: int) -> Iterator[Page]:
         document.close()
 
 
-def render_pages(path: Path, numbers: Sequence[int], most_pixels: int) -> Iterator[Picture]:
+def render_pages(path: Path, numbers: Sequence[int], most_pixels: int) -> Iterator[GreyImage]:
     """Pages as pictures, in the order of their numbers (from 1); a damaged one is blank."""
     document = _open(path)
     try:
@@ -98,35 +98,35 @@ def render_pages(path: Path, numbers: Sequence[int], most_pixels: int) -> Iterat
         document.close()
 
 
-def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Picture:
+def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> GreyImage:
     try:
         page = document[index]
     except pypdfium2.PdfiumError:
         return _BLANK
     try:
-        dpi = min(_wanted_dpi(page), _most_dpi(page, most_pixels))
+        dpi = min(_render_dpi(page), _max_dpi(page, most_pixels))
         if dpi < 1:
             # As large as a town; nothing on it could be read.
             return _BLANK
         # The library's own annotation says int; it takes any factor.
         bitmap = page.render(scale=dpi / 72, grayscale=True)  # pyright: ignore[reportArgumentType]
         pixels = bytes(bitmap.buffer)
-        return Picture(pixels, bitmap.width, bitmap.height, bitmap.stride, dpi)
+        return GreyImage(pixels, bitmap.width, bitmap.height, bitmap.stride, dpi)
     except pypdfium2.PdfiumError:
         return _BLANK
     finally:
         page.close()
 
 
-def _wanted_dpi(page: pypdfium2.PdfPage) -> int:
+def _render_dpi(page: pypdfium2.PdfPage) -> int:
     """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
-    finest = max((_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
+    finest = max((_image_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
     return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
 
 
-def _dpi(picture: PdfImage) -> float:
+def _image_dpi(picture: PdfImage) -> float:
     """Pixels an inch of a picture's longer side; 0 for a damaged one."""
     try:
         left, bottom, right, top = picture.get_bounds()
@@ -136,7 +136,7 @@ def _dpi(picture: PdfImage) -> float:
     return 72 * pixels / max(right - left, top - bottom, 1)
 
 
-def _most_dpi(page: pypdfium2.PdfPage, most_pixels: int) -> int:
+def _max_dpi(page: pypdfium2.PdfPage, most_pixels: int) -> int:
     inches = page.get_width() * page.get_height() / 72**2
     return int(math.sqrt(most_pixels / max(inches, 0.01)))
 
@@ -159,20 +159,20 @@ def _check_end(path: Path) -> None:
             raise ParseFailure(FailureReason.CORRUPT_FILE)
 
 
-def _read_page(document: pypdfium2.PdfDocument, index: int) -> Page:
+def _read_page(document: pypdfium2.PdfDocument, index: int) -> PdfPage:
     try:
         page = document[index]
     except pypdfium2.PdfiumError:
-        return Page(index + 1, is_damaged=True)
+        return PdfPage(index + 1, is_damaged=True)
     try:
         text = page.get_textpage()
         try:
             lines = tuple(_lines(text, _tables(page, text), page.get_height()))
         finally:
             text.close()
-        return Page(index + 1, lines, has_pictures=not lines and _has_pictures(page))
+        return PdfPage(index + 1, lines, has_pictures=not lines and _has_pictures(page))
     except pypdfium2.PdfiumError:
-        return Page(index + 1, is_damaged=True)
+        return PdfPage(index + 1, is_damaged=True)
     finally:
         page.close()
 
@@ -186,23 +186,29 @@ def _has_pictures(page: pypdfium2.PdfPage) -> bool:
 class _Table:
     """A table and which of the page's characters stand in it."""
 
-    grid: Grid
+    grid: RuledGrid
     characters: set[int] = field(default_factory=set[int])
     texts: dict[tuple[int, int], list[str]] = field(
         default_factory=lambda: defaultdict[tuple[int, int], list[str]](list)
     )
-    rows: Rows = ()
+    rows: TableRows = ()
 
-    def line(self, height: float) -> Line:
+    def line(self, height: float) -> PdfLine:
         xs, top = self.grid.xs, self.grid.ys[-1]
         text = " ".join(cell for row in self.rows for cell in row if cell)
-        return Line(text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows)
+        return PdfLine(
+            text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows
+        )
 
 
 def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
     """The tables whose cells are drawn by rules."""
     # Turned pages are drawn sideways: their rows would be columns.
-    tables = [] if page.get_rotation() else [_Table(grid) for grid in grids(read_rules(page))]
+    tables = (
+        []
+        if page.get_rotation()
+        else [_Table(grid) for grid in find_grids(read_ruling_lines(page))]
+    )
     if not tables:
         return []
     within: tuple[_Table, tuple[int, int]] | None = None
@@ -239,7 +245,9 @@ def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | No
     return (left.value + right.value) / 2, (bottom.value + top.value) / 2
 
 
-def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[Line]:
+def _lines(
+    page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float
+) -> Iterator[PdfLine]:
     """The lines that stand in no table, and each table where its first character is read."""
     table_of = {index: table for table in tables for index in table.characters}
     told: list[_Table] = []
@@ -268,14 +276,14 @@ def _characters(page: pypdfium2.PdfTextPage) -> str:
     return "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
 
 
-def _line(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> Line:
+def _line(page: pypdfium2.PdfTextPage, text: str, places: Sequence[int], height: float) -> PdfLine:
     first, last = places[0], places[-1]
     begin, end = raw.FS_RECTF(), raw.FS_RECTF()
     raw.FPDFText_GetLooseCharBox(page, first, begin)
     raw.FPDFText_GetLooseCharBox(page, last, end)
     size = max(_size(page, first), _size(page, places[(len(places) - 1) // 2]))
     y = float(begin.bottom)
-    return Line(text, size, begin.left, end.right, y, y / height if height > 0 else 0.5)
+    return PdfLine(text, size, begin.left, end.right, y, y / height if height > 0 else 0.5)
 
 
 def _size(page: pypdfium2.PdfTextPage, index: int) -> float:

@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr, preprocess
-from ingestion.parsers.image.ocr import Reading
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.pdf.blocks import LONGEST_HEADING, add_blocks
-from ingestion.parsers.pdf.lines import Line, Page, read_pages, render_pages
-from ingestion.parsers.sandbox.progress import followed
+from ingestion.parsers.image.ocr import OcrResult
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.pdf.blocks import MAX_HEADING, add_blocks
+from ingestion.parsers.pdf.lines import PdfLine, PdfPage, read_pages, render_pages
+from ingestion.parsers.sandbox.progress import track_progress
 
 DAMAGED_PAGES = "damaged_pages"
 """Warning: some pages could not be read."""
@@ -24,7 +24,7 @@ _CONTENTS_LINE = re.compile(r"(?:\s?[.…·]){6,}\s*[\divxlc]+$")
 _SCANNED_SHARE = 0.1
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read the text layer of a PDF; scripts, attachments and actions are not looked at.
 
     A line set in larger type than the body is a heading, its level the rank of its size. Lines
@@ -40,7 +40,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     recognises = bool(scanned) and ocr.is_ready()
     if scanned and not recognises and not any(page.lines for page in pages):
         raise ParseFailure(FailureReason.NO_TEXT_LAYER)
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     kept = [(page.number, line) for page in pages for line in page.lines]
     running = _running_lines(pages)
     kept = [(number, line) for number, line in kept if not _is_apparatus(line, running)] or kept
@@ -55,18 +55,18 @@ def parse(path: Path, limits: Limits) -> Parsed:
     return composition.finish(pages=len(pages), warnings=warnings)
 
 
-def _recognise(path: Path, scanned: Sequence[int], limits: Limits) -> dict[int, Reading]:
+def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[int, OcrResult]:
     """What pages that are pictures say, by page number."""
-    with ocr.Recogniser(limits) as recogniser:
+    with ocr.OcrEngine(limits) as recogniser:
         rendered = render_pages(path, scanned, limits.image_pixels)
-        pictures = followed(rendered, len(scanned))
+        pictures = track_progress(rendered, len(scanned))
         return {
             number: preprocess.read(recogniser, picture)
             for number, picture in zip(scanned, pictures, strict=True)
         }
 
 
-def _running_lines(pages: Sequence[Page]) -> frozenset[str]:
+def _running_lines(pages: Sequence[PdfPage]) -> frozenset[str]:
     """Texts, numbers aside, that stand in the margin of many pages."""
     counts = Counter(
         key
@@ -77,15 +77,15 @@ def _running_lines(pages: Sequence[Page]) -> frozenset[str]:
     return frozenset(key for key, count in counts.items() if count >= least)
 
 
-def _is_marginal(line: Line) -> bool:
-    return not _MARGIN < line.place < 1 - _MARGIN and len(line.text) <= LONGEST_HEADING
+def _is_marginal(line: PdfLine) -> bool:
+    return not _MARGIN < line.place < 1 - _MARGIN and len(line.text) <= MAX_HEADING
 
 
-def _running_key(line: Line) -> str:
+def _running_key(line: PdfLine) -> str:
     return _DIGITS.sub("#", line.text.lower())
 
 
-def _is_apparatus(line: Line, running: frozenset[str]) -> bool:
+def _is_apparatus(line: PdfLine, running: frozenset[str]) -> bool:
     if not line.rows and _CONTENTS_LINE.search(line.text[-60:]):
         return True
     return _is_marginal(line) and _running_key(line) in running

@@ -25,7 +25,7 @@ _IDENTITY: _Matrix = (1, 0, 0, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RulingLine:
     """A horizontal or vertical line, in points from the lower left of the page.
 
     Attributes:
@@ -40,30 +40,30 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RulingLines:
     """All rules of a page, borders of filled rectangles included."""
 
-    horizontal: tuple[Rule, ...]
-    vertical: tuple[Rule, ...]
+    horizontal: tuple[RulingLine, ...]
+    vertical: tuple[RulingLine, ...]
 
 
 class _TooMany(Exception):
     """The page draws more than tables."""
 
 
-def read_rules(page: pypdfium2.PdfPage) -> Rules:
+def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
     """The rules of a page; none where it draws so much that it is no table."""
-    horizontal: list[Rule] = []
-    vertical: list[Rule] = []
+    horizontal: list[RulingLine] = []
+    vertical: list[RulingLine] = []
     try:
         for (x0, y0), (x1, y1) in _strokes(page.raw, _IDENTITY, [_MOST_OBJECTS, _MOST_SEGMENTS]):
             if abs(y1 - y0) <= _SLANT:
-                horizontal.append(Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
+                horizontal.append(RulingLine((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
             elif abs(x1 - x0) <= _SLANT:
-                vertical.append(Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
+                vertical.append(RulingLine((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
     except _TooMany:
-        return Rules((), ())
-    return Rules(tuple(horizontal), tuple(vertical))
+        return RulingLines((), ())
+    return RulingLines(tuple(horizontal), tuple(vertical))
 
 
 def _strokes(

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ingestion.parsers.pdf.ruling_lines import Rule, Rules
+from ingestion.parsers.pdf.ruling_lines import RulingLine, RulingLines
 from ingestion.parsers.text_cleanup import flow
 
 # Points: what is closer is the same line (a border is drawn as a thin rectangle, or twice).
@@ -22,12 +22,12 @@ _MOST_IN_A_CELL = 1_500
 # As PDFium marks a hyphen that parts a word at the end of a line.
 _HYPHEN = re.compile("[\x02\ufffe\xad]\\s*")
 
-Rows = tuple[tuple[str, ...], ...]
+TableRows = tuple[tuple[str, ...], ...]
 _Cell = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Grid:
+class RuledGrid:
     """Where the cells of a table are.
 
     Attributes:
@@ -37,11 +37,11 @@ class Grid:
 
     xs: Sequence[float]
     ys: Sequence[float]
-    _across: Sequence[Rule]
-    _down: Sequence[Rule]
+    _across: Sequence[RulingLine]
+    _down: Sequence[RulingLine]
     _owners: dict[_Cell, _Cell] = field(init=False, default_factory=dict[_Cell, _Cell])
-    _at_x: dict[int, list[Rule]] = field(init=False)
-    _at_y: dict[int, list[Rule]] = field(init=False)
+    _at_x: dict[int, list[RulingLine]] = field(init=False)
+    _at_y: dict[int, list[RulingLine]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._at_x = _by_border(self._down, self.xs)
@@ -57,7 +57,7 @@ class Grid:
         row = len(self.ys) - 1 - bisect_right(self.ys, y)
         return self._owners[row, bisect_right(self.xs, x) - 1]
 
-    def rows(self, texts: dict[tuple[int, int], str]) -> Rows | None:
+    def rows(self, texts: dict[tuple[int, int], str]) -> TableRows | None:
         """The table of these texts by cell; None where it is none, but boxes or a drawing."""
         filled = {place: flow(_HYPHEN.sub("", text)) for place, text in texts.items()}
         filled = {place: text for place, text in filled.items() if text}
@@ -89,18 +89,20 @@ class Grid:
         return row, column
 
 
-def _by_border(rules: Iterable[Rule], borders: Sequence[float]) -> dict[int, list[Rule]]:
-    found: dict[int, list[Rule]] = {number: [] for number in range(len(borders))}
+def _by_border(
+    rules: Iterable[RulingLine], borders: Sequence[float]
+) -> dict[int, list[RulingLine]]:
+    found: dict[int, list[RulingLine]] = {number: [] for number in range(len(borders))}
     for rule in rules:
         found[max(0, bisect_right(borders, rule.at) - 1)].append(rule)
     return found
 
 
-def _covers(rules: Iterable[Rule], along: float) -> bool:
+def _covers(rules: Iterable[RulingLine], along: float) -> bool:
     return any(rule.start <= along <= rule.end for rule in rules)
 
 
-def grids(rules: Rules) -> Iterator[Grid]:
+def find_grids(rules: RulingLines) -> Iterator[RuledGrid]:
     """The grids of at least two rows and two columns that rules make up."""
     horizontal, vertical = _joined(rules.horizontal), _joined(rules.vertical)
     if len(horizontal) + len(vertical) > _MOST_RULES:
@@ -108,10 +110,10 @@ def grids(rules: Rules) -> Iterator[Grid]:
     for across, down in _connected(horizontal, vertical):
         xs, ys = _borders(down, across), _borders(across, down)
         if len(xs) > 2 and len(ys) > 2 and (len(xs) - 1) * (len(ys) - 1) <= _MOST_CELLS:
-            yield Grid(xs, ys, across, down)
+            yield RuledGrid(xs, ys, across, down)
 
 
-def _borders(rules: Sequence[Rule], crossing: Sequence[Rule]) -> list[float]:
+def _borders(rules: Sequence[RulingLine], crossing: Sequence[RulingLine]) -> list[float]:
     """Where rules stand; a table that is open at its sides ends where those do that cross them."""
     places = _places(rule.at for rule in rules)
     ends = [end for rule in crossing for end in (rule.start, rule.end)]
@@ -132,10 +134,10 @@ def _places(values: Iterable[float]) -> list[float]:
     return places
 
 
-def _joined(rules: Sequence[Rule]) -> list[Rule]:
+def _joined(rules: Sequence[RulingLine]) -> list[RulingLine]:
     """Rules that go on or lie upon each other as one; short ones left out."""
-    joined: list[Rule] = []
-    by_place: dict[int, list[Rule]] = defaultdict(list)
+    joined: list[RulingLine] = []
+    by_place: dict[int, list[RulingLine]] = defaultdict(list)
     places = _places(rule.at for rule in rules)
     for rule in rules:
         by_place[bisect_right(places, rule.at) - 1].append(rule)
@@ -147,16 +149,16 @@ def _joined(rules: Sequence[Rule]) -> list[Rule]:
             elif rule.start <= end + _GAP:
                 end = max(end, rule.end)
             else:
-                joined.append(Rule(places[number], start, end))
+                joined.append(RulingLine(places[number], start, end))
                 start, end = rule.start, rule.end
         if start is not None and end is not None:
-            joined.append(Rule(places[number], start, end))
+            joined.append(RulingLine(places[number], start, end))
     return [rule for rule in joined if rule.end - rule.start >= _SHORTEST]
 
 
 def _connected(
-    horizontal: Sequence[Rule], vertical: Sequence[Rule]
-) -> Iterator[tuple[list[Rule], list[Rule]]]:
+    horizontal: Sequence[RulingLine], vertical: Sequence[RulingLine]
+) -> Iterator[tuple[list[RulingLine], list[RulingLine]]]:
     """Groups of rules that meet."""
     crossings: dict[int, list[int]] = defaultdict(list)
     for h, across in enumerate(horizontal):
@@ -182,7 +184,7 @@ def _connected(
         )
 
 
-def _meet(across: Rule, down: Rule) -> bool:
+def _meet(across: RulingLine, down: RulingLine) -> bool:
     return (
         across.start - _GAP <= down.at <= across.end + _GAP
         and down.start - _GAP <= across.at <= down.end + _GAP

@@ -16,13 +16,13 @@ from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
 from ingestion.parsers import PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.image.ocr import Recognition, is_installed
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.image.ocr import OcrSettings, is_installed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.protocol import (
     HEADER,
-    Request,
-    most_reply_bytes,
+    ParseRequest,
+    max_reply_bytes,
     pack_request,
     unpack_isolation,
     unpack_reply,
@@ -39,11 +39,11 @@ _SMALL_REPLY_BYTES = 64 * 1024
 _NEARLY_ALL = 0.8
 # Either cuts every library in the child off from the network (``jail``).
 _NO_NETWORK = frozenset({"no_sockets", "no_network"})
-Heard = Callable[[int], Awaitable[None]]
+ProgressListener = Callable[[int], Awaitable[None]]
 """Is told the percent that is done."""
 
 
-async def to_nobody(_: int) -> None:
+async def ignore_progress(_: int) -> None:
     """Nobody listens."""
 
 
@@ -63,14 +63,14 @@ class ParserChild:
         *,
         recycle_after: int = 1000,
         recycle_bytes: int = 128 * 2**20,
-        recognition: Recognition | None = None,
+        recognition: OcrSettings | None = None,
     ) -> None:
-        self._recognition = recognition or Recognition()
+        self._recognition = recognition or OcrSettings()
         self._recycle_after = recycle_after
         self._recycle_bytes = recycle_bytes
         self._turn = asyncio.Lock()
         self._process: Process | None = None
-        self._memory = _Memory(None)
+        self._memory = _ProcessMemory(None)
         self._burials: set[asyncio.Task[None]] = set()
         self._served = 0
         self.isolation: tuple[str, ...] = ()
@@ -81,7 +81,9 @@ class ParserChild:
         """Process id of the child, None while there is none."""
         return self._process.pid if self._process is not None else None
 
-    async def parse(self, path: Path, media_type: str, *, limits: Limits | None = None) -> Parsed:
+    async def parse(
+        self, path: Path, media_type: str, *, limits: ParseLimits | None = None
+    ) -> ParsedDocument:
         """Parse one file in the child.
 
         Cancelling the call kills the child at once; so does every breach of a limit.
@@ -89,20 +91,22 @@ class ParserChild:
         Args:
             path: A file the child may read.
             media_type: A key of ``ingestion.parsers.PARSERS``.
-            limits: Bounds; the defaults of ``Limits`` without.
+            limits: Bounds; the defaults of ``ParseLimits`` without.
 
         Raises:
             ParseFailure: Why the file could not be read.
             UnsupportedFileType: No parser is registered for the media type.
         """
-        (outcome,) = await self.parse_each([Request(path, media_type, limits or Limits())])
+        (outcome,) = await self.parse_each(
+            [ParseRequest(path, media_type, limits or ParseLimits())]
+        )
         if isinstance(outcome, ParseFailure):
             raise outcome
         return outcome
 
     async def parse_each(
-        self, requests: Sequence[Request], *, heard: Heard = to_nobody
-    ) -> list[Parsed | ParseFailure]:
+        self, requests: Sequence[ParseRequest], *, heard: ProgressListener = ignore_progress
+    ) -> list[ParsedDocument | ParseFailure]:
         """Parse small files one after the other, without going back and forth for each.
 
         What ``parse`` promises holds for each of them: those behind one that ended the child are
@@ -122,15 +126,15 @@ class ParserChild:
         for request in requests:
             if request.media_type not in PARSERS:
                 raise UnsupportedFileType(media_type=request.media_type)
-        outcomes: list[Parsed | ParseFailure] = []
+        outcomes: list[ParsedDocument | ParseFailure] = []
         async with self._turn:
             while remaining := requests[len(outcomes) :]:
                 outcomes += await self._parse_in(await self._running(), remaining, heard)
         return outcomes
 
     async def _parse_in(
-        self, process: Process, requests: Sequence[Request], heard: Heard
-    ) -> list[Parsed | ParseFailure]:
+        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+    ) -> list[ParsedDocument | ParseFailure]:
         """Parse until a file ends this child, that one included."""
         is_settled = False
         try:
@@ -153,7 +157,7 @@ class ParserChild:
             return process
         self._kill()
         self._process = process = await _start(self._recognition)
-        self._memory = _Memory(process.pid)
+        self._memory = _ProcessMemory(process.pid)
         self._served = 0
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -178,16 +182,16 @@ class ParserChild:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        burial = asyncio.create_task(_bury(process))
+        burial = asyncio.create_task(_reap(process))
         self._burials.add(burial)
         burial.add_done_callback(self._burials.discard)
 
     async def _exchange(
-        self, process: Process, requests: Sequence[Request], heard: Heard
-    ) -> list[Parsed | ParseFailure]:
+        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+    ) -> list[ParsedDocument | ParseFailure]:
         memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
-        outcomes: list[Parsed | ParseFailure] = []
+        outcomes: list[ParsedDocument | ParseFailure] = []
         unsent = b"".join(map(pack_request, requests))
         try:
             for request in requests:
@@ -201,8 +205,12 @@ class ParserChild:
 
 
 async def _ask(
-    process: Process, request: Request, unsent: bytes, memory: "_MemoryWatch", heard: Heard
-) -> Parsed | ParseFailure:
+    process: Process,
+    request: ParseRequest,
+    unsent: bytes,
+    memory: "_MemoryWatch",
+    heard: ProgressListener,
+) -> ParsedDocument | ParseFailure:
     """Send what is unsent and wait for the answer to a request."""
     try:
         async with asyncio.timeout(_seconds(request)):
@@ -216,25 +224,25 @@ async def _ask(
     except OverflowError:
         return ParseFailure(FailureReason.OUTPUT_TOO_LARGE)
     except (asyncio.IncompleteReadError, ConnectionError):
-        return _death(await process.wait(), memory.highest)
+        return _exit_failure(await process.wait(), memory.highest)
 
 
-async def _reply(process: Process, request: Request) -> Parsed | ParseFailure | int:
-    reply = await _read(process, most_reply_bytes(request.limits))
+async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | ParseFailure | int:
+    reply = await _read(process, max_reply_bytes(request.limits))
     if len(reply) <= _SMALL_REPLY_BYTES:
         return unpack_reply(reply)
     # Some megabytes of elements would hold up the event loop.
     return await asyncio.to_thread(unpack_reply, reply)
 
 
-def _seconds(request: Request) -> float:
+def _seconds(request: ParseRequest) -> float:
     """How long a parse may take; reading pictures has time of its own."""
     limits = request.limits
     may_recognise = PARSERS[request.media_type].content in ("pdf", "image") and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 
-def _ends_child(outcome: Parsed | ParseFailure) -> bool:
+def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
     """Whether the child can't be trusted with another document."""
     reasons = (
         FailureReason.PARSE_MEMORY,
@@ -245,7 +253,7 @@ def _ends_child(outcome: Parsed | ParseFailure) -> bool:
     return isinstance(outcome, ParseFailure) and outcome.reason in reasons
 
 
-def _death(code: int, memory_share: float) -> ParseFailure:
+def _exit_failure(code: int, memory_share: float) -> ParseFailure:
     """The failure that a child's exit code means."""
     if code == -signal.SIGXCPU:
         # It had the processor all the time: a second try would take as long.
@@ -257,7 +265,7 @@ def _death(code: int, memory_share: float) -> ParseFailure:
     return ParseFailure(FailureReason.PARSER_CRASHED, detail)
 
 
-async def _bury(process: Process) -> None:
+async def _reap(process: Process) -> None:
     """Empty and close the pipes of a killed child and take its exit code."""
     if process.stdin is not None:
         process.stdin.close()
@@ -273,7 +281,7 @@ def _warn_of_network(isolation: frozenset[str]) -> None:
         _log.warning("parser.network_not_cut_off", holds=sorted(isolation))
 
 
-async def _start(recognition: Recognition) -> Process:
+async def _start(recognition: OcrSettings) -> Process:
     """A new child in its own process group, without any variable of this process."""
     environment = {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -312,7 +320,7 @@ async def _read(process: Process, most: int) -> bytes:
 class _MemoryWatch:
     """Kills a child whose resident memory grows by more than a bound."""
 
-    def __init__(self, process: Process, memory: "_Memory", bound: int) -> None:
+    def __init__(self, process: Process, memory: "_ProcessMemory", bound: int) -> None:
         self._process = process
         self._memory = memory
         self._bound = bound
@@ -331,7 +339,7 @@ class _MemoryWatch:
             await asyncio.sleep(_WATCH_SECONDS)
 
 
-class _Memory:
+class _ProcessMemory:
     """The memory of one process; looked up once, as finding a process costs more than asking it.
 
     Args:

@@ -34,7 +34,7 @@ _LANDLOCK_WRITES = (1 << 1) | sum(1 << bit for bit in range(4, 13))
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
 
 
-def enter() -> tuple[str, ...]:
+def enter_sandbox() -> tuple[str, ...]:
     """Give up what no parser needs; must run before any thread starts.
 
     Returns:

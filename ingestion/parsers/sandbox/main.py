@@ -11,20 +11,20 @@ from typing import BinaryIO
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr
-from ingestion.parsers.image.ocr import Recognition
+from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.loader import parser_for
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox import limits as sandbox_limits
-from ingestion.parsers.sandbox.progress import told_to
+from ingestion.parsers.sandbox.progress import reporting_to
 from ingestion.parsers.sandbox.protocol import (
     HEADER,
-    Request,
+    ParseRequest,
     pack_isolation,
     pack_progress,
     pack_reply,
     unpack_request,
 )
-from ingestion.parsers.text.charset import choosable, fits, reading_as
+from ingestion.parsers.text.charset import forced_codec, is_valid_text, selectable_codecs
 
 # Of the time of a parse: what uses up so much of it was not held up by others, and is not tried
 # again. What runs into its time without may have been.
@@ -35,15 +35,15 @@ _OF_WRONG_TEXT = frozenset({FailureReason.CORRUPT_FILE, FailureReason.EMPTY_TEXT
 
 def main() -> None:
     """Serve requests until the standard input ends."""
-    ocr.configure(Recognition(*sys.argv[1:]), grant_time=sandbox_limits.limit_processor_time)
+    ocr.configure(OcrSettings(*sys.argv[1:]), grant_time=sandbox_limits.limit_processor_time)
     requests, replies = _private_pipes()
-    _send(replies, pack_isolation(sandbox_limits.enter()))
+    _send(replies, pack_isolation(sandbox_limits.enter_sandbox()))
     # A parse makes millions of objects and no cycles worth breaking before its end.
     gc.disable()
     while header := requests.read(HEADER.size):
         request = unpack_request(requests.read(HEADER.unpack(header)[0]))
-        with told_to(lambda percent: _send(replies, pack_progress(percent))):
-            outcome = _outcome(request)
+        with reporting_to(lambda percent: _send(replies, pack_progress(percent))):
+            outcome = _parse(request)
         _send(replies, pack_reply(outcome))
         gc.collect()
         # What is left are modules and tables of theirs: the next collection passes them over.
@@ -65,15 +65,15 @@ def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, replies
 
 
-def _outcome(request: Request) -> Parsed | ParseFailure:
+def _parse(request: ParseRequest) -> ParsedDocument | ParseFailure:
     parse = parser_for(request.media_type)
     sandbox_limits.limit_processor_time(_PROCESSOR_SHARE * request.limits.seconds)
     sandbox_limits.limit_memory(request.limits.memory_bytes)
     try:
-        with reading_as(request.encoding):
+        with forced_codec(request.encoding):
             return parse(request.path, request.limits)
     except ParseFailure as failure:
-        return _laid_to_choice(failure, request.path, request.encoding)
+        return _blame_chosen_encoding(failure, request.path, request.encoding)
     except MemoryError:
         return ParseFailure(FailureReason.PARSE_MEMORY)
     except RecursionError:
@@ -83,9 +83,13 @@ def _outcome(request: Request) -> Parsed | ParseFailure:
         return ParseFailure(FailureReason.PARSER_CRASHED, type(error).__name__)
 
 
-def _laid_to_choice(failure: ParseFailure, path: Path, codec: str | None) -> ParseFailure:
+def _blame_chosen_encoding(failure: ParseFailure, path: Path, codec: str | None) -> ParseFailure:
     """The failure, or that the file is no text in the encoding that somebody chose for it."""
-    if failure.reason not in _OF_WRONG_TEXT or codec not in choosable() or fits(path, codec):
+    if (
+        failure.reason not in _OF_WRONG_TEXT
+        or codec not in selectable_codecs()
+        or is_valid_text(path, codec)
+    ):
         return failure
     return ParseFailure(FailureReason.WRONG_ENCODING)
 

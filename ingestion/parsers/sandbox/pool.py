@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from core.settings import Settings
 from ingestion.parsers.errors import ParseFailure
-from ingestion.parsers.image.ocr import Recognition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.sandbox.client import Heard, ParserChild, to_nobody
-from ingestion.parsers.sandbox.protocol import Request
+from ingestion.parsers.image.ocr import OcrSettings
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.sandbox.client import ParserChild, ProgressListener, ignore_progress
+from ingestion.parsers.sandbox.protocol import ParseRequest
 
 
-def limits_of(settings: Settings) -> Limits:
+def parse_limits(settings: Settings) -> ParseLimits:
     """What the operator allows a document."""
-    return Limits(
+    return ParseLimits(
         seconds=settings.parse_timeout_seconds,
         memory_bytes=settings.parse_memory_bytes,
         output_characters=settings.parse_output_characters,
@@ -30,7 +30,7 @@ class ParserPool:
         recognition: how pictures are read.
     """
 
-    def __init__(self, size: int, *, recognition: Recognition | None = None) -> None:
+    def __init__(self, size: int, *, recognition: OcrSettings | None = None) -> None:
         self._children = [ParserChild(recognition=recognition) for _ in range(size)]
         # Last in, first out: a worker with little to do keeps one child warm, not all.
         self._idle: asyncio.LifoQueue[ParserChild] = asyncio.LifoQueue()
@@ -38,8 +38,8 @@ class ParserPool:
             self._idle.put_nowait(child)
 
     async def parse_each(
-        self, requests: Sequence[Request], *, heard: Heard = to_nobody
-    ) -> list[Parsed | ParseFailure]:
+        self, requests: Sequence[ParseRequest], *, heard: ProgressListener = ignore_progress
+    ) -> list[ParsedDocument | ParseFailure]:
         """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
         child = await self._idle.get()
         try:

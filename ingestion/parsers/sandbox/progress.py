@@ -6,37 +6,37 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-Heard = Callable[[int], None]
+Listener = Callable[[int], None]
 """Is told the percent that is done."""
 
 _PAUSE_SECONDS = 0.25
 _T = TypeVar("_T")
 
 
-def _to_nobody(_: int) -> None:
+def _ignore(_: int) -> None:
     """Nobody listens."""
 
 
 @dataclass(slots=True)
-class _Listening:
-    heard: Heard
+class _ListenerState:
+    heard: Listener
     told: float = 0.0
 
 
-_listening = _Listening(_to_nobody)
+_state = _ListenerState(_ignore)
 
 
 @contextmanager
-def told_to(heard: Heard) -> Generator[None]:
+def reporting_to(heard: Listener) -> Generator[None]:
     """Tell somebody how far the parse in this block is."""
-    _listening.heard, _listening.told = heard, time.monotonic()
+    _state.heard, _state.told = heard, time.monotonic()
     try:
         yield
     finally:
-        _listening.heard = _to_nobody
+        _state.heard = _ignore
 
 
-def followed(parts: Iterable[_T], count: int) -> Generator[_T]:
+def track_progress(parts: Iterable[_T], count: int) -> Generator[_T]:
     """The parts of a parse, each a part of the work, telling how far it is, now and then.
 
     Args:
@@ -45,7 +45,7 @@ def followed(parts: Iterable[_T], count: int) -> Generator[_T]:
     """
     for number, part in enumerate(parts):
         now = time.monotonic()
-        if number and now - _listening.told >= _PAUSE_SECONDS:
-            _listening.told = now
-            _listening.heard(100 * number // count)
+        if number and now - _state.told >= _PAUSE_SECONDS:
+            _state.told = now
+            _state.heard(100 * number // count)
         yield part

@@ -11,8 +11,8 @@ from typing import cast
 import msgpack
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Element, Kind, LaterPages, Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import Element, Kind, LaterPages, ParsedDocument
 
 HEADER = struct.Struct("!I")
 """Precedes each message: the number of bytes that follow."""
@@ -24,16 +24,16 @@ _SLACK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ParseRequest:
     """One document to parse; ``encoding`` is the codec of its text, None to find it out."""
 
     path: Path
     media_type: str
-    limits: Limits
+    limits: ParseLimits
     encoding: str | None = None
 
 
-def most_reply_bytes(limits: Limits) -> int:
+def max_reply_bytes(limits: ParseLimits) -> int:
     """Bytes that a reply within the limits can't exceed."""
     text = limits.output_characters * _BYTES_PER_CHARACTER
     # No page begins in two elements, so that there are no more such places than pages.
@@ -51,20 +51,20 @@ def unpack_isolation(message: bytes) -> tuple[str, ...]:
     return tuple(cast("list[str]", _unpack(message)))
 
 
-def pack_request(request: Request) -> bytes:
+def pack_request(request: ParseRequest) -> bytes:
     """A request as one frame."""
     limits = list(astuple(request.limits))
     return _pack([str(request.path), request.media_type, limits, request.encoding])
 
 
-def unpack_request(message: bytes) -> Request:
+def unpack_request(message: bytes) -> ParseRequest:
     """Inverse of ``pack_request``, without the header."""
     unpacked = cast("tuple[str, str, list[int], str | None]", _unpack(message))
     path, media_type, limits, encoding = unpacked
-    return Request(Path(path), media_type, Limits(*limits), encoding)
+    return ParseRequest(Path(path), media_type, ParseLimits(*limits), encoding)
 
 
-def pack_reply(outcome: Parsed | ParseFailure) -> bytes:
+def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
     """A result as one frame; elements go without their texts, which the whole text holds."""
     if isinstance(outcome, ParseFailure):
         return _pack([outcome.reason.value, outcome.detail])
@@ -80,7 +80,7 @@ def pack_progress(percent: int) -> bytes:
     return _pack(percent)
 
 
-def unpack_reply(message: bytes) -> Parsed | ParseFailure | int:
+def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     """Inverse of ``pack_reply``, and of ``pack_progress``, without the header."""
     unpacked = _unpack(message)
     if isinstance(unpacked, int):
@@ -95,7 +95,7 @@ def unpack_reply(message: bytes) -> Parsed | ParseFailure | int:
         for kind, level, page, start, end, later in spans
     )
     encoding, confidence, pages, warnings = facts
-    return Parsed(tuple(elements), text, encoding, confidence, pages, tuple(warnings))
+    return ParsedDocument(tuple(elements), text, encoding, confidence, pages, tuple(warnings))
 
 
 _Span = tuple[Kind, int, int | None, int, int, LaterPages]

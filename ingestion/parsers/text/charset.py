@@ -28,7 +28,7 @@ _CASE_JUMP = re.compile("lU")
 
 
 # What authors write for what browsers read (WHATWG Encoding Standard).
-_READ_AS = {
+_WHATWG_CODECS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
     "iso-8859-1": "cp1252",
@@ -43,14 +43,14 @@ _READ_AS = {
 }
 
 
-def read_as(label: str) -> str:
+def codec_for_label(label: str) -> str:
     """The codec for an encoding as files and mails declare it."""
     name = label.strip().lower()
-    return _READ_AS.get(name, name)
+    return _WHATWG_CODECS.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """Text and where it came from.
 
     Attributes:
@@ -83,7 +83,7 @@ _ODD = {
     _Script.ACCENTS: re.compile(r"[^\W\x00-\x7f]{3}"),
 }
 # From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
-# ``chosen_codec`` names them.
+# ``selectable_codec`` names them.
 _CANDIDATES = (
     ("gb18030", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
     ("gb18030", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
@@ -115,38 +115,38 @@ _CANDIDATES = (
 
 _UNICODE = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
 _LABEL = re.compile(r"[A-Za-z0-9._:-]{1,40}")
-_chosen: ContextVar[str | None] = ContextVar("chosen", default=None)
+_forced_codec: ContextVar[str | None] = ContextVar("chosen", default=None)
 
 
 @cache
-def choosable() -> frozenset[str]:
+def selectable_codecs() -> frozenset[str]:
     """The codecs that a person may choose for a text, by Python's names."""
     return frozenset((*_UNICODE, "iso2022_jp", *(codec for codec, _, _ in _CANDIDATES)))
 
 
-def chosen_codec(label: str) -> str | None:
+def selectable_codec(label: str) -> str | None:
     """The codec that somebody names (``KOI8-R``, ``gbk``, ``Shift_JIS``); None for one that is not
     choosable."""
     if _LABEL.fullmatch(label) is None:
         return None
     try:
-        name = codecs.lookup(read_as(label)).name
+        name = codecs.lookup(codec_for_label(label)).name
     except LookupError:
         return None
-    return name if name in choosable() else None
+    return name if name in selectable_codecs() else None
 
 
 @contextmanager
-def reading_as(codec: str | None) -> Generator[None]:
+def forced_codec(codec: str | None) -> Generator[None]:
     """Read all bytes as this, whatever they look like; None: find it out."""
-    token = _chosen.set(codec if codec in choosable() else None)
+    token = _forced_codec.set(codec if codec in selectable_codecs() else None)
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _forced_codec.reset(token)
 
 
-def fits(path: Path, codec: str) -> bool:
+def is_valid_text(path: Path, codec: str) -> bool:
     """Whether all bytes of a file are text in an encoding."""
     try:
         with path.open("rb") as file:
@@ -157,7 +157,7 @@ def fits(path: Path, codec: str) -> bool:
     return True
 
 
-def nothing_read(warnings: Collection[str], chosen: str | None) -> ParseFailure:
+def no_text_failure(warnings: Collection[str], chosen: str | None) -> ParseFailure:
     """Why a text has nothing that could be found.
 
     Args:
@@ -170,14 +170,14 @@ def nothing_read(warnings: Collection[str], chosen: str | None) -> ParseFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _CodecReading:
     codec: str
     text: str
     bits: float
     script: _Script
 
 
-def decode(data: bytes, *, declared: str | None = None) -> Decoded:
+def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     """Read bytes of unknown encoding.
 
     Order: byte order mark, UTF-16/32 by the place of control codes, strict UTF-8, the declared
@@ -188,71 +188,75 @@ def decode(data: bytes, *, declared: str | None = None) -> Decoded:
         data: The whole file.
         declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
 
-    Within ``reading_as`` a person's choice goes before all that.
+    Within ``forced_codec`` a person's choice goes before all that.
     """
-    chosen = _chosen.get()
+    chosen = _forced_codec.get()
     if chosen is not None:
-        read = _read(data, chosen, 1.0)
+        read = _decode_with(data, chosen, 1.0)
         return replace(read, text=read.text.removeprefix("\ufeff"))
     marked = byte_order_mark(data)
     if marked is not None:
-        return _read(data, marked, 1.0)
+        return _decode_with(data, marked, 1.0)
     wide = wide_form(data)
     if wide is not None:
-        return _read(data, wide, 0.95)
-    decoded = _narrow(data, declared)
+        return _decode_with(data, wide, 0.95)
+    decoded = _decode_narrow(data, declared)
     if control_share(data) < _MOST_CONTROLS:
         return decoded
     return replace(decoded, confidence=min(decoded.confidence, 0.5))
 
 
-def _narrow(data: bytes, declared: str | None) -> Decoded:
+def _decode_narrow(data: bytes, declared: str | None) -> DecodedText:
     """Read text that is not UTF-16 or UTF-32."""
     if b"\x1b$" in data:
-        return _read(data, "iso2022_jp", 0.95)
+        return _decode_with(data, "iso2022_jp", 0.95)
     try:
-        return Decoded(data.decode(), "utf-8", 1.0)
+        return DecodedText(data.decode(), "utf-8", 1.0)
     except UnicodeDecodeError:
-        return _declared(data, declared) or _damaged_utf8(data) or _likeliest(data)
+        return (
+            _decode_declared(data, declared)
+            or _decode_damaged_utf8(data)
+            or _decode_likeliest(data)
+        )
 
 
-def _read(data: bytes, codec: str, confidence: float) -> Decoded:
+def _decode_with(data: bytes, codec: str, confidence: float) -> DecodedText:
     try:
-        return Decoded(data.decode(codec), codec, confidence)
+        return DecodedText(data.decode(codec), codec, confidence)
     except UnicodeDecodeError:
         text = data.decode(codec, "replace")
         lost = text.count("\ufffd") / max(1, len(text))
-        return Decoded(text, codec, min(confidence, 0.55) * (1 - lost))
+        return DecodedText(text, codec, min(confidence, 0.55) * (1 - lost))
 
 
-def _declared(data: bytes, declared: str | None) -> Decoded | None:
+def _decode_declared(data: bytes, declared: str | None) -> DecodedText | None:
     if declared is None:
         return None
     try:
-        return Decoded(data.decode(declared), codecs.lookup(declared).name, 0.95)
+        return DecodedText(data.decode(declared), codecs.lookup(declared).name, 0.95)
     except (UnicodeDecodeError, LookupError):
         return None
 
 
-def _damaged_utf8(data: bytes) -> Decoded | None:
+def _decode_damaged_utf8(data: bytes) -> DecodedText | None:
     """UTF-8 with some bad bytes: far more sequences that fit than ones that do not."""
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = len(text) - bad - len(data.translate(None, bytes(range(128, 256))))
     if good < 2 * bad:
         return None
-    return Decoded(text, "utf-8", 0.5 * (1 - bad / (good + bad)))
+    return DecodedText(text, "utf-8", 0.5 * (1 - bad / (good + bad)))
 
 
-def _likeliest(data: bytes) -> Decoded:
+def _decode_likeliest(data: bytes) -> DecodedText:
     first = _HIGH.search(data)
     start = max(0, first.start() - _BEFORE) // 2 * 2 if first else 0
     sample = data[start : start + _SAMPLE]
-    readings: list[_Reading] = []
+    readings: list[_CodecReading] = []
     for prior, (codec, table, script) in enumerate(_CANDIDATES):
         text = _sample_text(sample, codec)
         if text is not None:
-            readings.append(_Reading(codec, text, prior + _bits(text, table, script), script))
+            readings.append(_CodecReading(codec, text, prior + _bits(text, table, script), script))
     readings.sort(key=lambda reading: reading.bits)
     best = readings[0]
     rival = next((r.bits for r in readings if r.text != best.text), math.inf)
@@ -260,7 +264,7 @@ def _likeliest(data: bytes) -> Decoded:
     per_letter = (best.bits - _ASCII_BITS * (len(best.text) - foreign)) / foreign
     strange = min(1.0, max(0.0, (per_letter - best.script.value) / 6))
     confidence = (1 - 2 ** ((best.bits - rival) / 6)) * (1 - strange)
-    return _read(data, best.codec, min(0.95, confidence))
+    return _decode_with(data, best.codec, min(0.95, confidence))
 
 
 def _sample_text(sample: bytes, codec: str) -> str | None:

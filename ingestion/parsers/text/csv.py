@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition, table_row
+from ingestion.parsers.builder import DocumentBuilder, table_row
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import clean
 
@@ -22,7 +22,7 @@ _LONGEST_HEADER = 600
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?[\d.,\s:/%-]*\d[\d.,\s:/%)-]*$")
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read comma-, tab-, semicolon- or bar-separated values of any encoding.
 
     Each table element holds the header line and rows of about a thousand characters. Without a
@@ -30,7 +30,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     """
     decoded = decode(path.read_bytes())
     text = clean(decoded.text)
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     for block in _blocks(rows(text, delimiter(text))):
         composition.add("table", block)
     return composition.finish(

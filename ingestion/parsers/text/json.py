@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.text.charset import decode
 
 _BLOCK_CHARACTERS = 1_200
@@ -22,14 +22,14 @@ class Members(tuple[tuple[str, object], ...]):
     __slots__ = ()
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read one JSON value; each scalar becomes a line such as ``users[0].name: Ada``.
 
     Numbers stay as written. Blocks hold about a thousand characters and end, if they can, where a
     top-level member or item ends.
     """
     decoded = decode(path.read_bytes())
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     for block in blocks(parts(load(decoded.text))):
         composition.add("code", block)
     return composition.finish(

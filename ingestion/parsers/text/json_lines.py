@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text.json import blocks, lines, load
 
@@ -14,14 +14,14 @@ DAMAGED_RECORDS = "damaged_records"
 """Warning: some lines are not JSON and stand in the text as they are."""
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read JSON Lines; records stay whole as far as the size of a block allows.
 
     A line that is not JSON is kept as it is, with the warning ``damaged_records``; a file in which
     most lines are not is damaged.
     """
     decoded = decode(path.read_bytes())
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     damaged: list[str] = []
     records = [line for line in decoded.text.split("\n") if line.strip()]
     for block in blocks(_groups(records, damaged)):

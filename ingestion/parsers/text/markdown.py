@@ -7,9 +7,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.text import plain
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import BREAK, clean, flow_lines
@@ -27,7 +27,7 @@ _LONGEST_TITLE = 300
 _CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open"})
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read Markdown of any encoding.
 
     Links give their text, images their alternative text, list items keep their marker. Front
@@ -37,7 +37,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     decoded = decode(path.read_bytes())
     front, body = split_front_matter(clean(decoded.text))
     warnings = decoded.warnings
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     tokens = _block_parser().parse(body)
     simplified = any(token.level >= _DEEPEST - 1 for token in tokens)
     _add_front_matter(composition, front, [] if simplified else tokens)
@@ -46,7 +46,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
             composition.add(kind, text, level=level)
         warnings += (SIMPLIFIED,)
     else:
-        _Reader(composition, limits).read(tokens)
+        _MarkdownReader(composition, limits).read(tokens)
     return composition.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=warnings
     )
@@ -65,7 +65,7 @@ def split_front_matter(text: str) -> tuple[str, str]:
     return text[fence.end() : end], text[behind + 1 :] if behind > 0 else ""
 
 
-def _add_front_matter(out: Composition, front: str, tokens: Sequence[Token]) -> None:
+def _add_front_matter(out: DocumentBuilder, front: str, tokens: Sequence[Token]) -> None:
     titles = (_TITLE.match(line[:_LONGEST_TITLE]) for line in front.split("\n"))
     title = next((found[2] for found in titles if found), "")
     if title and not any(t.type == "heading_open" and t.tag == "h1" for t in tokens):
@@ -74,15 +74,15 @@ def _add_front_matter(out: Composition, front: str, tokens: Sequence[Token]) -> 
 
 
 def _block_parser() -> MarkdownIt:
-    """A parser whose inline stage is left to ``_Reader``: most blocks need none."""
+    """A parser whose inline stage is left to ``_MarkdownReader``: most blocks need none."""
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
     return parser.enable(["table", "strikethrough"]).disable(["inline", "text_join"])
 
 
-class _Reader:
+class _MarkdownReader:
     """Turns block tokens into elements."""
 
-    def __init__(self, out: Composition, limits: Limits) -> None:
+    def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
         self._limits = limits
         self._inline = MarkdownIt("commonmark").enable("strikethrough")

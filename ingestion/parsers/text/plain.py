@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Kind, Parsed
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import Kind, ParsedDocument
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import clean
 
@@ -29,7 +29,7 @@ _INDENTED = ("\u3000", "\t")
 Block = tuple[Kind, str, int]
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read plain text of any encoding.
 
     Lines stay as they are. A paragraph ends at a blank line, or where the next line is indented
@@ -38,7 +38,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     upload (``text_bounds``).
     """
     decoded = decode(path.read_bytes())
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     for kind, text, level in blocks(clean(decoded.text)):
         composition.add(kind, text, level=level)
     return composition.finish(

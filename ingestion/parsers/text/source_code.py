@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.text.charset import decode
 from ingestion.parsers.text_cleanup import clean
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read source code of any language.
 
     A block ends at a blank line that an unindented line follows, so that a function stays whole
     in languages that indent.
     """
     decoded = decode(path.read_bytes())
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     for block in blocks(clean(decoded.text)):
         composition.add("code", block)
     return composition.finish(

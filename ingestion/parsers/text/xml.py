@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.xml import name, read_xml
 from ingestion.parsers.text import json
-from ingestion.parsers.text.charset import decode, read_as
+from ingestion.parsers.text.charset import codec_for_label, decode
 from ingestion.parsers.text_cleanup import flow
 from ingestion.parsers.web import html
 
@@ -31,7 +31,7 @@ _MOST_COLUMNS = 100
 _DEEPEST = 250
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read XML of any vocabulary and encoding; nothing is included, resolved or fetched.
 
     Elements with text between their children are paragraphs, short ``title`` elements headings at
@@ -40,23 +40,23 @@ def parse(path: Path, limits: Limits) -> Parsed:
     """
     data = path.read_bytes()
     found = _DECLARED.search(data[:1024])
-    decoded = decode(data, declared=read_as(found[1].decode("ascii")) if found else None)
+    decoded = decode(data, declared=codec_for_label(found[1].decode("ascii")) if found else None)
     if not decoded.text.strip():
         raise ParseFailure(FailureReason.EMPTY_TEXT)
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     root = read_xml(decoded.text.lstrip("\ufeff \t\r\n"))
     if any(node.tag.startswith(_INCLUSION) for node in root.iter()):
         raise ParseFailure(FailureReason.UNSAFE_XML)
-    _Reader(composition, limits).read(root)
+    _XmlReader(composition, limits).read(root)
     return composition.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 
 
-class _Reader:
+class _XmlReader:
     """Walks the tree in document order; values gather until a block of another kind comes."""
 
-    def __init__(self, out: Composition, limits: Limits) -> None:
+    def __init__(self, out: DocumentBuilder, limits: ParseLimits) -> None:
         self._out = out
         self._limits = limits
         self._values: list[list[str]] = []

@@ -6,13 +6,13 @@ from pathlib import Path
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from ingestion.parsers.builder import Composition
+from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.office.opc import read_root
 from ingestion.parsers.office.xml import child, name, read_xml
-from ingestion.parsers.office.zip import open_archive, read_part
+from ingestion.parsers.office.zip import open_zip, read_part
 from ingestion.parsers.web import html
 
 _CONTAINER = "META-INF/container.xml"
@@ -20,14 +20,14 @@ _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml"})
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read an .epub file; scripts are not run and nothing is fetched or unpacked to disk.
 
     Chapters come in the order of the book's spine; its generated table of contents is left out.
     An e-book whose chapters are encrypted (digital rights management) is ``password_protected``.
     """
-    composition = Composition(limits)
-    with open_archive(path, limits) as archive:
+    composition = DocumentBuilder(limits)
+    with open_zip(path, limits) as archive:
         locked = _locked(archive, limits)
         for part in _chapters(archive, limits):
             if part in locked:
@@ -38,7 +38,7 @@ def parse(path: Path, limits: Limits) -> Parsed:
     return composition.finish()
 
 
-def _chapters(archive: ZipFile, limits: Limits) -> Iterator[str]:
+def _chapters(archive: ZipFile, limits: ParseLimits) -> Iterator[str]:
     """The names of the chapters' parts."""
     container = read_root(archive, _CONTAINER, limits)
     package = next(
@@ -58,7 +58,7 @@ def _chapters(archive: ZipFile, limits: Limits) -> Iterator[str]:
             yield posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
 
 
-def _locked(archive: ZipFile, limits: Limits) -> frozenset[str]:
+def _locked(archive: ZipFile, limits: ParseLimits) -> frozenset[str]:
     """The parts that are encrypted (fonts may be, in a book that is free to read)."""
     content = read_part(archive, _ENCRYPTION, limits)
     if content is None:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from selectolax.lexbor import LexborNode
 
-from ingestion.parsers.builder import Composition
-from ingestion.parsers.limits import Limits
-from ingestion.parsers.model import Parsed
-from ingestion.parsers.table_grid import Cell, spread
-from ingestion.parsers.text.charset import Decoded, decode, read_as
+from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
+from ingestion.parsers.table_grid import TableCell, spread_merged_cells
+from ingestion.parsers.text.charset import DecodedText, codec_for_label, decode
 from ingestion.parsers.text_cleanup import BREAK, flow, flow_lines
 from ingestion.parsers.web.html_tree import (
-    BLOCKS,
+    BLOCK_TAGS,
     build_tree,
     flat_text,
     has_class,
@@ -31,7 +31,7 @@ _CELLS = frozenset({"td", "th"})
 _ASIDES = frozenset({"note", "tip", "important", "caution", "warning", "admonition"})
 
 
-def parse(path: Path, limits: Limits) -> Parsed:
+def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Read a page; navigation, scripts, styles and hidden parts are left out.
 
     Manuals made by DocBook, Publican, Sphinx and Texinfo are read without their headers and
@@ -45,34 +45,34 @@ def parse(path: Path, limits: Limits) -> Parsed:
     )
 
 
-def decode_page(data: bytes) -> Decoded:
+def decode_page(data: bytes) -> DecodedText:
     """The text of a page, by the encoding it declares if its bytes fit that."""
     found = _CHARSET.search(data[:_HEAD])
-    return decode(data, declared=read_as(found[1].decode("ascii")) if found else None)
+    return decode(data, declared=codec_for_label(found[1].decode("ascii")) if found else None)
 
 
-def read(text: str, limits: Limits) -> Composition:
+def read(text: str, limits: ParseLimits) -> DocumentBuilder:
     """The blocks of a page or of a piece of one."""
     tree = build_tree(text)
     root = tree.root
-    composition = Composition(limits)
+    composition = DocumentBuilder(limits)
     if root is None:
         return composition
     title = tree.css_first("head > title")
     heading = flow(title.text()) if title is not None and tree.css_first("h1") is None else ""
     for navigation in (False, True):
-        composition = Composition(limits)
-        _Reader(composition, root, title=heading, navigation=navigation).read()
+        composition = DocumentBuilder(limits)
+        _HtmlReader(composition, root, title=heading, navigation=navigation).read()
         if composition.has_body:
             break
     return composition
 
 
-class _Reader:
+class _HtmlReader:
     """One pass over a tree in document order; text gathers until a block begins or ends."""
 
     def __init__(
-        self, composition: Composition, root: LexborNode, *, title: str, navigation: bool
+        self, composition: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool
     ) -> None:
         self._out = composition
         self._root = root
@@ -136,9 +136,9 @@ class _Reader:
         caption = table.css_first("caption")
         if caption is not None:
             self._out.add("paragraph", flow(flat_text(caption)))
-        self._out.add_table(spread(filter(self._is_row, _rows(table))))
+        self._out.add_table(spread_merged_cells(filter(self._is_row, _rows(table))))
 
-    def _is_row(self, cells: Sequence[Cell]) -> bool:
+    def _is_row(self, cells: Sequence[TableCell]) -> bool:
         return self._navigation or not is_navigation_text(" ".join(cell.text for cell in cells))
 
     def _enter(self, node: LexborNode) -> None:
@@ -153,7 +153,7 @@ class _Reader:
             self._flush()
             self._prefix = f"{', '.join(self._terms)}: " if self._terms else ""
             self._item = True
-        elif tag in BLOCKS:
+        elif tag in BLOCK_TAGS:
             self._flush()
             if has_class(node, _ASIDES):
                 self._asides.append(node.mem_id)
@@ -186,7 +186,7 @@ class _Reader:
                 self._counters.pop()
         elif tag in ("li", "dd"):
             self._settle()
-        elif tag in BLOCKS:
+        elif tag in BLOCK_TAGS:
             self._flush()
             if self._asides and self._asides[-1] == node.mem_id:
                 self._asides.pop()
@@ -224,7 +224,7 @@ class _Reader:
         self._prefix, self._item = "", False
 
 
-def _rows(table: LexborNode) -> Iterator[list[Cell]]:
+def _rows(table: LexborNode) -> Iterator[list[TableCell]]:
     """The cells of a table's rows; none goes beyond the head, body or foot that it stands in."""
     for _, section in groupby(table.css("tr"), key=_section):
         rows = list(section)
@@ -237,13 +237,13 @@ def _section(row: LexborNode) -> int:
     return row.parent.mem_id if row.parent is not None else 0
 
 
-def _cell(node: LexborNode, left: int) -> Cell:
+def _cell(node: LexborNode, left: int) -> TableCell:
     text, attributes = flow(flat_text(node)), node.attributes
     if not attributes:
-        return Cell(text)
+        return TableCell(text)
     # Over no rows means over all that are left.
     rows = min(_span(attributes.get("rowspan")) or left, left)
-    return Cell(text, _span(attributes.get("colspan")), rows)
+    return TableCell(text, _span(attributes.get("colspan")), rows)
 
 
 def _span(value: str | None) -> int:

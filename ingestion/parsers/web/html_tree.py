@@ -45,7 +45,7 @@ _NAVIGATION_WORDS = _names(
 )
 _WORD = re.compile(r"[^\s|<>«»‹›←→↑·:/\[\]()-]+")
 
-BLOCKS = _names(
+BLOCK_TAGS = _names(
     "address article aside blockquote body caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main "
     "menu nav ol p pre section summary table tbody td tfoot th thead tr ul"
@@ -152,7 +152,7 @@ def flat_text(root: LexborNode) -> str:
     while node is not None:
         if node.is_text_node:
             parts.append(node.text_content or "")
-        elif node.tag in BLOCKS or node.tag == "br":
+        elif node.tag in BLOCK_TAGS or node.tag == "br":
             parts.append(" ")
         elif node.tag == "img":
             parts.append(node.attributes.get("alt") or "")
@@ -168,6 +168,6 @@ def _following(node: LexborNode, root: LexborNode, parts: list[str]) -> LexborNo
         if parent is None or parent.mem_id == root.mem_id:
             return None
         node = parent
-        if node.tag in BLOCKS:
+        if node.tag in BLOCK_TAGS:
             parts.append(" ")
     return node.next

@@ -36,11 +36,11 @@ def prepared_folder(cache_dir: Path, backend: Backend) -> Path:
     """The folder of this model for this backend; its name follows from all that makes it."""
     digest = hashlib.sha256(f"{_RECIPE}:{backend}:".encode())
     digest.update(hashlib.sha256((WEIGHTS / "config.json").read_bytes()).digest())
-    digest.update(bytes.fromhex(_noted_digest(cache_dir) or _digest()))
+    digest.update(bytes.fromhex(_saved_digest(cache_dir) or _digest()))
     return cache_dir / "encoders" / f"{DEFAULT.name}-{digest.hexdigest()[:16]}"
 
 
-class _Note(BaseModel):
+class _WeightsDigest(BaseModel):
     """The digest of the weights and what they were then: reading 90 MB is a tenth of a start."""
 
     size: int
@@ -48,23 +48,23 @@ class _Note(BaseModel):
     digest: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-def _noted_digest(cache_dir: Path) -> str | None:
+def _saved_digest(cache_dir: Path) -> str | None:
     """The digest in the note; None without a note, or one about other weights."""
     now = (WEIGHTS / _TENSORS).stat()
     try:
-        note = _Note.model_validate_json((cache_dir / _NOTE).read_bytes())
+        note = _WeightsDigest.model_validate_json((cache_dir / _NOTE).read_bytes())
     except (OSError, ValidationError):
         return None
     is_same = (note.size, note.changed) == (now.st_size, now.st_mtime_ns)
     return note.digest if is_same else None
 
 
-def _keep_note(cache_dir: Path) -> None:
+def _save_digest(cache_dir: Path) -> None:
     """Write down the digest where it is not known; without it the next start reads all again."""
-    if _noted_digest(cache_dir) is not None:
+    if _saved_digest(cache_dir) is not None:
         return
     now = (WEIGHTS / _TENSORS).stat()
-    note = _Note(size=now.st_size, changed=now.st_mtime_ns, digest=_digest())
+    note = _WeightsDigest(size=now.st_size, changed=now.st_mtime_ns, digest=_digest())
     with suppress(OSError), tempfile.TemporaryDirectory(prefix=".note-", dir=cache_dir) as scratch:
         fresh = Path(scratch) / _NOTE
         fresh.write_text(note.model_dump_json(), encoding="utf-8")
@@ -98,7 +98,7 @@ def prepare(cache_dir: Path, backend: Backend) -> Path:
     """
     folder = prepared_folder(cache_dir, backend)
     if is_prepared(folder):
-        _keep_note(cache_dir)
+        _save_digest(cache_dir)
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as scratch:

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModel, BertModel
 from transformers.utils import logging as transformers_logging
 
-from kb_service.embeddings.minilm.int8_graph import Floats, Shape, save_quantised
+from kb_service.embeddings.minilm.int8_graph import Floats, GraphShape, save_quantised
 from kb_service.embeddings.minilm.runtime import Backend
 
 # Sequences and tokens that the ranges of a layer's input are seen on.
@@ -78,7 +78,7 @@ def _load(weights: Path) -> BertModel:
 
 
 def _save_quantised(model: BertModel, target: Path) -> None:
-    shape = Shape(
+    shape = GraphShape(
         layers=model.config.num_hidden_layers,
         heads=model.config.num_attention_heads,
         width=model.config.hidden_size,

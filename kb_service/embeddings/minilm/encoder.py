@@ -14,7 +14,7 @@ from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.minilm.artifacts import TOKENIZER, prepare
 from kb_service.embeddings.minilm.runtime import Backend, Forward, load_forward
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.stepwise import Unit, encode_at_once, lanes_of
+from kb_service.embeddings.stepwise import WorkUnit, encode_at_once, lane_count
 
 # The model's window without [CLS] and [SEP].
 _WINDOW_TOKENS = DEFAULT.window_tokens - 2
@@ -33,13 +33,13 @@ class _Window:
     ids: list[int]
 
 
-class MiniLm:
+class MiniLmEncoder:
     """all-MiniLM-L6-v2 on one backend; each batch is one thread's, and any thread may encode.
 
     Args:
         folder: What ``files.prepare`` returned for this backend.
         backend: The runtime and its number format.
-        threads: Processor threads to encode on; ``lanes_of(threads)`` batches at a time.
+        threads: Processor threads to encode on; ``lane_count(threads)`` batches at a time.
     """
 
     name = DEFAULT.name
@@ -49,7 +49,7 @@ class MiniLm:
 
     def __init__(self, folder: Path, backend: Backend, threads: int = 1) -> None:
         self.backend = backend
-        self._lanes = lanes_of(threads)
+        self._lanes = lane_count(threads)
         self._forward: Forward = load_forward(backend, folder, threads)
         self._tokenizer: Tokenizer = Tokenizer.from_file(str(TOKENIZER))
         # tokenizer.json cuts at 128 and pads; both are done here, for the model's 256.
@@ -76,7 +76,7 @@ class MiniLm:
 
     def encode_in_steps(
         self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[Sequence[Unit], None, Vectors]:
+    ) -> Generator[Sequence[WorkUnit], None, Vectors]:
         """Encode in units of one batch each, so that a question can go first.
 
         Args:
@@ -139,14 +139,14 @@ class MiniLm:
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
 
-def open_minilm(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLm:
-    """Prepare the files where needed and load the encoder; see ``MiniLm``.
+def open_encoder(cache_dir: Path, backend: Backend, threads: int = 1) -> MiniLmEncoder:
+    """Prepare the files where needed and load the encoder; see ``MiniLmEncoder``.
 
     Raises:
         EngineUnavailable: The conversion failed.
         OSError: The cache folder can't be written.
     """
-    return MiniLm(prepare(cache_dir, backend), backend, threads)
+    return MiniLmEncoder(prepare(cache_dir, backend), backend, threads)
 
 
 def _equal_pieces(ids: list[int]) -> list[list[int]]:

@@ -38,7 +38,7 @@ _SMOOTHING = 0.6
 
 
 @dataclass(frozen=True)
-class Shape:
+class GraphShape:
     """What the configuration says of the model, and what it is given.
 
     Args:
@@ -57,7 +57,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class _Bytes:
+class _QuantisedRows:
     """Rows of numbers in 8 bits: ``(integers - middle) * scales + floor`` gives them back.
 
     Args:
@@ -74,7 +74,7 @@ class _Bytes:
 
 
 @dataclass(frozen=True)
-class _Call:
+class _OperatorCall:
     """An operator, what goes into it and its attributes."""
 
     kind: str
@@ -82,13 +82,13 @@ class _Call:
     attributes: Mapping[str, float | onnx.GraphProto]
 
 
-def _operator(output: str, call: _Call, domain: str) -> onnx.NodeProto:
+def _operator(output: str, call: _OperatorCall, domain: str) -> onnx.NodeProto:
     made = helper.make_node(call.kind, call.inputs, [output], name=output, domain=domain)
     made.attribute.extend(helper.make_attribute(*each) for each in call.attributes.items())
     return made
 
 
-def _branch(name: str, call: _Call) -> onnx.GraphProto:
+def _branch(name: str, call: _OperatorCall) -> onnx.GraphProto:
     node = _operator(name, call, _MICROSOFT)
     output = helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
     return helper.make_graph([node], name, [], [output])
@@ -115,14 +115,14 @@ class _Graph:
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
         """Add an operator with one output; returns the output's name."""
         output = f"{kind}_{len(self.nodes)}"
-        self.nodes.append(_operator(output, _Call(kind, inputs, attributes), domain))
+        self.nodes.append(_operator(output, _OperatorCall(kind, inputs, attributes), domain))
         return output
 
     def rows(self, values: str, width: int) -> str:
         """The same numbers with a row for each token."""
         return self.node("Reshape", values, self.constant([-1, width]))
 
-    def in_bytes(self, values: str) -> _Bytes:
+    def in_bytes(self, values: str) -> _QuantisedRows:
         """Numbers around zero: their largest magnitude in a token is 127 steps from the middle."""
         scales = self._scales(self.node("Abs", values), _LARGEST)
         flat = self.node("Reshape", scales, self.constant([-1]))
@@ -130,28 +130,28 @@ class _Graph:
             "Expand", self.constant(np.full(1, 128, np.uint8)), self.node("Shape", flat)
         )
         integers = self.node("QuantizeLinear", values, flat, middles, axis=0)
-        return _Bytes(integers, scales, self.constant(np.uint8(128)))
+        return _QuantisedRows(integers, scales, self.constant(np.uint8(128)))
 
-    def activations_in_bytes(self, values: str) -> _Bytes:
+    def activations_in_bytes(self, values: str) -> _QuantisedRows:
         """What GELU gives: from its floor to the largest number of a token in 255 steps."""
         raised = self.node("Add", values, self.constant(np.float32(-_GELU_FLOOR)))
         scales = self._scales(raised, 255)
         flat = self.node("Reshape", scales, self.constant([-1]))
         integers = self.node("QuantizeLinear", raised, flat, axis=0)
-        return _Bytes(integers, scales, floor=_GELU_FLOOR)
+        return _QuantisedRows(integers, scales, floor=_GELU_FLOOR)
 
     def _scales(self, magnitudes: str, steps: int) -> str:
         largest = self.node("ReduceMax", magnitudes, self.constant([-1]), keepdims=1)
         scales = self.node("Mul", largest, self.constant(np.float32(1 / steps)))
         return self.node("Max", scales, self.constant(np.float32(_TINY)))
 
-    def in_known_bytes(self, values: str) -> _Bytes:
+    def in_known_bytes(self, values: str) -> _QuantisedRows:
         """Numbers around zero, in steps already: what is above 127 of them counts as 127."""
         middle = self.constant(np.uint8(128))
         one = self.constant(np.float32(1))
-        return _Bytes(self.node("QuantizeLinear", values, one, middle), None, middle)
+        return _QuantisedRows(self.node("QuantizeLinear", values, one, middle), None, middle)
 
-    def dense(self, values: _Bytes, weights: Floats, bias: Floats) -> str:
+    def dense(self, values: _QuantisedRows, weights: Floats, bias: Floats) -> str:
         """Multiply by a layer's weights and add its bias.
 
         Args:
@@ -162,7 +162,7 @@ class _Graph:
         Returns:
             Name of the float32 sums (tokens, outputs).
         """
-        integers, steps = quantised(weights)
+        integers, steps = quantise(weights)
         bias = bias + integers.sum(axis=1, dtype=np.int64) * steps * np.float32(values.floor)
         ends = self.constant(bias.astype(np.float32))
         product = self.node(
@@ -181,14 +181,14 @@ class _Graph:
             return product
         return self.node("Add", self.node("Mul", product, values.scales), ends)
 
-    def either(self, condition: str, yes: _Call, no: _Call) -> str:
+    def either(self, condition: str, yes: _OperatorCall, no: _OperatorCall) -> str:
         """One of the runtime's own operators where the condition holds, elsewhere another."""
         output = f"If_{len(self.nodes)}"
         branches = {
             "then_branch": _branch(f"{output}_then", yes),
             "else_branch": _branch(f"{output}_else", no),
         }
-        self.nodes.append(_operator(output, _Call("If", [condition], branches), ""))
+        self.nodes.append(_operator(output, _OperatorCall("If", [condition], branches), ""))
         return output
 
     def normalised(self, values: str, gain: Floats, bias: Floats, epsilon: float) -> str:
@@ -197,7 +197,7 @@ class _Graph:
         return self.node("LayerNormalization", values, *ends, axis=-1, epsilon=epsilon)
 
 
-def quantised(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
+def quantise(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
     """A layer's weights in 8 bits, as finely as no sum of a pair overflows.
 
     Without VNNI the products of inputs 2i and 2i + 1 are added up in 16 bits, each at most 255
@@ -218,7 +218,7 @@ def quantised(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.rint(weights / steps[:, None]).astype(np.int8), steps
 
 
-class _Encoder:
+class _GraphEncoder:
     """Adds the model's layers to a graph.
 
     Args:
@@ -228,7 +228,7 @@ class _Encoder:
     """
 
     def __init__(
-        self, shape: Shape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
+        self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
     ) -> None:
         self.graph = _Graph()
         self._shape, self._weights, self._ranges = shape, weights, ranges
@@ -282,8 +282,8 @@ class _Encoder:
         # Only without a mask the runtime has its fast way, in pieces that fit the cache.
         return graph.either(
             self._is_alone,
-            _Call("MultiHeadAttention", parts, heads),
-            _Call("MultiHeadAttention", [*parts, "", self._mask], heads),
+            _OperatorCall("MultiHeadAttention", parts, heads),
+            _OperatorCall("MultiHeadAttention", [*parts, "", self._mask], heads),
         )
 
     def _smoothed(self, names: Sequence[str], hidden: str) -> list[str]:
@@ -306,7 +306,7 @@ class _Encoder:
             for rows, bias in zip(weights, biases, strict=True)
         ]
 
-    def _added(self, name: str, given: _Bytes, hidden: str) -> str:
+    def _added(self, name: str, given: _QuantisedRows, hidden: str) -> str:
         """A layer's dense output, added to what went in and normalised."""
         weights, bias = (self._weights[f"{name}.dense.{part}"] for part in ("weight", "bias"))
         summed = self.graph.node("Add", self.graph.dense(given, weights, bias), hidden)
@@ -318,7 +318,7 @@ class _Encoder:
 
 
 def save_quantised(
-    target: Path, shape: Shape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
+    target: Path, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
 ) -> None:
     """Write the graph: ``input_ids`` and ``attention_mask`` to ``last_hidden_state``.
 
@@ -329,7 +329,7 @@ def save_quantised(
         ranges: the largest magnitude of each input channel, (width,), by the name of the dense
             layer that it goes into; for ``attention.self.query`` and ``intermediate.dense``.
     """
-    encoder = _Encoder(shape, weights, ranges)
+    encoder = _GraphEncoder(shape, weights, ranges)
     last = encoder.last_hidden_state()
     graph = encoder.graph
     graph.nodes.append(helper.make_node("Identity", [last], ["last_hidden_state"]))

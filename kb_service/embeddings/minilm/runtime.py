@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kb_service.embeddings.cpu import Processor
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.stepwise import lanes_of
+from kb_service.embeddings.stepwise import lane_count
 
 # Token ids and attention mask, both int64 (n, length), to float32 (n, length, dimension).
 Forward = Callable[[NDArray[np.int64], NDArray[np.int64]], Vectors]
@@ -79,7 +79,7 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
     Args:
         backend: the runtime.
         folder: has the file.
-        threads: on which ``lanes_of(threads)`` calls at a time are computed.
+        threads: on which ``lane_count(threads)`` calls at a time are computed.
     """
     path = folder / backend.model_file
     if backend.is_openvino:
@@ -93,11 +93,11 @@ def _load_openvino(path: Path, threads: int) -> Forward:
 
     options: dict[str, object] = {
         "INFERENCE_PRECISION_HINT": "bf16",
-        "NUM_STREAMS": lanes_of(threads),
+        "NUM_STREAMS": lane_count(threads),
         "INFERENCE_NUM_THREADS": threads,
     }
     compiled = openvino.Core().compile_model(path, "CPU", options)
-    give_back_mapped(path.with_suffix(".bin"))
+    release_mapped_pages(path.with_suffix(".bin"))
     own = threading.local()
 
     def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
@@ -121,10 +121,10 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
         # Written with the fused operators that are fast; the optimiser would add one that is not:
         # its SkipLayerNormalization takes 3.6 times as long as the three that it replaces.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    options.intra_op_num_threads = max(1, threads // lanes_of(threads))
+    options.intra_op_num_threads = max(1, threads // lane_count(threads))
     # Each more takes 87 MiB with float32, 12 with 8-bit integers (docs/decisions/0076).
-    count = lanes_of(threads) if is_fused else 1
-    sessions = LaneBound(
+    count = lane_count(threads) if is_fused else 1
+    sessions = PerThreadPool(
         [
             onnxruntime.InferenceSession(
                 path.as_posix(), options, providers=["CPUExecutionProvider"]
@@ -141,10 +141,10 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
     return forward
 
 
-_Thing = TypeVar("_Thing")
+_Item = TypeVar("_Item")
 
 
-class LaneBound(Generic[_Thing]):
+class PerThreadPool(Generic[_Item]):
     """Hands each thread its own of several things, as long as there are enough.
 
     Of two threads in one session of ONNX Runtime each is given memory that the other one's core
@@ -156,14 +156,14 @@ class LaneBound(Generic[_Thing]):
         things: one for each lane; at least one.
     """
 
-    def __init__(self, things: Sequence[_Thing]) -> None:
+    def __init__(self, things: Sequence[_Item]) -> None:
         self._things = things
         self._users = [0] * len(things)
         self._lock = threading.Lock()
         self._own = threading.local()
 
     @contextmanager
-    def one(self) -> Generator[_Thing]:
+    def one(self) -> Generator[_Item]:
         """The calling thread's thing, which others share only where all are in use."""
         with self._lock:
             number: int = getattr(self._own, "number", 0)
@@ -182,7 +182,7 @@ _MADV_DONTNEED = 4
 _READ_ONLY = "r--"
 
 
-def give_back_mapped(file: Path) -> None:
+def release_mapped_pages(file: Path) -> None:
     """Drop this process's pages of a file that is mapped read-only (Linux; elsewhere nothing).
 
     OpenVINO reads the float32 weights once, to convert them, and keeps the file mapped: 85 MB that

@@ -19,7 +19,7 @@ _JITTER = random.SystemRandom()
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class RerankEndpoint:
     """Where the reranker is and how patient to be with it.
 
     Attributes:
@@ -42,13 +42,13 @@ class Endpoint:
     backoff_seconds: float = 0.2
 
 
-class _Judged(BaseModel):
+class _RerankResult(BaseModel):
     index: int
     relevance_score: float
 
 
-class _Answer(BaseModel):
-    results: list[_Judged]
+class _RerankResponse(BaseModel):
+    results: list[_RerankResult]
 
 
 class ApiReranker:
@@ -56,7 +56,7 @@ class ApiReranker:
 
     depth = 50
 
-    def __init__(self, endpoint: Endpoint, client: httpx.AsyncClient) -> None:
+    def __init__(self, endpoint: RerankEndpoint, client: httpx.AsyncClient) -> None:
         self._endpoint = endpoint
         self._client = client
 
@@ -76,7 +76,7 @@ class ApiReranker:
             raise RerankerUnavailable(reason="the endpoint did not answer in time") from error
         return _in_order(answer, len(texts))
 
-    async def _send(self, body: Mapping[str, object], limit: asyncio.Timeout) -> _Answer:
+    async def _send(self, body: Mapping[str, object], limit: asyncio.Timeout) -> _RerankResponse:
         for attempt in range(1, self._endpoint.attempts + 1):
             pause = self._endpoint.backoff_seconds * 2 ** (attempt - 1) * _JITTER.uniform(0.5, 1)
             try:
@@ -116,7 +116,7 @@ def open_reranker(settings: Settings, client: httpx.AsyncClient) -> ApiReranker 
     """The endpoint of the settings; None if they name none."""
     if settings.rerank_base_url is None:
         return None
-    endpoint = Endpoint(
+    endpoint = RerankEndpoint(
         base_url=settings.rerank_base_url,
         model=settings.rerank_model or "default",
         api_key=settings.rerank_api_key,
@@ -124,16 +124,16 @@ def open_reranker(settings: Settings, client: httpx.AsyncClient) -> ApiReranker 
     return ApiReranker(endpoint, client)
 
 
-def _read(response: httpx.Response) -> _Answer:
+def _read(response: httpx.Response) -> _RerankResponse:
     if len(response.content) > _MOST_BYTES:
         raise RerankerUnavailable(reason="the endpoint's answer is too large")
     try:
-        return _Answer.model_validate_json(response.content)
+        return _RerankResponse.model_validate_json(response.content)
     except ValidationError as error:
         raise RerankerUnavailable(reason="the endpoint's answer is no ranking") from error
 
 
-def _in_order(answer: _Answer, count: int) -> list[float]:
+def _in_order(answer: _RerankResponse, count: int) -> list[float]:
     by_index = {judged.index: judged.relevance_score for judged in answer.results}
     if sorted(by_index) != list(range(count)) or not all(map(math.isfinite, by_index.values())):
         raise RerankerUnavailable(reason="the endpoint did not judge each passage")

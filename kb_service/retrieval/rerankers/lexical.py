@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kb_service.retrieval.fusion import FusedHit, Fusion
-from kb_service.text.term_hashes import Ints, Terms, hashed
+from kb_service.retrieval.fusion import FusedHit, FusedHits
+from kb_service.text.term_hashes import Ints, Terms, hash_token
 from kb_service.text.tokenizer import tokenize
 
 RERANK_DEPTH = 50
@@ -50,7 +50,7 @@ class RankedHit(NamedTuple):
 
 def rerank(
     query: str,
-    fusion: Fusion,
+    fusion: FusedHits,
     features: Mapping[str, Terms],
     *,
     behind: Iterable[FusedHit] = (),
@@ -95,7 +95,7 @@ def rerank(
     return chain(ranked, _in_order(chain(fusion.between(depth, None), behind), most))
 
 
-def unreranked(fusion: Fusion, behind: Iterable[FusedHit] = ()) -> Iterator[RankedHit]:
+def unreranked(fusion: FusedHits, behind: Iterable[FusedHit] = ()) -> Iterator[RankedHit]:
     """The hits in the order of the fusion, and then those behind them.
 
     Their scores are shares of the most that the fusion can give.
@@ -132,7 +132,7 @@ def _evidence(query: list[str], passages: Sequence[Terms]) -> tuple[_Floats, _Fl
     none = np.zeros(len(passages))
     if not query or not passages:
         return none, none
-    asked = [hashed(token) for token in query]
+    asked = [hash_token(token) for token in query]
     number_of = {term: number for number, term in enumerate(sorted(set(asked)))}
     terms, numbers = np.array([*number_of]), np.array([number_of[term] for term in asked])
     found = _match(terms, passages)

@@ -1,8 +1,9 @@
-"""The checks of a draft: one module each, one line here."""
+"""The lint rules: a module for each group, and a line here."""
 
 from collections.abc import Callable, Iterable
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
 from skills.lint.rules import (
     inputs,
     portability,
@@ -16,16 +17,22 @@ from skills.lint.rules import (
 from skills.parser.draft import SkillDraft
 
 Check = Callable[[SkillDraft], Iterable[Finding]]
-"""Looks at a draft and tells what it noticed; never raises, takes time linear in the file."""
+"""The findings in a draft; never raises, takes time linear in the file."""
+
+ContextCheck = Callable[[SkillDraft, LintContext], Iterable[Finding]]
+"""The same by what is known around the file."""
 
 CHECKS: tuple[Check, ...] = (
     structure.check,
-    structure.sizes_check,
+    structure.check_sizes,
     inputs.check,
     procedure.check,
+    security.check,
+)
+
+CONTEXT_CHECKS: tuple[ContextCheck, ...] = (
     tools.check,
     quality.check,
     references.check,
-    security.check,
     portability.check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skills.diagnostics import Finding
 from skills.diagnostics.literal_prefilter import find_anchored
-from skills.lint.scanner import Scan, Span
+from skills.lint.scanner import ScannedText, Span
 
 _ADDRESS = re.compile(r"https?://[^\s)\"'>]{1,2000}", re.IGNORECASE)
 _ADDRESSES = ("http://", "https://")
@@ -92,14 +92,14 @@ _TO = re.compile(
 _LONGEST_TO = 24
 
 
-def check(scan: Scan) -> Iterator[Finding]:
+def check(scan: ScannedText) -> Iterator[Finding]:
     """SEC904 in prose, SEC905 anywhere, SEC907 in each step and code block."""
     yield from _addresses(scan)
     yield from _fetched(scan)
     yield from _credentials(scan)
 
 
-def _addresses(scan: Scan) -> Iterator[Finding]:
+def _addresses(scan: ScannedText) -> Iterator[Finding]:
     """External addresses that are filled from data; a rendered image is fetched unasked."""
     prose = scan.prose
     for found in find_anchored(_ADDRESS, prose, _ADDRESSES, scan.lower):
@@ -124,7 +124,7 @@ def _is_image(prose: str, bracket: int) -> bool:
     return label > 0 and prose[label - 1] == "!"
 
 
-def _fetched(scan: Scan) -> Iterator[Finding]:
+def _fetched(scan: ScannedText) -> Iterator[Finding]:
     # Of the same length, so that places stay right.
     text = _CONTINUED.sub("  ", scan.text)
     told = 0
@@ -142,25 +142,27 @@ def _fetched(scan: Scan) -> Iterator[Finding]:
         yield scan.finding("SEC905", found.span())
 
 
-def _credentials(scan: Scan) -> Iterator[Finding]:
+def _credentials(scan: ScannedText) -> Iterator[Finding]:
     secret = find_anchored(_CREDENTIALS, scan.text, _CREDENTIAL_ANCHORS, scan.lower)
     files = find_anchored(_DOTENV, scan.text, (".env",), scan.text)
     named = [(found.span(), _NETWORK) for found in secret]
     named += [(found.span(), _SENDING) for found in files]
-    named.sort(key=lambda one: one[0])
+    named.sort(key=lambda span_and_use: span_and_use[0])
     told: set[Span] = set()
     for start, end in _steps(scan) if named else ():
-        first = bisect_left(named, start, key=lambda one: one[0][0])
-        behind = bisect_left(named, end, key=lambda one: one[0][0])
-        inside = [one for one in named[first:behind] if one[0] not in told]
-        for asks in {one[1]: None for one in inside}:
+        first = bisect_left(named, start, key=lambda span_and_use: span_and_use[0][0])
+        behind = bisect_left(named, end, key=lambda span_and_use: span_and_use[0][0])
+        inside = [
+            span_and_use for span_and_use in named[first:behind] if span_and_use[0] not in told
+        ]
+        for asks in {span_and_use[1]: None for span_and_use in inside}:
             span = next(span for span, wanted in inside if wanted is asks)
             told.update(span for span, wanted in inside if wanted is asks)
             if _goes_out(scan, asks, (start, end)):
                 yield scan.finding("SEC907", span, {"path": scan.text[slice(*span)]})
 
 
-def _goes_out(scan: Scan, asks: re.Pattern[str], step: Span) -> bool:
+def _goes_out(scan: ScannedText, asks: re.Pattern[str], step: Span) -> bool:
     """Whether a step uses the network as asked, not only this machine's own."""
     for found in asks.finditer(scan.text, *step):
         if not stays_here(scan, found.start()):
@@ -171,14 +173,14 @@ def _goes_out(scan: Scan, asks: re.Pattern[str], step: Span) -> bool:
     )
 
 
-def _is_used(scan: Scan, address: int) -> bool:
+def _is_used(scan: ScannedText, address: int) -> bool:
     """Whether an address is gone to, as one in code is, rather than told to a reader."""
     if scan.prose[address] == " ":
         return True
     return bool(_TO.search(scan.text, max(0, address - _LONGEST_TO), address))
 
 
-def _steps(scan: Scan) -> Iterator[Span]:
+def _steps(scan: ScannedText) -> Iterator[Span]:
     """What is done in one go: each step, and each code block."""
     for step in scan.draft.model.steps:
         yield scan.lines(step.line, step.end_line)
@@ -221,18 +223,21 @@ def is_local(host: str) -> bool:
     return _LOCAL.match(host) is not None
 
 
-def stays_here(scan: Scan, place: int) -> bool:
+def stays_here(scan: ScannedText, place: int) -> bool:
     """Whether the command at a place names addresses, all of them this machine's own."""
     command = _COMMAND.match(scan.text, place)
     text = command[0] if command else ""
     addresses = list(HOST.finditer(text))
-    if not addresses or not all(is_local(one["host"]) for one in addresses):
+    if not addresses or not all(is_local(address["host"]) for address in addresses):
         return False
     program = text[:4].lower()
     # In a sentence words stand around the address.
     if program not in _VALUED or scan.prose[place] != " ":
         return True
-    return all(is_local(one.partition("://")[2] or one) for one in _arguments(program, text[4:]))
+    return all(
+        is_local(argument.partition("://")[2] or argument)
+        for argument in _arguments(program, text[4:])
+    )
 
 
 def _arguments(program: str, text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.text.invisible import FLAG, FLAGS, HIDDEN
 from skills.diagnostics import MOST_OF_A_KIND, Finding
-from skills.lint.scanner import Scan, Span
+from skills.lint.scanner import ScannedText, Span
 
 _OPEN, _CLOSE = "<!--", "-->"
 # What begins a sentence that asks for something. What authors ask of other authors is no such thing.
@@ -34,7 +34,7 @@ _OF_TOOLS = re.compile(
 _LONGEST_LOOKED_AT = 20_000
 
 
-def check(scan: Scan) -> Iterator[Finding]:
+def check_comments(scan: ScannedText) -> Iterator[Finding]:
     """SEC903 for each comment outside of code that asks for something."""
     count = 0
     for start, end in _comments(scan):
@@ -49,24 +49,24 @@ def check(scan: Scan) -> Iterator[Finding]:
             yield replace(scan.finding("SEC903", (start, end)), edits=edits)
 
 
-def _comments(scan: Scan) -> Iterator[Span]:
+def _comments(scan: ScannedText) -> Iterator[Span]:
     """The comments by CommonMark's rules: in a paragraph, heading or row of a table only those that end
     in it; one of an HTML block that nothing closes hides all that follows."""
-    told = 0
+    end_of_last = 0
     for (start, behind), is_html in _blocks(scan):
         # Within HTML there is no code that a backtick begins.
         text, last = (scan.text, len(scan.text)) if is_html else (scan.prose, behind)
-        place = text.find(_OPEN, max(told, start), behind)
+        place = text.find(_OPEN, max(end_of_last, start), behind)
         while place >= 0:
             close = text.find(_CLOSE, place + len("<!"), last)
             if close < 0 and not is_html:
                 break
-            told = last if close < 0 else close + len(_CLOSE)
-            yield place, told
-            place = text.find(_OPEN, told, behind)
+            end_of_last = last if close < 0 else close + len(_CLOSE)
+            yield place, end_of_last
+            place = text.find(_OPEN, end_of_last, behind)
 
 
-def _blocks(scan: Scan) -> Iterator[tuple[Span, bool]]:
+def _blocks(scan: ScannedText) -> Iterator[tuple[Span, bool]]:
     """Where comments may stand, in order, and whether it is a block of HTML: the frontmatter, then the
     blocks that hold text."""
     outline = scan.draft.outline
@@ -91,22 +91,22 @@ _EMOJI_PARTS = frozenset(("So", "Sk", "Mn", "Me"))
 _MOST_SHOWN = 4
 
 
-def hidden_characters_check(scan: Scan) -> Iterator[Finding]:
+def check_hidden_characters(scan: ScannedText) -> Iterator[Finding]:
     """SEC901 for each run of hidden characters, with what it spells where it spells something."""
     if scan.text.isascii():
         return
     count = 0
-    for found in _HIDDEN.finditer(scan.text):
-        run = found[0]
-        if run in FLAGS or (run[0] in _JOINERS and _is_joining(scan.text, found.start(), run)):
+    for match in _HIDDEN.finditer(scan.text):
+        run = match[0]
+        if run in FLAGS or (run[0] in _JOINERS and _is_joining(scan.text, match.start(), run)):
             continue
         count += 1
         facts: dict[str, object] = {"characters": _names(run)}
         if decoded := decode(run):
             facts["decoded"] = decoded
-        finding = scan.finding("SEC901", found.span(), facts, "decoded" if decoded else "")
+        finding = scan.finding("SEC901", match.span(), facts, "decoded" if decoded else "")
         # Those that nobody is told of need no mend, which takes time on a long line.
-        edits = (scan.edit(found.span(), ""),) if count <= MOST_OF_A_KIND else ()
+        edits = (scan.edit(match.span(), ""),) if count <= MOST_OF_A_KIND else ()
         yield replace(finding, edits=edits)
 
 
@@ -150,6 +150,6 @@ def _is_joining(text: str, start: int, run: str) -> bool:
 
 def _names(run: str) -> str:
     kinds = list(dict.fromkeys(run))
-    shown = ", ".join(f"U+{ord(sign):04X}" for sign in kinds[:_MOST_SHOWN])
+    codepoints = ", ".join(f"U+{ord(sign):04X}" for sign in kinds[:_MOST_SHOWN])
     more = ", …" if len(kinds) > _MOST_SHOWN else ""
-    return f"{shown}{more} × {len(run)}" if len(run) > 1 else shown
+    return f"{codepoints}{more} × {len(run)}" if len(run) > 1 else codepoints

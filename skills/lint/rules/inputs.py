@@ -24,7 +24,7 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
 
 
 def _undeclared(draft: SkillDraft, declared: set[str]) -> Iterator[Finding]:
-    known = Vocabulary(declared)
+    vocabulary = Vocabulary(declared)
     for section in draft.sections:
         if section.key not in _USING:
             continue
@@ -34,11 +34,13 @@ def _undeclared(draft: SkillDraft, declared: set[str]) -> Iterator[Finding]:
                 name = match[1]
                 if name in declared or name.partition(".")[0] in declared:
                     continue
-                yield _finding(draft, number, match, known)
+                yield _finding(draft, number, match, vocabulary)
 
 
-def _finding(draft: SkillDraft, number: int, match: re.Match[str], known: Vocabulary) -> Finding:
-    near = known.nearest(match[1])
+def _finding(
+    draft: SkillDraft, number: int, match: re.Match[str], vocabulary: Vocabulary
+) -> Finding:
+    near = vocabulary.nearest(match[1])
     facts = {"name": match[1], "meant": near or ""}
     column = match.start(1) + 1
     edits = (draft.source.edit(number, column, len(match[1]), near),) if near else ()

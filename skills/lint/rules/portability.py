@@ -4,14 +4,15 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
 from skills.parser.draft import SkillDraft
 from skills.parser.frontmatter import Frontmatter, flow_values
-from skills.parser.metadata import text_of
+from skills.parser.metadata import value_text
 from skills.parser.tools import split
-from skills.parser.yaml_reader import Entry, Value
+from skills.parser.yaml_reader import YamlField, YamlValue
 from skills.parser.yaml_writer import field, quoted
 from skills.schema import TextEdit
-from skills.slugs import RESERVED_WORDS, is_placeholder, is_slug, slug_of
+from skills.slugs import RESERVED_WORDS, is_placeholder, is_slug, slugify
 
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 """The fields of the standard, in the order in which they are written."""
@@ -23,9 +24,9 @@ _SKILL_FILES = ("SKILL.md", "skill.md")
 _ANGLES = "<>"
 
 
-def check(draft: SkillDraft) -> Iterable[Finding]:
+def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
     """Everything that keeps the file, as it is stored, from being a skill elsewhere."""
-    yield from _folder_files(draft)
+    yield from _folder_files(context.files or ())
     frontmatter = draft.frontmatter
     if frontmatter is None:
         yield Finding("AS002", 1)
@@ -38,20 +39,19 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
     if not frontmatter.readable:
         return
     yield from _unknown_fields(draft, frontmatter)
-    yield from _name(draft, frontmatter)
+    yield from _name(draft, frontmatter, context.folder)
     yield from _description(draft, frontmatter)
     yield from _compatibility(frontmatter)
     yield from _metadata(draft, frontmatter)
     yield from _flow(draft, frontmatter)
 
 
-def _folder_files(draft: SkillDraft) -> Iterator[Finding]:
-    files = draft.surroundings.files or ()
-    named = [path for path in files if path.rsplit("/", 1)[-1].casefold() == "skill.md"]
-    if len(named) > 1 or any("/" in path for path in named):
-        count = len(named) + (not any(path in _SKILL_FILES for path in named))
+def _folder_files(files: Iterable[str]) -> Iterator[Finding]:
+    skill_files = [path for path in files if path.rsplit("/", 1)[-1].casefold() == "skill.md"]
+    if len(skill_files) > 1 or any("/" in path for path in skill_files):
+        count = len(skill_files) + (not any(path in _SKILL_FILES for path in skill_files))
         yield Finding("AS009", 1, facts={"count": count}, variant="several")
-    elif named and named[0] not in _SKILL_FILES:
+    elif skill_files and skill_files[0] not in _SKILL_FILES:
         yield Finding("AS009", 1)
 
 
@@ -112,12 +112,12 @@ def _unknown_fields(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Fin
 
 
 def _moved(
-    draft: SkillDraft, frontmatter: Frontmatter, unknown: list[Entry]
+    draft: SkillDraft, frontmatter: Frontmatter, unknown: list[YamlField]
 ) -> tuple[TextEdit, ...]:
     if not is_rewritable(frontmatter):
         return ()
     old = frontmatter.entry("metadata")
-    pairs = metadata_of(frontmatter)
+    pairs = metadata_pairs(frontmatter)
     edits = [draft.source.edit_lines(entry.line, entry.end_line, "") for entry in unknown]
     if old is not None:
         new = draft.source.edit_lines(old.line, old.end_line, field("metadata", pairs))
@@ -127,17 +127,17 @@ def _moved(
     return tuple(edits)
 
 
-def metadata_of(frontmatter: Frontmatter) -> dict[str, str]:
+def metadata_pairs(frontmatter: Frontmatter) -> dict[str, str]:
     """The metadata with all values as texts, and the fields that the standard does not know.
 
     Where both have a key and differ, the field's gets a number behind its name.
     """
     old = frontmatter.entry("metadata")
-    pairs = {entry.key: text_of(entry.value) for entry in old.value.entries} if old else {}
-    if old is not None and old.value.kind != "map" and text_of(old.value):
-        pairs["value"] = text_of(old.value)
+    pairs = {entry.key: value_text(entry.value) for entry in old.value.entries} if old else {}
+    if old is not None and old.value.kind != "map" and value_text(old.value):
+        pairs["value"] = value_text(old.value)
     for entry in frontmatter.entries:
-        text = text_of(entry.value)
+        text = value_text(entry.value)
         if entry.key in FIELDS or pairs.get(entry.key) == text:
             continue
         key, number = entry.key, 2
@@ -147,7 +147,7 @@ def metadata_of(frontmatter: Frontmatter) -> dict[str, str]:
     return pairs
 
 
-def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
+def _name(draft: SkillDraft, frontmatter: Frontmatter, folder: str | None) -> Iterator[Finding]:
     entry = frontmatter.entry("name")
     name = unicodedata.normalize("NFKC", frontmatter.text("name"))
     if entry is None or not name:
@@ -155,13 +155,12 @@ def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
         return
     place = (entry.value.line, entry.value.column)
     if not is_slug(name):
-        slug = slug_of(name)
+        slug = slugify(name)
         facts = {"name": name, "slug": slug}
         edits = _renamed(draft, entry, slug)
         yield Finding("AS005", *place, facts=facts, variant="" if slug else "unknown", edits=edits)
     if is_placeholder(name):
         yield Finding("AS001", *place, facts={"name": name}, variant="placeholder")
-    folder = draft.surroundings.folder
     if folder is not None and unicodedata.normalize("NFKC", folder) != name:
         edits = _renamed(draft, entry, folder) if is_slug(folder) else ()
         yield Finding("AS006", *place, facts={"name": name, "folder": folder}, edits=edits)
@@ -170,7 +169,7 @@ def _name(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
             yield Finding("AS011", *place, facts={"name": name, "word": word})
 
 
-def _renamed(draft: SkillDraft, entry: Entry, name: str) -> tuple[TextEdit, ...]:
+def _renamed(draft: SkillDraft, entry: YamlField, name: str) -> tuple[TextEdit, ...]:
     if not name or draft.frontmatter is None or not is_rewritable(draft.frontmatter):
         return ()
     return (rewritten(draft, entry, name),)
@@ -209,20 +208,20 @@ def _metadata(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
     rewritable = is_rewritable(frontmatter)
     if value.kind != "map":
         if value.text.strip() or value.items:
-            pairs = {"value": text_of(value)}
+            pairs = {"value": value_text(value)}
             edit = draft.source.edit_lines(entry.line, entry.end_line, field("metadata", pairs))
             facts, edits = {"key": "*"}, (edit,) if rewritable else ()
             yield Finding("AS012", entry.line, end_line=entry.end_line, facts=facts, edits=edits)
         return
-    for one in value.entries:
-        if not one.value.is_text:
-            edits = (_as_text(draft, one),) if rewritable and not value.flow else ()
-            place = (one.line, one.column, one.end_line)
-            yield Finding("AS012", *place, facts={"key": one.key}, edits=edits)
+    for entry in value.entries:
+        if not entry.value.is_text:
+            edits = (_as_text(draft, entry),) if rewritable and not value.flow else ()
+            place = (entry.line, entry.column, entry.end_line)
+            yield Finding("AS012", *place, facts={"key": entry.key}, edits=edits)
 
 
-def _as_text(draft: SkillDraft, entry: Entry) -> TextEdit:
-    written = " " * (entry.column - 1) + field(entry.key, text_of(entry.value))
+def _as_text(draft: SkillDraft, entry: YamlField) -> TextEdit:
+    written = " " * (entry.column - 1) + field(entry.key, value_text(entry.value))
     return draft.source.edit_lines(entry.line, entry.end_line, written)
 
 
@@ -231,18 +230,18 @@ def _flow(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Finding]:
         first = frontmatter.entries[0]
         yield Finding("AS013", first.line, first.column, facts={"key": first.key})
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for key, value in flow_values(frontmatter.entries):
         entry = frontmatter.entry(key)
-        if entry is not None and key not in told:
-            told.add(key)
+        if entry is not None and key not in reported:
+            reported.add(key)
             edits = (_in_block_style(draft, entry),) if key in FIELDS else ()
             yield Finding("AS013", value.line, value.column, facts={"key": key}, edits=edits)
 
 
-def _in_block_style(draft: SkillDraft, entry: Entry) -> TextEdit:
+def _in_block_style(draft: SkillDraft, entry: YamlField) -> TextEdit:
     if entry.key == "metadata" and entry.value.kind == "map":
-        pairs = {one.key: text_of(one.value) for one in entry.value.entries}
+        pairs = {pair.key: value_text(pair.value) for pair in entry.value.entries}
         written = field("metadata", pairs) if pairs else ""
         return draft.source.edit_lines(entry.line, entry.end_line, written)
     return rewritten(draft, entry)
@@ -253,20 +252,20 @@ def is_rewritable(frontmatter: Frontmatter) -> bool:
     return all(entry.column == 1 for entry in frontmatter.entries)
 
 
-def field_text(entry: Entry) -> str:
+def field_text(entry: YamlField) -> str:
     """A field of the standard as one text: tools between blanks, other lists with commas."""
     if entry.key == "allowed-tools":
-        return " ".join(tools_of(entry.value))
-    return text_of(entry.value)
+        return " ".join(tool_names(entry.value))
+    return value_text(entry.value)
 
 
-def tools_of(value: Value) -> list[str]:
+def tool_names(value: YamlValue) -> list[str]:
     """The tools that a value names, however it is written."""
     texts = [item.text for item in value.items] if value.kind == "list" else [value.text]
     return [name for text in texts for name in split(text)]
 
 
-def rewritten(draft: SkillDraft, entry: Entry, text: str | None = None) -> TextEdit:
+def rewritten(draft: SkillDraft, entry: YamlField, text: str | None = None) -> TextEdit:
     """The replacement of a field's lines by one quoted line."""
     written = f"{entry.key}: {quoted(field_text(entry) if text is None else text)}\n"
     return draft.source.edit_lines(entry.line, entry.end_line, written)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from skills.diagnostics import Finding
 from skills.parser.draft import SkillDraft
-from skills.parser.steps import Numbered, to_number
+from skills.parser.steps import NumberedStep, to_number
 from skills.schema import TextEdit
 
 # Each gap is mended by numbering all steps anew; of many steps the first finding says it for all.
@@ -26,33 +26,37 @@ def check(draft: SkillDraft) -> Iterable[Finding]:
 
 
 def _gaps(draft: SkillDraft) -> Iterator[Finding]:
-    numbered = [one for one in draft.steps if one.length]
+    numbered = [step for step in draft.steps if step.length]
     # "1." before every item is a way of writing, not a gap.
-    if not numbered or len({one.number for one in numbered}) == 1 == numbered[0].number:
+    if not numbered or len({step.number for step in numbered}) == 1 == numbered[0].number:
         return
     edits = _renumber(draft, numbered)
     before: int | None = None
-    for one in numbered:
-        wrong = one.number not in (0, 1) if before is None else one.number not in (before + 1, 1)
+    for step in numbered:
+        wrong = step.number not in (0, 1) if before is None else step.number not in (before + 1, 1)
         if wrong:
-            facts = {"number": one.number, "before": before}
+            facts = {"number": step.number, "before": before}
             variant = "start" if before is None else ""
-            yield Finding("SK045", one.line, one.column, facts=facts, variant=variant, edits=edits)
+            yield Finding(
+                "SK045", step.line, step.column, facts=facts, variant=variant, edits=edits
+            )
             edits = edits if len(edits) <= _MOST_EDITS_EACH else ()
-        before = one.number
+        before = step.number
 
 
-def _renumber(draft: SkillDraft, numbered: list[Numbered]) -> tuple[TextEdit, ...]:
+def _renumber(draft: SkillDraft, numbered: list[NumberedStep]) -> tuple[TextEdit, ...]:
     """The right number for each step; none where they are written in words."""
     edits: list[TextEdit] = []
     right = 0
-    for at, one in enumerate(numbered):
-        right = one.number if one.number in (0, 1) and (at == 0 or one.number == 1) else right + 1
-        column = one.column - 1
-        if not draft.source.line(one.line)[column : column + one.length].isdecimal():
+    for at, step in enumerate(numbered):
+        right = (
+            step.number if step.number in (0, 1) and (at == 0 or step.number == 1) else right + 1
+        )
+        column = step.column - 1
+        if not draft.source.line(step.line)[column : column + step.length].isdecimal():
             return ()
-        if one.number != right:
-            edits.append(draft.source.edit(one.line, one.column, one.length, str(right)))
+        if step.number != right:
+            edits.append(draft.source.edit(step.line, step.column, step.length, str(right)))
     return tuple(edits)
 
 
@@ -60,14 +64,14 @@ def _references(draft: SkillDraft) -> Iterator[Finding]:
     count = len(draft.steps)
     if count < 2:
         return
-    most = max(count, *(one.number for one in draft.steps))
-    for one in draft.steps:
-        for line in range(one.step.line, one.step.end_line + 1):
+    most = max(count, *(step.number for step in draft.steps))
+    for step in draft.steps:
+        for line in range(step.step.line, step.step.end_line + 1):
             text = draft.source.line(line)
             if text.startswith("#"):
                 continue
             for match in _REFERENCE.finditer(text):
                 number = to_number(next(filter(None, match.groups())))
                 if number > most:
-                    facts = {"step": one.step.index, "number": number, "count": count}
+                    facts = {"step": step.step.index, "number": number, "count": count}
                     yield Finding("SK046", line, match.start() + 1, facts=facts)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 from skills.diagnostics import Finding
-from skills.diagnostics.literal_prefilter import find_anchored, lowered
-from skills.lint.scanner import Scan
+from skills.diagnostics.literal_prefilter import find_anchored, lower_keeping_length
+from skills.lint.scanner import ScannedText
 
 # Every repetition has a bound and each pattern begins with one of some words (the anchors below), so
-# that no text makes the search slow. Blanks between words include line ends and marks of markdown (``Scan.flat``).
+# that no text makes the search slow. Blanks between words include line ends and marks of markdown (``ScannedText.flat``).
 _ = r" {1,12}"
 _ORDERS = (
     r"(?:instructions?|prompts?|directives?|guidelines?|guardrails?|constraints?|restrictions?)"
@@ -117,19 +117,19 @@ _CONCEALMENT_ANCHORS = (
 _ROLE_ANCHORS = ("<", "[inst]", "[/inst]")
 
 
-def check(scan: Scan) -> Iterator[Finding]:
+def check(scan: ScannedText) -> Iterator[Finding]:
     """SEC902 and SEC910 anywhere, code included: a model reads it too. SEC909 outside of code."""
-    flat, lower = scan.flat, lowered(scan.flat)
+    flat, lower = scan.flat, lower_keeping_length(scan.flat)
     for code, pattern, anchors in (
         ("SEC902", _OVERRIDE, _OVERRIDE_ANCHORS),
         ("SEC910", _CONCEALMENT, _CONCEALMENT_ANCHORS),
     ):
-        for found in find_anchored(pattern, flat, anchors, lower):
-            if _is_forbidden(flat, lower, found.start()):
+        for match in find_anchored(pattern, flat, anchors, lower):
+            if _is_forbidden(flat, lower, match.start()):
                 continue
-            yield scan.finding(code, found.span(), {"text": " ".join(found[0].split())})
-    for found in find_anchored(_ROLE, scan.prose, _ROLE_ANCHORS, lowered(scan.prose)):
-        yield scan.finding("SEC909", found.span(), {"tag": found[0]})
+            yield scan.finding(code, match.span(), {"text": " ".join(match[0].split())})
+    for match in find_anchored(_ROLE, scan.prose, _ROLE_ANCHORS, lower_keeping_length(scan.prose)):
+        yield scan.finding("SEC909", match.span(), {"tag": match[0]})
 
 
 def _is_forbidden(flat: str, lower: str, place: int) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from kb_service.text.tokenizer import tokenize
 from skills.diagnostics import Finding
-from skills.parser.draft import Neighbour, SkillDraft
+from skills.lint.context import LintContext, SiblingSkill
+from skills.parser.draft import SkillDraft
 
 LEAST_WORDS = 5
 LEAST_HAN = 10
@@ -30,13 +31,13 @@ _REPEATED_SHARE = 0.2
 _MOST_SAME_TRIGGERS = 3
 
 
-def check(draft: SkillDraft) -> Iterable[Finding]:
+def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
     """What makes agents miss the skill or take another one."""
     line = draft.description_line or 1
     if draft.model.description:
         yield from _description(draft, line)
         yield from _stuffing(draft, line)
-    yield from _neighbours(draft, line)
+    yield from _siblings(draft, context.siblings, line)
     yield from _languages(draft)
 
 
@@ -77,14 +78,14 @@ def _stuffing(draft: SkillDraft, line: int) -> Iterator[Finding]:
             yield Finding("SK064", section.section.start_line, facts=facts)
 
 
-def _neighbours(draft: SkillDraft, line: int) -> Iterator[Finding]:
+def _siblings(draft: SkillDraft, siblings: Iterable[SiblingSkill], line: int) -> Iterator[Finding]:
     """SK062 once, for the skill that is most alike."""
     model = draft.model
     name = _key(model.name)
     words = frozenset(tokenize(model.description[:_LONGEST_SHOWN]))
     title = next(iter(draft.of("title")), None)
-    nearest: tuple[float, Neighbour] | None = None
-    for other in draft.surroundings.neighbours:
+    nearest: tuple[float, SiblingSkill] | None = None
+    for other in siblings:
         if name and _key(other.name) == name:
             facts = {"what": "name", "what_zh": "名称", "other": other.name}
             yield Finding("SK062", title.section.start_line if title else 1, facts=facts)

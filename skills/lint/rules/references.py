@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from urllib.parse import unquote
 
 from skills.diagnostics import Finding
-from skills.lint.scanner import Scan, Span, scan
+from skills.lint.context import LintContext
+from skills.lint.scanner import ScannedText, Span, scan
 from skills.parser.draft import SkillDraft
 
 _LINK = re.compile(
@@ -33,30 +34,30 @@ class _Link:
     is_inside: bool
 
 
-def check(draft: SkillDraft) -> Iterable[Finding]:
+def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
     """Links that lead nowhere, outside or too deep, and files that nothing names.
 
     Nothing is judged where the files are not known.
     """
-    files = draft.surroundings.files
+    files = context.files
     if files is None:
         return
     scanned = scan(draft)
-    known = {path: path for path in files}
+    paths = {path: path for path in files}
     folders = {path[:at] for path in files for at, sign in enumerate(path) if sign == "/"}
     missing = 0
     for link in _links(scanned):
         if not link.is_inside:
             yield scanned.finding("REF002", link.span, {"path": link.path})
-        elif link.path not in known and link.path not in folders:
+        elif link.path not in paths and link.path not in folders:
             missing += 1
-            yield _broken(scanned, link, known if missing <= _MOST_SUGGESTIONS else {})
+            yield _broken(scanned, link, paths if missing <= _MOST_SUGGESTIONS else {})
         elif link.path.count("/") > 1:
             yield scanned.finding("REF003", link.span, {"path": link.path})
     yield from _unused(scanned, files)
 
 
-def _links(scanned: Scan) -> Iterator[_Link]:
+def _links(scanned: ScannedText) -> Iterator[_Link]:
     for found in _LINK.finditer(scanned.prose):
         name = found.lastgroup or "plain"
         target = found[name]
@@ -85,20 +86,20 @@ def _resolve(target: str) -> tuple[str, bool]:
     return "/".join(parts), True
 
 
-def _broken(scanned: Scan, link: _Link, known: Mapping[str, str]) -> Finding:
+def _broken(scanned: ScannedText, link: _Link, paths: Mapping[str, str]) -> Finding:
     """REF001, with the file that was probably meant where there is one."""
-    by_name = [path for path in known if path.rsplit("/", 1)[-1] == link.path.rsplit("/", 1)[-1]]
-    folded = [path for path in known if path.casefold() == link.path.casefold()]
-    close = get_close_matches(link.path, known, n=1, cutoff=_LIKENESS)
-    meant = next(iter([*folded, *by_name, *close]), None)
-    if meant is None:
+    by_name = [path for path in paths if path.rsplit("/", 1)[-1] == link.path.rsplit("/", 1)[-1]]
+    folded = [path for path in paths if path.casefold() == link.path.casefold()]
+    close = get_close_matches(link.path, paths, n=1, cutoff=_LIKENESS)
+    suggestion = next(iter([*folded, *by_name, *close]), None)
+    if suggestion is None:
         return scanned.finding("REF001", link.span, {"path": link.path})
-    facts = {"path": link.path, "meant": meant}
-    edit = scanned.edit(link.span, meant.replace(" ", "%20"))
+    facts = {"path": link.path, "meant": suggestion}
+    edit = scanned.edit(link.span, suggestion.replace(" ", "%20"))
     return replace(scanned.finding("REF001", link.span, facts, "meant"), edits=(edit,))
 
 
-def _unused(scanned: Scan, files: Collection[str]) -> Iterator[Finding]:
+def _unused(scanned: ScannedText, files: Collection[str]) -> Iterator[Finding]:
     """REF004 for each file that neither its path nor its name stands anywhere for.
 
     A folder that is named stands for its files.

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from skills.diagnostics import Finding
 from skills.diagnostics.secret_patterns import entropy, find_secrets
-from skills.lint.scanner import Scan, Span
+from skills.lint.scanner import ScannedText, Span
 
 LONGEST_ENCODED = 255
 """Characters of base64 or hexadecimal digits that are no key, hash or name any more."""
@@ -18,12 +18,12 @@ _LEAST_ENTROPY_BASE64 = 4.2
 _LEAST_ENTROPY_HEX = 2.5
 
 
-def check(scan: Scan) -> Iterator[Finding]:
+def check(scan: ScannedText) -> Iterator[Finding]:
     """SEC906 and SEC908 anywhere. What was found stands in no message."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for secret in find_secrets(scan.text):
-        if secret.start not in told:
-            told.add(secret.start)
+        if secret.start not in reported:
+            reported.add(secret.start)
             yield scan.finding("SEC906", (secret.start, secret.end), {"kind": secret.kind})
     for span, length in (*_runs(scan.text), *_wrapped(scan)):
         yield scan.finding("SEC908", span, {"length": length})
@@ -35,7 +35,7 @@ def _runs(text: str) -> Iterator[tuple[Span, int]]:
             yield found.span(), len(found[0])
 
 
-def _wrapped(scan: Scan) -> Iterator[tuple[Span, int]]:
+def _wrapped(scan: ScannedText) -> Iterator[tuple[Span, int]]:
     """Encoded data over several lines, as ``base64`` and mail programs write it."""
     lines = scan.draft.source.lines
     codes = [found["code"] if (found := _WRAPPED_LINE.fullmatch(line)) else "" for line in lines]

@@ -8,9 +8,9 @@ from skills.lint.scanner import scan
 from skills.parser.draft import SkillDraft
 
 SCANS = (
-    hidden_text.hidden_characters_check,
+    hidden_text.check_hidden_characters,
     prompt_injection.check,
-    hidden_text.check,
+    hidden_text.check_comments,
     exfiltration.check,
     secrets.check,
 )

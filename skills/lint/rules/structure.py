@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from skills.diagnostics import Finding
 from skills.parser import headings
 from skills.parser.draft import SkillDraft
-from skills.parser.outline import Block, DraftSection
+from skills.parser.outline import DraftSection, MarkdownBlock
 from skills.parser.sections import name_behind_prefix
 from skills.schema import SkillFormat, TextEdit
 
@@ -29,8 +29,8 @@ def _mark(draft: SkillDraft) -> Iterator[Finding]:
 
 
 def _title(draft: SkillDraft) -> Iterator[Finding]:
-    firsts = [one for one in draft.sections if one.section.level == 1]
-    title = next((one for one in firsts if one.key == "title"), None)
+    firsts = [section for section in draft.sections if section.section.level == 1]
+    title = next((section for section in firsts if section.key == "title"), None)
     if title is None and draft.frontmatter is None:
         yield Finding("SK001", _first_line(draft), edits=_title_fix(draft))
     if title and name_behind_prefix(title.section.title) is None and _needs_prefix(draft, title):
@@ -70,7 +70,7 @@ def _prefix(draft: SkillDraft, title: DraftSection) -> tuple[TextEdit, ...]:
     return (draft.source.edit(title.section.start_line, place + 1, 0, "SKILL: "),)
 
 
-def _demote(draft: SkillDraft, heading: Block) -> tuple[TextEdit, ...]:
+def _demote(draft: SkillDraft, heading: MarkdownBlock) -> tuple[TextEdit, ...]:
     place = draft.source.line(heading.start).find("#")
     if heading.tokens[0].markup != "#" or place < 0:
         return ()
@@ -97,18 +97,20 @@ def _missing(draft: SkillDraft) -> Iterator[Finding]:
 
 def _description_fix(draft: SkillDraft, title: DraftSection | None) -> tuple[TextEdit, ...]:
     """Text below the title becomes the description by a heading before it."""
-    told = [block for block in title.blocks if block.kind == "paragraph"] if title else []
-    if not told or draft.of("description"):
+    paragraphs = [block for block in title.blocks if block.kind == "paragraph"] if title else []
+    if not paragraphs or draft.of("description"):
         return ()
-    chinese = any("\u3400" <= sign <= "\u9fff" for sign in told[0].text)
+    chinese = any("\u3400" <= sign <= "\u9fff" for sign in paragraphs[0].text)
     heading = "描述" if chinese else "Description"
-    return (draft.source.edit_lines(told[0].start, told[0].start - 1, f"## {heading}\n\n"),)
+    return (
+        draft.source.edit_lines(paragraphs[0].start, paragraphs[0].start - 1, f"## {heading}\n\n"),
+    )
 
 
 def _empty(draft: SkillDraft) -> Iterator[Finding]:
-    for one in draft.sections:
-        if one.section.level == 2 and all(_says_nothing(block) for block in one.blocks):
-            section = one.section
+    for section in draft.sections:
+        if section.section.level == 2 and all(_says_nothing(block) for block in section.blocks):
+            section = section.section
             edit = TextEdit(section.start, section.end, "")
             facts = {"title": section.title}
             yield Finding(
@@ -116,7 +118,7 @@ def _empty(draft: SkillDraft) -> Iterator[Finding]:
             )
 
 
-def _says_nothing(block: Block) -> bool:
+def _says_nothing(block: MarkdownBlock) -> bool:
     return block.kind == "hr" or (block.kind == "html_block" and _is_comment(block.text))
 
 
@@ -164,7 +166,7 @@ LONGEST_DESCRIPTION = 1024
 LONGEST_NAME = 64
 
 
-def sizes_check(draft: SkillDraft) -> Iterable[Finding]:
+def check_sizes(draft: SkillDraft) -> Iterable[Finding]:
     """What is longer than the open standard or a context advises."""
     model, first = draft.model, draft.outline.first_line
     lines = model.body.rstrip().count("\n") + 1

@@ -1,13 +1,14 @@
 """Tools: whether they are registered and allowed: SK043, SK044."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from skills.diagnostics import Finding
+from skills.lint.context import LintContext
 from skills.parser.draft import SkillDraft
 from skills.parser.fuzzy import Vocabulary
 from skills.parser.steps import outside_fences, tools_in
-from skills.parser.tools import AllowedTools, base_name, named_in
+from skills.parser.tools import AllowedTools, base_name, tools_named_in
 from skills.schema import Step
 
 _Place = tuple[int, int]
@@ -17,37 +18,36 @@ _IN_YAML = re.compile(r"[^\s,，、\"'`\[\](]+(?:\([^()]{0,200}\))?")
 _MARKERS = "-*+ \t.)0123456789"
 
 
-def check(draft: SkillDraft) -> Iterable[Finding]:
+def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
     """Tools that are not registered, and steps that use what the skill does not allow."""
-    known = draft.surroundings.known_tools
-    if known is not None:
-        yield from _unregistered(draft, known)
+    if context.known_tools is not None:
+        yield from _unregistered(draft, context.known_tools)
     if draft.model.tools is not None:
         yield from _not_allowed(draft, AllowedTools(draft.model.tools))
 
 
-def _unregistered(draft: SkillDraft, known: frozenset[str]) -> Iterator[Finding]:
-    vocabulary = Vocabulary(sorted(known))
+def _unregistered(draft: SkillDraft, known_tools: Collection[str]) -> Iterator[Finding]:
+    vocabulary = Vocabulary(sorted(known_tools))
     places: dict[str, list[_Place]] = {}
-    for tool, place in _named(draft):
+    for tool, place in _named_tools(draft):
         places.setdefault(base_name(tool), []).append(place)
-    for name, found in places.items():
-        if name in known or name.endswith("*"):
+    for name, occurrences in places.items():
+        if name in known_tools or name.endswith("*"):
             continue
         near = vocabulary.nearest(name)
-        line, column = found[0]
+        line, column = occurrences[0]
         facts = {"tool": name, "meant": near or ""}
         # All of them: a step that names what is allowed no more would be an error.
         edits = tuple(
             draft.source.edit(*place, len(name), near)
-            for place in dict.fromkeys(found)
+            for place in dict.fromkeys(occurrences)
             if near and place[1]
         )
         variant = "meant" if near else ""
         yield Finding("SK043", line, column or 1, facts=facts, variant=variant, edits=edits)
 
 
-def _named(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
+def _named_tools(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
     """All tools that the file names, wherever it does."""
     yield from _with_places(draft.model.tools or (), _declared(draft), 1)
     for step in draft.model.steps:
@@ -63,9 +63,9 @@ def _with_places(
 ) -> Iterator[tuple[str, _Place]]:
     """The places of some tools among others, and of those that have none the line with column 0."""
     missing = dict.fromkeys(tools)
-    wanted = frozenset(tools)
+    names = frozenset(tools)
     for tool, place in places:
-        if tool in wanted:
+        if tool in names:
             missing.pop(tool, None)
             yield tool, place
     yield from ((tool, (line, 0)) for tool in missing)
@@ -81,11 +81,11 @@ def _declared(draft: SkillDraft) -> Iterator[tuple[str, _Place]]:
             for word in _IN_YAML.finditer(draft.source.line(number), begin):
                 yield word[0], (number, word.start() + 1)
         return
-    for one in draft.of("tools"):
-        for number in range(one.heading.end + 1, one.section.end_line + 1):
+    for section in draft.of("tools"):
+        for number in range(section.heading.end + 1, section.section.end_line + 1):
             line = draft.source.line(number)
             begin = len(line) - len(line.lstrip(_MARKERS))
-            for tool, offset in named_in(line[begin:]):
+            for tool, offset in tools_named_in(line[begin:]):
                 yield tool, (number, begin + offset + 1)
 
 

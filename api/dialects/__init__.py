@@ -1,1 +1,0 @@
-"""The protocol dialects: each module translates one document's shapes, and only translates."""

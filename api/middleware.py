@@ -1,0 +1,282 @@
+"""What happens to every request before its route: id, limits, authentication, safe headers."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.container import AppContext, SecurityServices
+from api.http.errors import error_response
+from api.http.multipart import MULTIPART, STREAMS_BODY
+from api.http.rate_limit import client_address
+from api.metrics import scrape_principal
+from api.streaming.registry import OPEN_STREAMS
+from core.audit.context import Actor, AuditOrigin, acting_as, use_origin
+from core.auth.api_keys import PREFIX
+from core.auth.authentication import principal_for_api_key, touch_api_key
+from core.auth.principal import Principal
+from core.db.database import Database
+from core.db.types import new_id
+from core.errors.auth import NotAuthenticated
+from core.errors.base import AgentexError
+from core.errors.requests import RequestTooLarge
+from core.errors.server import DatabaseUnavailable
+from core.logging import get_logger
+
+log = get_logger(__name__)
+
+OPEN_PATHS = frozenset(
+    {
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/.well-known/jwks.json",
+        "/docs",
+        "/",
+        "/api/v1/auth/register",
+        "/api/v1/auth/login",
+        "/api/v1/auth/refresh",
+        "/api/v1/auth/oidc",
+        "/api/v1/auth/oidc/login",
+        "/api/v1/auth/oidc/callback",
+        "/api/v1/auth/oidc/token",
+        # Its token is its credential.
+        "/api/v1/calendar/feed.ics",
+    }
+)
+DOCS_ASSETS = "/docs/assets"
+# What the signature in the link opens; each of these routes checks it.
+_SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
+LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
+"""Routes whose contract words the refusal of a large body: they read it as a stream."""
+_PROBES = frozenset({"/healthz", "/readyz"})
+_REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
+_SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    # No answer is a page but those that set a policy of their own.
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+}
+# Swagger UI begins with a script in its page, which holds nothing that anybody wrote.
+_DOCS_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_ONE_YEAR = 31_536_000
+_NOTE_SECONDS = 0.1
+
+
+def is_open(path: str) -> bool:
+    """Whether a path is served without a credential."""
+    if path in OPEN_PATHS or path.startswith(f"{DOCS_ASSETS}/"):
+        return True
+    return _SIGNED_PATH.fullmatch(path) is not None
+
+
+class RequestContextMiddleware:
+    """Gives each request an id, a log line and safe headers; turns a crash into an answer.
+
+    Args:
+        app: the next one in line.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _HeaderWriter(_request_id(scope), scope, send)
+        started = time.perf_counter()
+        with (
+            structlog.contextvars.bound_contextvars(request_id=answer.request_id),
+            use_origin(AuditOrigin(answer.request_id, client_address(scope))),
+        ):
+            try:
+                await self._app(scope, receive, answer.send)
+            except ClientDisconnect:
+                log.info("request.aborted", method=scope["method"], path=scope["path"])
+            except Exception:
+                log.exception("request.crashed", method=scope["method"], path=scope["path"])
+                if answer.status == 0:
+                    await error_response(AgentexError)(scope, receive, answer.send)
+            finally:
+                took = round((time.perf_counter() - started) * 1000, 1)
+                write = log.debug if scope["path"] in _PROBES else log.info
+                write(
+                    "request",
+                    method=scope["method"],
+                    path=scope["path"],
+                    status=answer.status,
+                    ms=took,
+                )
+
+
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else new_id()
+
+
+class _HeaderWriter:
+    """Puts the headers on one answer and remembers its status (0: none was sent)."""
+
+    __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
+
+    def __init__(self, request_id: str, scope: Scope, send: Send) -> None:
+        path: str = scope["path"]
+        self.request_id = request_id
+        self.status = 0
+        self._is_private = path.startswith("/api/") or not is_open(path)
+        self._is_docs = path == "/docs"
+        # As the proxy in front says, if it is believed (RFC 6797, section 7.2: not over HTTP).
+        self._is_https = scope.get("scheme") == "https"
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self.request_id
+            if self._is_docs:
+                headers["Content-Security-Policy"] = _DOCS_POLICY
+            for name, value in _SAFE_HEADERS.items():
+                headers.setdefault(name, value)
+            if self._is_private:
+                headers.setdefault("Cache-Control", "no-store")
+            if self._is_https:
+                headers["Strict-Transport-Security"] = f"max-age={_ONE_YEAR}"
+        await self._send(message)
+
+
+class AuthenticationMiddleware:
+    """Denies by default: a route is open only by being listed, and no body is read before.
+
+    Args:
+        app: the next one in line.
+        context: gives the context once the application has started.
+    """
+
+    def __init__(self, app: ASGIApp, context: Callable[[], AppContext]) -> None:
+        self._app = app
+        self._context = context
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["path"] in _PROBES:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            principal = await self._admitted(scope, headers)
+        except AgentexError as error:
+            language = headers.get("accept-language", "")
+            answer = error_response(type(error), error.details, language=language)
+            await answer(scope, receive, send)
+            return
+        if principal is None:
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["principal"], state[OPEN_STREAMS] = principal, self._context().streams.open_streams
+        with (
+            structlog.contextvars.bound_contextvars(user_id=principal.user_id),
+            acting_as(Actor(principal.user_id, principal.username)),
+        ):
+            await self._app(scope, receive, send)
+
+    async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
+        """Who asks; None where nobody needs to say. Each request counts for who sends it."""
+        context = self._context()
+        if is_open(scope["path"]):
+            await context.security.limits.admit_stranger(scope)
+            return None
+        try:
+            principal = scrape_principal(scope, headers, context.settings)
+            principal = principal or await authenticate(context.database, context.security, headers)
+        except DatabaseUnavailable:
+            raise
+        except AgentexError:
+            await context.security.limits.admit_stranger(scope)
+            raise
+        await context.security.limits.admit(principal)
+        return principal
+
+
+async def authenticate(
+    database: Database, security: SecurityServices, headers: Headers
+) -> Principal:
+    """Find out who asks, by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
+
+    Raises:
+        NotAuthenticated: no credential, or one of an unknown scheme.
+        InvalidToken: a credential that is not valid.
+        TokenExpired: a token past its end.
+        AccountDisabled: its account is switched off.
+    """
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    credential = value.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+    if not credential:
+        raise NotAuthenticated
+    if not credential.startswith(PREFIX):
+        async with database.reading() as session:
+            return await security.authenticator.principal_of_token(session, credential)
+    async with database.reading() as session:
+        principal, is_noted = await principal_for_api_key(session, credential)
+    if not is_noted:
+        # A note, not a condition: a database that is full or locked can still be read, and whoever
+        # reads does not wait for who writes. The next request notes it then.
+        with suppress(DatabaseUnavailable):
+            async with database.writing(patience=_NOTE_SECONDS) as session:
+                await touch_api_key(session, credential)
+    return principal
+
+
+class BodyLimitMiddleware:
+    """Stops a body over the limit; a route that streams its body has a limit of its own.
+
+    Args:
+        app: the next one in line.
+        max_bytes: largest body.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        declared = headers.get("content-length", "")
+        is_multipart = headers.get("content-type", "").lower().startswith(MULTIPART)
+        may_stream = is_multipart or scope["path"] in LIMITS_ITSELF
+        if not may_stream and declared.isdigit() and int(declared) > self._max_bytes:
+            details: dict[str, object] = {"max_bytes": self._max_bytes}
+            await error_response(RequestTooLarge, details)(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        size = 0
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            # Only the route knows: a multipart body sent to any other would fill the memory.
+            if size > self._max_bytes and not state.get(STREAMS_BODY):
+                # FastAPI lets only this kind through while it reads a body.
+                raise HTTPException(RequestTooLarge.status)
+            return message
+
+        await self._app(scope, counted, send)

@@ -1,0 +1,1 @@
+"""The supervisor: start, restart and drain of Agentex's processes."""

@@ -1,0 +1,84 @@
+"""A supervised service: command, ready check, restart pace, status."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ServiceState(StrEnum):
+    """How a part is; the words of ``supervisor.json`` and of the screen."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    READY = "ready"
+    DONE = "done"
+    EXTERNAL = "external"
+    RESTARTING = "restarting"
+    FAILING = "failing"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+    @property
+    def settled(self) -> bool:
+        """Whether parts that wait for this one may go on."""
+        return self in {ServiceState.READY, ServiceState.DONE, ServiceState.EXTERNAL}
+
+
+@dataclass(frozen=True)
+class ReadinessCheck:
+    """The answer of a ready check; ``detail`` says what is still missing."""
+
+    ready: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process to run.
+
+    Args:
+        name: short noun, also the name of its log file.
+        command: absolute program path and arguments; empty for a part that runs elsewhere.
+        check: asked again and again after a start until it says ready; without one a part is
+            ready as soon as it runs.
+        after: names of the parts that must be ready before this one starts.
+        one_shot: whether it runs to its end once; its failure ends the start.
+        advice: what a person can do when it keeps dying.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    check: Callable[[], Awaitable[ReadinessCheck]] | None = None
+    after: tuple[str, ...] = ()
+    one_shot: bool = False
+    advice: str = ""
+
+
+@dataclass
+class ServiceStatus:
+    """How a part is now; ``since`` and ``started`` are seconds since the epoch."""
+
+    name: str
+    state: ServiceState = ServiceState.WAITING
+    detail: str = ""
+    pid: int | None = None
+    started: float | None = None
+    restarts: int = 0
+    since: float = 0.0
+
+
+@dataclass(frozen=True)
+class RestartPace:
+    """How patient the supervisor is, in seconds."""
+
+    first_pause: float = 0.2
+    longest_pause: float = 10.0
+    healthy_after: float = 30.0
+    alarm_after_deaths: int = 5
+    drain: float = 20.0
+    check_every: float = 0.1
+    check_timeout: float = 3.0
+
+    def pause(self, deaths: int) -> float:
+        """How long to wait before the next start after this many quick deaths in a row."""
+        return min(self.first_pause * 2 ** min(deaths - 1, 32), self.longest_pause)

@@ -1,0 +1,87 @@
+"""Content and files of a skill, read and judged before they are written down."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.errors.requests import SkillFilesRefused, UnreadableSkill
+from skills import schema
+from skills.lint.context import LintContext
+from skills.lint.linter import diagnostic_details, lint
+from skills.packages.errors import PackageProblem
+from skills.packages.file_rules import check_files
+from skills.schema import ParsedSkill, SkillFile, SkillReport
+
+
+@dataclass(frozen=True)
+class ValidatedSkill:
+    """What a version is to hold, and what was found in it.
+
+    Args:
+        content: the bytes of SKILL.md.
+        files: what lies beside it, in the order of paths.
+        parsed: what the content says.
+        sha256: of the content, hexadecimal.
+        manifest: the files as a version lists them.
+        snapshot: what the content says, as a version keeps it.
+        row_bytes: about what the row of such a version takes.
+    """
+
+    content: bytes
+    files: tuple[SkillFile, ...]
+    report: SkillReport
+    parsed: ParsedSkill
+    sha256: str
+    manifest: list[dict[str, object]]
+    snapshot: dict[str, Any]
+    row_bytes: int
+
+
+async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> ValidatedSkill:
+    """Read a skill; on a thread, because large ones take longer than an event loop may stand still.
+
+    Raises:
+        SkillFilesRefused: a file is not taken in.
+        UnreadableSkill: no skill can be read from the content.
+    """
+    listed = tuple(sorted(files, key=lambda file: file.path))
+    return await asyncio.to_thread(_validate, content, listed)
+
+
+def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
+    if problems := check_files(files):
+        raise files_refused(problems)
+    report = lint(content, LintContext(files=["SKILL.md", *(file.path for file in files)]))
+    if report.parsed is None:
+        raise UnreadableSkill(field="content", diagnostics=diagnostic_details(report.diagnostics))
+    manifest: list[dict[str, object]] = [
+        {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
+        for file in files
+    ]
+    snapshot = schema.to_json(report.parsed)
+    return ValidatedSkill(
+        content=content,
+        files=files,
+        report=report,
+        parsed=report.parsed,
+        sha256=digest(content),
+        manifest=manifest,
+        snapshot=snapshot,
+        row_bytes=len(json.dumps([snapshot, manifest])),
+    )
+
+
+def files_refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
+    """The error that says why files are not taken in."""
+    return SkillFilesRefused(
+        field="files",
+        problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],
+    )
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
