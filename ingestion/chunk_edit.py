@@ -11,7 +11,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.requests import InvalidRequest
 from core.errors.server import VectorIndexUnavailable
 from core.logging import get_logger
-from ingestion.splitters import windows_of
+from ingestion.splitters import SPLITTERS
 from ingestion.splitters.base import CHARACTERS_PER_TOKEN, Piece
 from ingestion.vectorize import PointOrigin, embed_points, empty_window_points
 from kb_service.documents import chunks
@@ -19,7 +19,7 @@ from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.knowledge_bases.service import CHUNK_SIZES
 from kb_service.models import Chunk
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.protocol import ChunkPoint, index_scope
 
 log = get_logger(__name__)
@@ -100,7 +100,7 @@ def _piece(place: LocatedChunk, content: str, space: EmbeddingSpace) -> Piece:
         chunk.char_end,
         tokens,
         chunk.position,
-        windows_of(place.knowledge_base.splitter, content, space.counter),
+        SPLITTERS[place.knowledge_base.splitter].windows(content, space.counter),
     )
 
 
@@ -113,7 +113,7 @@ async def _points(space: EmbeddingSpace, place: LocatedChunk, piece: Piece) -> l
         document.name,
     )
     before = await to_thread.run_sync(
-        windows_of, knowledge_base.splitter, place.chunk.content, space.counter
+        SPLITTERS[knowledge_base.splitter].windows, place.chunk.content, space.counter
     )
     points = await embed_points(space, [(origin, piece)])
     surplus = range(len(piece.windows), len(before))

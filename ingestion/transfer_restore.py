@@ -16,6 +16,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, update
 from sqlmodel import col, select
 
+from core.auth.locks import lock_owner
 from core.db.now import database_now
 from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.errors.requests import InvalidArchive
@@ -24,7 +25,7 @@ from kb_service.documents import permissions
 from kb_service.documents import quota as document_quota
 from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.transfer.archive_format import (
     SHARD_DOCUMENTS,
     SHARD_POINTS,
@@ -226,7 +227,7 @@ class DocumentRestorer:
         settings = await self._context.live.read(work.session)
         quota, owner_id = settings.user_quota_bytes, self._to.knowledge_base.owner_id
         if quota:
-            await document_quota.take_turn(work.session, owner_id)
+            await lock_owner(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
     async def _write_points(

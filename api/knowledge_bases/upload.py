@@ -16,10 +16,9 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import NotFound, ReadOnly
 from core.errors.base import AgentexError
 from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
-from ingestion.parsers import PARSERS
+from ingestion.parsers import PARSERS, run_preflight
 from ingestion.parsers.file_type import detect_type
-from ingestion.parsers.preflight import check_container, check_image, check_text
-from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.client import parse_limits
 from kb_service import document_names
 from kb_service.documents import (
     metadata as document_metadata,
@@ -40,8 +39,6 @@ from kb_service.object_storage.protocol import ObjectStore
 _WITHOUT_A_ROW = (NotFound, ReadOnly)
 # Files of up to this are read as a whole: a request has sixteen of them in hand at the most.
 _SMALL_BYTES = 256 * 1024
-# By a file's type, or what its bytes look like: whether it is beyond all bounds for certain.
-_CHECKS = {"zip": check_container, "image": check_image, "text/plain": check_text}
 _T = TypeVar("_T")
 _FILE: dict[str, object] = {"type": "string", "format": "binary"}
 
@@ -154,10 +151,10 @@ class Intake:
         found = detect_type(name, await read_head(file), file.size or 0)
         if not file.size:
             raise EmptyFile(field="file")
-        check = _CHECKS.get(found.name) or _CHECKS.get(PARSERS[found.name].content)
-        if check is not None:
+        if PARSERS[found.name].preflight is not None:
             # Before a byte of it is kept; an e-book's directory is a millisecond to read.
-            await to_thread.run_sync(check, file.file, parse_limits(self.context.settings))
+            limits = parse_limits(self.context.settings)
+            await to_thread.run_sync(run_preflight, found.name, file.file, limits)
         return _Head(name, FileType(found.name, found.file_type), choice, attributes)
 
     async def _tried_head(self, sent: FormFile) -> "_Head | AgentexError":

@@ -23,7 +23,7 @@ from kb_service.engine.shard_host import ShardBackend, ShardHost
 from kb_service.engine.write_log import WriteLog
 from kb_service.engine_client.protocol import EngineRequest, IndexHealth, WireMessage
 from kb_service.vector_index.edge_shard import presync
-from kb_service.vector_index.engine_messages import DocumentsReply
+from kb_service.vector_index.engine_index import DocumentsReply
 
 _log = get_logger(__name__)
 

@@ -15,13 +15,12 @@ from core.logging import get_logger
 from core.process import freeze_loaded_objects
 from core.settings import Settings
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest
+from kb_service.embeddings.engine_encoder import EmbedReply, EmbedRequest
 from kb_service.embeddings.stepwise import lane_count
-from kb_service.engine.encode_pool import JobSteps
 from kb_service.engine.handlers import EngineTask, Target, parse
 from kb_service.engine.maintenance import IndexMaintenance, MaintenancePolicy
 from kb_service.engine.resources import Resources
-from kb_service.engine.scheduler import Scheduler
+from kb_service.engine.scheduler import JobSteps, Scheduler
 from kb_service.engine.shard_host import ShardBackend, ShardHost
 from kb_service.engine_client.protocol import (
     EncoderHealth,
@@ -31,7 +30,7 @@ from kb_service.engine_client.protocol import (
     WireMessage,
 )
 from kb_service.vector_index.edge_shard import Shard, presync
-from kb_service.vector_index.engine_messages import QueryReply, SearchReply, SearchRequest
+from kb_service.vector_index.engine_index import QueryReply, SearchReply, SearchRequest
 
 _log = get_logger(__name__)
 

@@ -32,7 +32,7 @@ class Selection:
         self.missing = 0
         self._texts: set[str] = set()
 
-    def choose(self, ranked: Iterable[RankedHit]) -> None:
+    def fill(self, ranked: Iterable[RankedHit]) -> None:
         """Fill ``passages``, and ``reasons`` for the hits that were looked at in vain.
 
         Args:
@@ -43,7 +43,7 @@ class Selection:
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._take(part)
 
-    def reasons_of(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
+    def drop_reasons(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
         """Why each of these is not among the ``passages``, those left out that are."""
         shown = {passage.hit.id for passage in self.passages}
         return {

@@ -13,7 +13,7 @@ from core.db.id_array import id_array
 from core.db.prepared import PreparedQuery
 from core.db.read_pool import ReadContext
 from kb_service.models import Chunk
-from kb_service.text.term_hashes import Terms, compute_terms, unpack_terms
+from kb_service.text.tokenizer import Terms, compute_terms, unpack_terms
 
 ChunkVersion = tuple[str, int]
 """A chunk's id and the version of its text."""

@@ -1,4 +1,4 @@
-"""SQL has the last word on what is found: which hits of the index may be shown."""
+"""The check in SQL of which hits of the index may be shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,27 +15,33 @@ from core.db.prepared import PreparedQuery
 from core.db.read_pool import ReadContext
 from kb_service.models import Chunk, Document, KnowledgeBase
 from kb_service.retrieval.results import DropReason
+from kb_service.vector_index.protocol import index_scope
 
 
 @dataclass(frozen=True)
 class DocumentScope:
-    """Where a search looks.
+    """The documents that a search may look at.
 
     Args:
         generations: the knowledge bases by id, each with the generation whose points are asked.
         condition: what a document must meet; None: every document counts.
         is_shadow: look at the revisions that wait for the next generation.
-        flips: documents and their new revisions that the tries of this search have met.
-        hidden: documents that are not for who searches: as if they were not there.
-        unnarrowed: knowledge bases that were taken for having no such documents.
+        new_revisions: documents and their new revisions that the tries of this search have met.
+        hidden: documents that the viewer may not see: as if they were not there.
+        unnarrowed: knowledge bases that were taken for having no hidden documents.
     """
 
     generations: dict[str, int]
     condition: ColumnElement[bool] | None = None
     is_shadow: bool = False
-    flips: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    new_revisions: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     hidden: frozenset[str] = frozenset()
     unnarrowed: frozenset[str] = frozenset()
+
+    @property
+    def index_scopes(self) -> list[str]:
+        """The index scope of each knowledge base."""
+        return [index_scope(id_, generation) for id_, generation in self.generations.items()]
 
 
 @dataclass(frozen=True)
@@ -195,8 +201,8 @@ def has_newer_revision(
     )
     rows = connection.execute(query)
     newer = {(id_, now) for id_, now in rows if now is not None and now > revisions[id_]}
-    is_new = not newer <= scope.flips
-    scope.flips.update(newer)
+    is_new = not newer <= scope.new_revisions
+    scope.new_revisions.update(newer)
     return is_new
 
 

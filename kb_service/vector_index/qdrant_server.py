@@ -25,8 +25,9 @@ from kb_service.vector_index.protocol import (
     HybridHits,
     IndexedDocument,
     SparseVector,
+    check_points,
+    check_query,
 )
-from kb_service.vector_index.validation import check_points, check_query
 
 _POINTS_PER_REQUEST = 256
 _PAGE = 2000

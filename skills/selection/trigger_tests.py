@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, and_, delete, func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from core.auth.locks import lock_owner
 from core.auth.models import User
 from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
-from kb_service.documents.quota import take_turn
 from kb_service.embeddings.protocol import Encoder
 from kb_service.visibility import Viewer
 from skills.models import Skill, SkillTriggerTest, SkillVersion
@@ -264,7 +264,7 @@ async def save_report(
         The test; None where the skill was deleted meanwhile.
     """
     # Accounts come before skills wherever both are taken, here because the row refers to both.
-    await take_turn(work.session, user_id)
+    await lock_owner(work.session, user_id)
     present = select(Skill.id).where(Skill.id == skill_id)
     present = present.with_for_update(read=True, key_share=True)
     if (await work.session.exec(present)).first() is None:

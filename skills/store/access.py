@@ -10,6 +10,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
+from core.auth.locks import lock_owner
 from core.auth.models import User
 from core.auth.permissions import Permission
 from core.auth.principal import Access, Action, Principal
@@ -17,7 +18,6 @@ from core.auth.sharing import access_by_id, authorize
 from core.db.pagination import PageRequest, paginate
 from core.errors.auth import SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged
-from kb_service.documents.quota import take_turn
 from skills.models import ReviewState, Skill, SkillBlob, SkillVersion
 from skills.schema import SkillFile
 from skills.store import visibility as skill_visibility
@@ -91,7 +91,7 @@ async def get_for_update_with_owner(
         AgentexError: as :func:`get_for_update`.
     """
     owner_id = (await get(session, principal, skill_id, action)).skill.owner_id
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     view = await get_for_update(session, principal, skill_id, action)
     if view.skill.owner_id != owner_id:
         raise SkillChanged(version=view.version)

@@ -36,7 +36,7 @@ from ingestion.attempts.claim import claim
 from ingestion.attempts.failures import remove_orphan_points
 from ingestion.context import WorkerContext
 from ingestion.parsers.file_type import detect_type
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.pipeline import ingest, process_documents
 from ingestion.worker.deletion import erase_document
 from ingestion.worker.reconciler import OrphanSweep

@@ -1,4 +1,4 @@
-"""The lines and tables of a PDF's pages with size and place; with ``pdf_rules`` what knows PDFium."""
+"""The lines and tables of a PDF's pages, with size and position, as PDFium reads them."""
 
 # pypdfium2 wraps a C library and has no types for what its raw functions return.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -17,8 +17,7 @@ from pypdfium2 import PdfImage, raw
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import GreyImage
-from ingestion.parsers.pdf.ruling_lines import read_ruling_lines
-from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids
+from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids, read_ruling_lines
 
 _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 _TAIL = 4096
@@ -121,7 +120,9 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
 def _render_dpi(page: pypdfium2.PdfPage) -> int:
     """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
-    finest = max((_image_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
+    finest = max(
+        (_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0
+    )
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
     return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kb_service.retrieval.fusion import FusedHit, FusedHits
-from kb_service.text.term_hashes import Ints, Terms, hash_token
-from kb_service.text.tokenizer import tokenize
+from kb_service.text.tokenizer import Ints, Terms, hash_token, tokenize
 
 RERANK_DEPTH = 50
 """Fused hits that are reranked; later ones keep their order behind them."""
