@@ -9,6 +9,10 @@ letters and digits become stemmed words. Two decisions on normalisation:
   sentence only before a blank.
 """
 
+# snowballstemmer has no types for its stemmers' methods.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 import hashlib
 import re
 import struct
@@ -112,11 +116,6 @@ def is_cjk_dominant(query: str) -> bool:
 
 def _is_cjk(character: str) -> bool:
     return _CJK_RUN.match(character) is not None
-
-
-# A longer run is no word of a language (base64, hashes): it is its own stem.
-
-# The stemmer keeps the word it works on in its own state.
 
 
 # A longer run is no word of a language (base64, hashes): it is its own stem.

@@ -3,6 +3,8 @@
 # qdrant_edge ships stubs whose payloads and vectors are Any.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
+# An id may be a number or a text too; all of ours are UUIDs.
+# pyright: reportAttributeAccessIssue=false
 
 import os
 import shutil
