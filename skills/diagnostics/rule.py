@@ -1,4 +1,4 @@
-"""One row of the table of diagnostics."""
+"""A row of the table of diagnostic codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ BilingualText = tuple[str, str]
 
 @dataclass(frozen=True)
 class DiagnosticRule:
-    """What a code stands for.
+    """The messages and severity of a code.
 
     Args:
         code: its key, for example ``SK005``.
@@ -36,9 +36,9 @@ class DiagnosticRule:
     portability: bool = False
 
     def severity_in(self, spelling: SkillFormat) -> Severity:
-        """How much it matters in a file of this spelling."""
+        """The severity in files of a format."""
         return self.by_format.get(spelling, self.severity)
 
     def blocks_publishing(self, spelling: SkillFormat) -> bool:
-        """Whether a skill that has it may not be shown to others."""
+        """Whether it keeps a skill from being published."""
         return not self.portability and ERROR in (self.severity_in(spelling), self.publishing)

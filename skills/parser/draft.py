@@ -12,7 +12,7 @@ from skills.schema import ParsedSkill, SkillFormat
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """What the grammar made of a file.
+    """A parsed file.
 
     Args:
         source: its bytes and lines.

@@ -70,7 +70,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 @dataclass(slots=True)
 class WrittenParam:
-    """A parameter as a list item or a table row says it; empty texts say nothing.
+    """A parameter as written in a list item or a table row; empty texts are absent.
 
     Args:
         name: as written, marks removed.
@@ -289,8 +289,8 @@ def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
         written.texts.setdefault("enum", values)
         if param_types.read_type(kind):
             written.texts.setdefault("type", kind)
-    elif named := _named_value(piece):
-        _set_attribute(written, *named)
+    elif key_and_value := _named_value(piece):
+        _set_attribute(written, *key_and_value)
     elif "|" in piece:
         written.texts.setdefault("enum", piece)
     else:
@@ -331,8 +331,12 @@ def _read_nested(written: WrittenParam, rest: str) -> Iterator[str]:
     description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
-        named = _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
-        if named is None or (named[0] == "type" and param_types.read_type(named[1]) is None):
+        key_and_value = (
+            _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
+        )
+        if key_and_value is None or (
+            key_and_value[0] == "type" and param_types.read_type(key_and_value[1]) is None
+        ):
             yield line
         else:
-            _set_attribute(written, *named)
+            _set_attribute(written, *key_and_value)

@@ -1,4 +1,4 @@
-"""A skill's stored bytes as text, with the way back from a line and column to its bytes."""
+"""Stored bytes of a skill as text, with a map from lines and columns to byte offsets."""
 
 import re
 from dataclasses import dataclass

@@ -197,7 +197,7 @@ async def _load_usable(
         .options(*without)
     )
     rows = (await session.exec(query)).all()
-    return [_UsableSkill(skill, found, owner) for skill, found, owner in rows]
+    return [_UsableSkill(skill, content, owner) for skill, content, owner in rows]
 
 
 async def _load_one_usable(
@@ -238,7 +238,7 @@ async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
     query = select(SkillBlob.content).where(
         SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    content = (await session.exec(query)).first()
+    if content is None:
         raise SkillNotFound
-    return found
+    return content

@@ -143,12 +143,12 @@ def _matching_text(text: str) -> list[ColumnElement[bool]]:
     for word, is_cjk in runs(text):
         forms = tokenize(word)
         alternatives += [{form} for form in forms] if is_cjk else [{word, *forms}]
-    found: list[ColumnElement[bool]] = [
+    conditions: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
         for forms in alternatives[:_MOST_QUERY_WORDS]
     ]
     # A text without words matches nothing.
-    return found or [col(Skill.id).is_(None)]
+    return conditions or [col(Skill.id).is_(None)]
 
 
 def label_key(label: str) -> str:
