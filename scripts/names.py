@@ -14,10 +14,33 @@ _PRODUCT = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli")
 _FOLDERS = (*_PRODUCT, "migrations", "scripts", "benchmarks", "tests")
 
 BANNED = frozenset(
-    "one told said wanted asked found known taken given shown kept named seen meant held"
-    " desk bench workbench shelf belongings fate".split()
+    [
+        "one",
+        "told",
+        "said",
+        "wanted",
+        "asked",
+        "found",
+        "known",
+        "taken",
+        "given",
+        "shown",
+        "kept",
+        "named",
+        "seen",
+        "meant",
+        "held",
+        "desk",
+        "bench",
+        "workbench",
+        "shelf",
+        "belongings",
+        "fate",
+    ]
 )
 """Participles and household words: say what the thing is, by the noun of its collection."""
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
 
 _HOUSEHOLD = re.compile(
     r"(Desk|Workbench|Shelf|Belongings|Fate|Means|Ground|Companions|Holdings|Wanted|Told|Said|Given)$"
@@ -73,9 +96,7 @@ def _bound_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.id
         elif isinstance(node, ast.arg):
             yield node.lineno, node.arg
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.lineno, node.name
-        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+        elif isinstance(node, _NAMED) and node.name:
             yield node.lineno, node.name
 
 

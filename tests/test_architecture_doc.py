@@ -9,14 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STATIONS = sorted(set(re.findall(r"`((?:\w+/)+\w+)\.py`(?: `(\w+)`)?", PAGE)))
-ROOMS = sorted(
-    {
-        room
-        for room in re.findall(
-            r"`((?:core|kb_service|skills|ingestion|agents|api|cli)(?:/\w+)+)`", PAGE
-        )
-    }
-)
+_PACKAGES = "core|kb_service|skills|ingestion|agents|api|cli"
+ROOMS = sorted(set(re.findall(rf"`((?:{_PACKAGES})(?:/\w+)+)`", PAGE)))
 
 
 @pytest.mark.parametrize(("path", "name"), STATIONS)
