@@ -9,14 +9,14 @@ from agents.events import WireEvent
 from core.json_access import as_text
 
 # In the order in which they are closed: what may lie inside something else comes first.
-_CLOSED_BY = {
+CLOSED_BY = {
     "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
     "REASONING_START": ("REASONING_END", "messageId"),
     "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
     "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
     "STEP_STARTED": ("STEP_FINISHED", "stepName"),
 }
-_STARTED_BY = {end: (start, field) for start, (end, field) in _CLOSED_BY.items()}
+OPENED_BY = {end: (start, field) for start, (end, field) in CLOSED_BY.items()}
 _CANCELLED = "Cancelled: the run was stopped."
 _SUPERSEDED = "Begun again: the process that made this call is gone."
 
@@ -96,14 +96,14 @@ def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> li
         logged: All events of the run so far, in order.
         now: Milliseconds since the epoch.
     """
-    still_open: dict[str, list[str]] = {start: [] for start in _CLOSED_BY}
+    still_open: dict[str, list[str]] = {start: [] for start in CLOSED_BY}
     unanswered: list[str] = []
     for event in logged:
         kind = as_text(event.get("type"))
-        if kind in _CLOSED_BY:
-            still_open[kind].append(as_text(event[_CLOSED_BY[kind][1]]))
-        if kind in _STARTED_BY:
-            start, field = _STARTED_BY[kind]
+        if kind in CLOSED_BY:
+            still_open[kind].append(as_text(event[CLOSED_BY[kind][1]]))
+        if kind in OPENED_BY:
+            start, field = OPENED_BY[kind]
             still_open[start].remove(as_text(event[field]))
         if kind == "TOOL_CALL_START":
             unanswered.append(as_text(event["toolCallId"]))
@@ -112,7 +112,7 @@ def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> li
             unanswered.remove(name)
     closing: list[WireEvent] = [
         {"type": end, "timestamp": now(), field: name, **_marks(end)}
-        for start, (end, field) in _CLOSED_BY.items()
+        for start, (end, field) in CLOSED_BY.items()
         for name in reversed(still_open[start])
     ]
     return closing + [_cancelled_result(call_id, now()) for call_id in unanswered]

@@ -23,7 +23,7 @@ from agents.runs.finish import RunOutcome
 from agents.runs.join import fold_thread
 from agents.runs.store import StartedRun
 from agents.strategies import StrategyRun
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
 from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.db.types import now_ms

@@ -11,9 +11,9 @@ from agents.run_context import RunContext
 from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
-from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
-from agents.strategies.tool_loop import with_skills
+from agents.strategies.shared.model_turn import Turn, TurnTooLong, stream_turn
+from agents.strategies.shared.tool_loop import with_skills
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database

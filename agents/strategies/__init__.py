@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from agents.run_context import RunContext
 from agents.strategies.agentic_rag import AgenticRag
-from agents.strategies.base import Strategy
-from agents.strategies.noop import NoOpStrategy
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.router import RouterStrategy
-from agents.strategies.runner import StrategyRun
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.noop import NoOpStrategy
+from agents.strategies.shared.runner import StrategyRun
 from core.errors.base import AgentexError
 from core.errors.requests import UnknownAgentType
 

@@ -14,10 +14,10 @@ from agents.llm.extractive.model import ENOUGH_COVERAGE, is_command, quote_passa
 from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.run_context import RunContext
 from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
-from agents.strategies.model_turn import Turn
-from agents.strategies.prompts import delimited
-from agents.strategies.tool_calls import search_call
-from agents.strategies.tool_loop import (
+from agents.strategies.shared.model_turn import Turn
+from agents.strategies.shared.prompts import delimited
+from agents.strategies.shared.tool_calls import search_call
+from agents.strategies.shared.tool_loop import (
     CUT_CALL,
     EXTRA_CALL,
     MOST_CALLS,

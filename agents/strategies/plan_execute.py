@@ -13,11 +13,15 @@ from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
 from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.run_context import RunContext
-from agents.strategies.heuristics import split_question
-from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import InvalidStructuredOutput, ask_structured, read_object
-from agents.strategies.subtask import SubtaskResult, run_subtask
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.heuristics import split_question
+from agents.strategies.shared.prompts import CITE, delimited
+from agents.strategies.shared.structured_output import (
+    InvalidStructuredOutput,
+    ask_structured,
+    read_object,
+)
+from agents.strategies.shared.subtask import SubtaskResult, run_subtask
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 
 StepStatus = Literal["pending", "running", "done", "failed", "skipped"]
 PlanSource = Literal["", "model", "repaired", "rules"]

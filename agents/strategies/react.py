@@ -6,8 +6,8 @@ from workflows.events import Event, StartEvent, StopEvent
 from agents.events import RunEvent
 from agents.llm.base import ModelMessage
 from agents.run_context import RunContext
-from agents.strategies.prompts import CITE
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.prompts import CITE
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 from core.errors.server import ModelFailed
 
 

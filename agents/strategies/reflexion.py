@@ -20,11 +20,11 @@ from agents.llm.extractive.model import (
 )
 from agents.llm.extractive.quotes import Quotation, surface_text
 from agents.run_context import RunContext
-from agents.strategies.citation_check import check_citations, unsupported_claims
-from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import ask_structured
-from agents.strategies.subtask import SubtaskResult, run_subtask
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.strategies.shared.citation_check import check_citations, unsupported_claims
+from agents.strategies.shared.prompts import CITE, delimited
+from agents.strategies.shared.structured_output import ask_structured
+from agents.strategies.shared.subtask import SubtaskResult, run_subtask
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 from agents.tools import search_knowledge_base
 
 _PENALTY = 0.15

@@ -9,10 +9,10 @@ from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.run_context import RunContext
-from agents.strategies.base import Strategy
-from agents.strategies.heuristics import route_question
-from agents.strategies.structured_output import ask_structured
-from agents.strategies.tool_loop import ToolLoopStrategy
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.heuristics import route_question
+from agents.strategies.shared.structured_output import ask_structured
+from agents.strategies.shared.tool_loop import ToolLoopStrategy
 
 
 class RouteChoice(BaseModel):

@@ -16,8 +16,8 @@ from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallRes
 from agents.evidence import Evidence
 from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
-from agents.strategies.event_channel import EventChannel
-from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
+from agents.strategies.shared.event_channel import EventChannel
+from agents.strategies.shared.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
 from agents.tools.base import Tool, Toolbox, with_validation

@@ -42,7 +42,7 @@ from agents.runs import finish, journal_store, store
 from agents.runs.recovery import MOST_TAKEOVERS
 from agents.runs.store import StartedRun
 from agents.sessions import service as sessions
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now

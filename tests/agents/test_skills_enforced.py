@@ -15,7 +15,7 @@ from agents.run_request import ClientTool
 from agents.skills.active import RunTask, SkillVersionRef
 from agents.skills.loader import OwnerSkillLoader
 from agents.strategies import start_strategy
-from agents.strategies.tool_calls import LATE_CALL, is_uncited_source
+from agents.strategies.shared.tool_calls import LATE_CALL, is_uncited_source
 from agents.tools.base import ToolOutput
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work

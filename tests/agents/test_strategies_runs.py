@@ -11,8 +11,8 @@ from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
 from agents.run_context import RunContext, RunLimits
 from agents.strategies import start_strategy
-from agents.strategies.event_channel import EventChannel
-from agents.strategies.runner import StrategyRun
+from agents.strategies.shared.event_channel import EventChannel
+from agents.strategies.shared.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 

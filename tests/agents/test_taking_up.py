@@ -18,7 +18,7 @@ from agents.events import RunEvent, WireEvent
 from agents.journal import Effect, Journal
 from agents.run_context import RunContext
 from agents.strategies import start_strategy
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
 

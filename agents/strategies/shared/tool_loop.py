@@ -28,12 +28,16 @@ from agents.llm.extractive.model import standalone_question
 from agents.run_context import RunContext
 from agents.run_request import ContextItem
 from agents.skills.run_skills import COMPLETE, LOAD, RunSkills
-from agents.strategies.base import NextT, Strategy
-from agents.strategies.budget import Budget
-from agents.strategies.citation_check import check_citations, unsupported_claims, without_marks
-from agents.strategies.model_turn import ModelCaller, Turn, Voice
-from agents.strategies.prompts import BUDGET_ENDED, delimited, question_with_context
-from agents.strategies.tool_calls import (
+from agents.strategies.shared.base import NextT, Strategy
+from agents.strategies.shared.budget import Budget
+from agents.strategies.shared.citation_check import (
+    check_citations,
+    unsupported_claims,
+    without_marks,
+)
+from agents.strategies.shared.model_turn import ModelCaller, Turn, Voice
+from agents.strategies.shared.prompts import BUDGET_ENDED, delimited, question_with_context
+from agents.strategies.shared.tool_calls import (
     ToolCallRunner,
     ToolRound,
     call_signature,

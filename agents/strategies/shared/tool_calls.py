@@ -13,8 +13,8 @@ from agents.evidence import Evidence, EvidenceFinding, read_passages, record_fin
 from agents.journal import Effect
 from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.run_skills import ALWAYS_ALLOWED
-from agents.strategies.base import PendingCalls, Strategy, Suspended
-from agents.strategies.budget import Budget
+from agents.strategies.shared.base import PendingCalls, Strategy, Suspended
+from agents.strategies.shared.budget import Budget
 from agents.tools import load_skill, search_knowledge_base
 from agents.tools.approval import build_interrupt
 from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput

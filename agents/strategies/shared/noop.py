@@ -5,7 +5,7 @@ from workflows.events import StartEvent, StopEvent
 
 from agents.events import RunEvent, StateSnapshot
 from agents.run_context import RunContext
-from agents.strategies.base import Strategy
+from agents.strategies.shared.base import Strategy
 from core.errors.base import AgentexError
 
 

@@ -36,9 +36,9 @@ from agents.llm.base import (
     ToolSpec,
     ToolsRefused,
 )
-from agents.strategies.base import Strategy
-from agents.strategies.budget import Budget, EndedBy
-from agents.strategies.event_channel import OpenEntities
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.budget import Budget, EndedBy
+from agents.strategies.shared.event_channel import OpenEntities
 
 
 @dataclass(slots=True)

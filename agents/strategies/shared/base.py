@@ -27,7 +27,7 @@ from agents.events import (
 )
 from agents.llm.base import TokenUsage
 from agents.run_context import RunContext
-from agents.strategies.event_channel import EventChannel
+from agents.strategies.shared.event_channel import EventChannel
 from core.errors.base import AgentexError
 from core.logging import get_logger
 from kb_service.text.tokenizer import is_cjk_dominant

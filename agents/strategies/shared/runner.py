@@ -9,8 +9,8 @@ from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
 from agents.events import Failed, Finished, RunEvent, RunUsage
-from agents.strategies.base import Strategy, stop_event_future
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.base import Strategy, stop_event_future
+from agents.strategies.shared.event_channel import EventBatch
 from core.errors.base import AgentexError
 from core.errors.server import ModelFailed, RunTimedOut
 from core.logging import get_logger
