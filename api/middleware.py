@@ -122,8 +122,8 @@ class RequestContextMiddleware:
 
 
 def _request_id(scope: Scope) -> str:
-    given = Headers(scope=scope).get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else new_id()
+    request_id = Headers(scope=scope).get("x-request-id", "")
+    return request_id if _REQUEST_ID.fullmatch(request_id) else new_id()
 
 
 class _HeaderWriter:

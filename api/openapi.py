@@ -118,12 +118,14 @@ def _repoint(node: object) -> None:
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
     """What each operation asks of its caller's role, by method and path."""
-    found: dict[tuple[str, str], list[str]] = {}
+    permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
-            names = sorted({one.permission.value for one in _required(route.dependant)})
-            found |= {(method, route.path_format): names for method in route.methods or ()}
-    return found
+            names = sorted(
+                {requirement.permission.value for requirement in _required(route.dependant)}
+            )
+            permissions |= {(method, route.path_format): names for method in route.methods or ()}
+    return permissions
 
 
 def _required(dependant: Dependant) -> Iterator[Requires]:

@@ -97,10 +97,10 @@ class SystemStatsCache:
 
     async def _count(self) -> SystemStats:
         # Whatever may take long is asked before a connection of the database is held.
-        points = await _known(self._spaces.count)
-        vector_bytes = await _known(lambda: self._vector_bytes(points))
-        depth = await _known(lambda: queue_depth(self._redis))
-        workers = await _known(lambda: active_workers(self._redis))
+        points = await _ask_part(self._spaces.count)
+        vector_bytes = await _ask_part(lambda: self._vector_bytes(points))
+        depth = await _ask_part(lambda: queue_depth(self._redis))
+        workers = await _ask_part(lambda: active_workers(self._redis))
         async with self._database.reading() as session:
             alive = col(User.status) != UserStatus.DELETED.value
             users = select(func.count()).select_from(User).where(alive)
@@ -142,7 +142,7 @@ class SystemStatsCache:
         return points * _FLOAT_BYTES * self._spaces.default.model.dimension
 
 
-async def _known(ask: Callable[[], Awaitable[T]]) -> T | None:
+async def _ask_part(ask: Callable[[], Awaitable[T]]) -> T | None:
     """What a part answers, None where it does not, or not soon."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):

@@ -80,13 +80,13 @@ async def read_day(
     thread = await _thread(session, principal, thread_id)
     if thread is None:
         return HistoryDay(None)
-    shown = select(ChatMessage).where(
+    messages_query = select(ChatMessage).where(
         ChatMessage.session_id == thread.id,
         col(ChatMessage.role).in_(_SHOWN_ROLES),
         # One without text holds the calls of a run that waits, which its own events ask about.
         col(ChatMessage.content) != "",
     )
-    query = shown.order_by(col(ChatMessage.position).desc()).limit(1)
+    query = messages_query.order_by(col(ChatMessage.position).desc()).limit(1)
     if before is not None:
         begin = _begin(min(max(before, _FIRST_DAY), _LAST_DAY), zone)
         query = query.where(col(ChatMessage.created_at) < begin)
@@ -95,9 +95,11 @@ async def read_day(
         return HistoryDay(thread.thread_id)
     day = last.created_at.astimezone(zone).date()
     begin, end = _begin(day, zone), _begin(day + timedelta(days=1), zone)
-    of_day = shown.where(col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end)
+    of_day = messages_query.where(
+        col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end
+    )
     rows = (await session.exec(of_day.order_by(col(ChatMessage.position)))).all()
-    older = shown.where(col(ChatMessage.created_at) < begin).limit(1)
+    older = messages_query.where(col(ChatMessage.created_at) < begin).limit(1)
     has_more = (await session.exec(older)).first() is not None
     failures = await _failures(session, thread.id, rows)
     images = await attachments.get_many(session, principal.user_id, set(_image_ids(rows)))
@@ -142,8 +144,8 @@ async def _failures(
             LoggedEvent.type == "RUN_ERROR",
         )
     )
-    found = (await session.exec(query)).all()
-    return {run_id: as_text(orjson.loads(payload).get("message")) for run_id, payload in found}
+    errors = (await session.exec(query)).all()
+    return {run_id: as_text(orjson.loads(payload).get("message")) for run_id, payload in errors}
 
 
 def _image_ids(rows: Sequence[ChatMessage]) -> list[str]:

@@ -202,8 +202,8 @@ def _check_props(props: JsonValue) -> None:
     if not isinstance(agent_type, str) or not agent_type:
         raise InputRule.PROPS.broken(field, error="must be named")
     if agent_type not in STRATEGIES:
-        named = agent_type[:_LONGEST_DETAIL]
-        raise InputRule.PROPS.broken(field, agent_type=named, known=sorted(STRATEGIES))
+        shortened = agent_type[:_LONGEST_DETAIL]
+        raise InputRule.PROPS.broken(field, agent_type=shortened, known=sorted(STRATEGIES))
 
 
 def _images(question: dict[str, JsonValue]) -> list[AttachedImage]:

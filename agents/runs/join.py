@@ -9,6 +9,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
+from agents.agui.close_open import CLOSED_BY, OPENED_BY
 from agents.agui.encoder import AguiEncoder
 from agents.agui.message_reducer import MessageReducer
 from agents.events import WireEvent
@@ -88,26 +89,15 @@ async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | N
     return (await session.exec(query)).first()
 
 
-# Each opener with the event that closes it and the field that names both.
-_CLOSED_BY = {
-    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
-    "REASONING_START": ("REASONING_END", "messageId"),
-    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
-    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
-    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
-}
-_OPENED_BY = {closer: (opener, field) for opener, (closer, field) in _CLOSED_BY.items()}
-
-
 def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
     """The events of a log that opened what is still open, in their order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
         kind = as_text(event.get("type"))
-        if kind in _CLOSED_BY:
-            still_open[kind, as_text(event[_CLOSED_BY[kind][1]])] = event
-        elif kind in _OPENED_BY:
-            opener, field = _OPENED_BY[kind]
+        if kind in CLOSED_BY:
+            still_open[kind, as_text(event[CLOSED_BY[kind][1]])] = event
+        elif kind in OPENED_BY:
+            opener, field = OPENED_BY[kind]
             still_open.pop((opener, as_text(event[field])), None)
     return list(still_open.values())
 

@@ -166,12 +166,12 @@ async def finish_single_sign_on(
     request: Request,
     context: CurrentContext,
     settings: CurrentSettings,
-    given: Annotated[AuthResponse, Depends(_answer)],
+    response: Annotated[AuthResponse, Depends(_answer)],
     state: Annotated[Text, _FROM_PROVIDER] = "",
 ) -> Response:
     """Where the provider sends people back to; a browser sees what went wrong as a page."""
     provider = _provider(context.security)
-    arrival = _Arrival(context, settings, provider, given)
+    arrival = _Arrival(context, settings, provider, response)
     browser = request.cookies.get(_cookie(provider), "")
     try:
         return RedirectResponse(await arrival.welcome(state, browser), 302)
@@ -179,8 +179,8 @@ async def finish_single_sign_on(
         if arrival.destination is not None:
             await audit_refused_sso_login(context.database, refusal)
             if arrival.destination.port is not None:
-                told = urlencode({"sso_error": refusal.code})
-                return RedirectResponse(_program(arrival.destination.port, told), 302)
+                query = urlencode({"sso_error": refusal.code})
+                return RedirectResponse(_loopback_url(arrival.destination.port, query), 302)
         if wants_page(request):
             return sign_in_page(refusal)
         raise
@@ -247,12 +247,12 @@ class _Arrival:
         self.destination = destination
         # No transaction is open while the provider is asked.
         identity = await self._provider.identify(self._answer, questions)
-        code = await _again(lambda: self._ticket(identity, destination, browser))
-        told = urlencode({"sso_code": code})
+        code = await _retry_once(lambda: self._ticket(identity, destination, browser))
+        query = urlencode({"sso_code": code})
         if destination.port is not None:
-            return _program(destination.port, told)
+            return _loopback_url(destination.port, query)
         # Behind the sign that browsers send no server: the code stands in no log.
-        return f"{destination.path}#{told}"
+        return f"{destination.path}#{query}"
 
     async def _ticket(
         self, identity: Identity, destination: ReturnDestination, browser: str
@@ -263,7 +263,7 @@ class _Arrival:
             return issue_ticket(work.session, user, destination, browser=browser)
 
 
-async def _again(act: Callable[[], Awaitable[str]]) -> str:
+async def _retry_once(act: Callable[[], Awaitable[str]]) -> str:
     """Do something once more where another request was first: then what it made is found."""
     try:
         return await act()
@@ -277,8 +277,8 @@ def _provider(security: SecurityServices) -> "OidcProvider":
     return security.oidc
 
 
-def _program(port: int, told: str) -> str:
-    return f"http://127.0.0.1:{port}/?{told}"
+def _loopback_url(port: int, query: str) -> str:
+    return f"http://127.0.0.1:{port}/?{query}"
 
 
 def _is_https(provider: "OidcProvider") -> bool:

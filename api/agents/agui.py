@@ -131,7 +131,7 @@ async def join_thread(
 
 async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "identity": {
             "name": "Agentex",
             "type": "agentex",
@@ -168,7 +168,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
         },
         "custom": {"agentTypes": sorted(STRATEGIES)},
     }
-    capabilities = AgentCapabilities.model_validate(given)
+    capabilities = AgentCapabilities.model_validate(fields)
     dumped = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
     return cast(dict[str, JsonValue], dumped)
 

@@ -32,8 +32,8 @@ def choose_media_type(accept: str) -> str:
         accept: the header's value; of several lines, joined by commas. Empty admits all.
     """
     ranges = _read_ranges(accept or "*/*")
-    named = [kind for kind in _BINARY if kind in ranges]
-    offered = [*named, EVENT_STREAM, *(kind for kind in _BINARY if kind not in named)]
+    named_binary = [kind for kind in _BINARY if kind in ranges]
+    offered = [*named_binary, EVENT_STREAM, *(kind for kind in _BINARY if kind not in named_binary)]
     best = max(offered, key=lambda kind: _quality(ranges, kind))
     return best if _quality(ranges, best) > 0 else EVENT_STREAM
 

@@ -128,13 +128,13 @@ class _Feed:
         """The knowledge base as it is, and what happened since the last look."""
         async with self._database.reading() as session:
             settled = await visible_until(session)
-            found = await _read(session, self._id)
+            poll = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
                 self._known.add(follower.take_shown())
-            gone = await self._known.gone(session, found.total, rows)
-        self._known.note(found.total, rows, gone)
-        return replace(found, rows=self._note(rows, settled), gone=gone)
+            gone = await self._known.gone(session, poll.total, rows)
+        self._known.note(poll.total, rows, gone)
+        return replace(poll, rows=self._note(rows, settled), gone=gone)
 
     async def _read_changed(self, session: AsyncSession) -> list[Document]:
         # One statement can change any number of documents at one moment.
@@ -175,7 +175,7 @@ class _Feed:
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
-                found = await self.look()
+                poll = await self.look()
             except AgentexError as error:
                 log.warning("progress.not_read", cause=type(error).__name__)
                 continue
@@ -184,7 +184,7 @@ class _Feed:
                 log.exception("progress.look_crashed")
                 continue
             for follower in self.followers:
-                _tell(follower, found)
+                _notify(follower, poll)
 
 
 async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
@@ -195,14 +195,14 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
     return _Poll(base, progress, await share_subject_ids(session, base))
 
 
-def _tell(follower: ProgressSubscriber, found: _Poll) -> None:
-    news = bool(found.rows or found.gone) or found.progress != follower.progress
-    follower.base, follower.shared = found.base, found.shared
-    if found.progress is not None:
-        follower.progress = found.progress
-    follower.changed.update((row.id, row) for row in found.rows)
-    follower.gone |= found.gone
-    if news or found.base is None:
+def _notify(follower: ProgressSubscriber, poll: _Poll) -> None:
+    news = bool(poll.rows or poll.gone) or poll.progress != follower.progress
+    follower.base, follower.shared = poll.base, poll.shared
+    if poll.progress is not None:
+        follower.progress = poll.progress
+    follower.changed.update((row.id, row) for row in poll.rows)
+    follower.gone |= poll.gone
+    if news or poll.base is None:
         follower.news.set()
 
 
@@ -222,17 +222,15 @@ class ProgressFeeds:
     async def follow(self, knowledge_base_id: str) -> AsyncGenerator[ProgressSubscriber | None]:
         """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
         async with self._database.reading() as session:
-            found = await _read(session, knowledge_base_id)
+            poll = await _read(session, knowledge_base_id)
             feed = self._feeds.get(knowledge_base_id, (None,))[0]
             if feed is None:
                 feed = _Feed(self._database, knowledge_base_id)
                 await feed.begin(session)
-        if found.progress is None:
+        if poll.progress is None:
             yield None
             return
-        follower = ProgressSubscriber(
-            found.base, found.progress, found.shared, closed=self._is_closed
-        )
+        follower = ProgressSubscriber(poll.base, poll.progress, poll.shared, closed=self._is_closed)
         feed = self._started(knowledge_base_id, feed)
         feed.followers.add(follower)
         try:
@@ -315,16 +313,16 @@ class DocumentTracker:
         if not self._is_due or time.monotonic() < self._not_before:
             return frozenset()
         began = time.monotonic()
-        asked = [id_ for id_ in self._ids if id_ not in deleted]
+        ids = [id_ for id_ in self._ids if id_ not in deleted]
         there: set[str] = set()
-        for start in range(0, len(asked), _ASKED_AT_ONCE):
+        for start in range(0, len(ids), _ASKED_AT_ONCE):
             there |= await document_queries.existing_ids(
-                session, asked[start : start + _ASKED_AT_ONCE]
+                session, ids[start : start + _ASKED_AT_ONCE]
             )
         self._is_due = False
         now = time.monotonic()
         self._not_before = now + (now - began) / _SHARE_OF_TIME
-        return frozenset(asked) - there
+        return frozenset(ids) - there
 
     def note(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
         """Take note of what is told from now on: of these rows, and of what is gone."""

@@ -39,8 +39,8 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
     try:
         # Closed at once where the reader has left: the work ends with its stream.
         async with aclosing(events):
-            async for one in events:
-                yield one
+            async for block in events:
+                yield block
     except AgentexError as error:
         yield sse_event("error", error_body(type(error), error.details, language=language))
 
@@ -71,14 +71,14 @@ async def run_with_progress(
 
 
 async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[bytes]:
-    said: Progress | None = None
+    last: Progress | None = None
     async with aclosing(pieces):
         async for piece in pieces:
-            if piece == said:
+            if piece == last:
                 # Nothing new, but the stream looks whether its reader is still there.
                 yield b""
             elif isinstance(piece, Progress):
-                said = piece
+                last = piece
                 yield sse_event("progress", piece)
             else:
                 yield sse_event("result", piece)
