@@ -1,4 +1,4 @@
-"""What Prometheus reads: requests as they come, and the figures of the system when it asks."""
+"""Prometheus metrics of requests and of the system."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""What happens to every request before its route: id, limits, authentication, safe headers."""
+"""Middleware: request ids, authentication, body limit, safe headers."""
 
 import re
 import time
@@ -246,7 +246,6 @@ class BodyLimitMiddleware:
 
     Args:
         app: the next one in line.
-        max_bytes: largest body.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: how to authenticate, and the errors that are really sent."""
+"""The OpenAPI document: security schemes, permissions and error answers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -50,7 +50,6 @@ def install_openapi(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> N
     """Make ``app.openapi`` give the completed document.
 
     Args:
-        app: whose routes are described.
         everywhere: the errors that any closed route may answer with.
     """
 

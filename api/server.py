@@ -1,4 +1,4 @@
-"""The API process: what serves requests until it is told to end."""
+"""The server of the API process."""
 
 import asyncio
 import resource
@@ -28,10 +28,6 @@ class DrainingServer(uvicorn.Server):
     """Ends the agents' runs while those who follow them are still connected.
 
     Uvicorn alone would wait for their endless responses, cut them off and only then end the runs.
-
-    Args:
-        app: the application.
-        settings: its settings.
     """
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:

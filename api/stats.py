@@ -1,4 +1,4 @@
-"""The figures of the whole system, counted at most once in a while for all who ask."""
+"""Cached statistics of the whole system."""
 
 import asyncio
 import os
@@ -38,13 +38,7 @@ class SystemStats:
 
     Args:
         users: accounts that are not deleted.
-        sessions: everybody's.
         knowledge_bases: that are not deleted.
-        documents: by status.
-        runs: by state.
-        database: product and version.
-        database_bytes: on disk.
-        points: of all vector indexes.
         vector_bytes: on disk; of a Qdrant server's the raw vectors alone.
         queue_depth: jobs that wait or run.
         workers: names of those that gave a sign of life lately.
@@ -67,10 +61,7 @@ class SystemStatsCache:
     """Counts when somebody asks and what is known is older than some seconds.
 
     Args:
-        settings: where the files are.
-        database: counts rows.
         redis: the queue, and the signs of life.
-        spaces: the vector indexes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The messages and the shared state that a client has after a run's events."""
+"""The messages and shared state of a client that received a run's events."""
 
 from pydantic import JsonValue
 

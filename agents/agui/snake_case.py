@@ -1,4 +1,4 @@
-"""The snake_case mirror of wire events for the Agentex API (docs/reference/agentex-api.md, section 12)."""
+"""Snake_case mirror of wire events (docs/reference/agentex-api.md, section 12)."""
 
 import re
 from functools import lru_cache

@@ -31,10 +31,7 @@ async def check_stream(
     """Check entries as part of their thread and pass them on.
 
     Args:
-        database: where the logs are.
-        run_key: ``AgentRun.id``.
         after: sequence number of the last event that the reader has.
-        followed: the entries after it.
     """
     async with aclosing(followed):
         try:

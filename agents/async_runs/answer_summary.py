@@ -1,4 +1,4 @@
-"""What an answer comes to: its status, key points, kind and next actions (seed 004, section 3.4)."""
+"""Summaries of answers (docs/reference/run-events.md, section 3.4)."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,6 @@ class FinalAnswer:
     """The answer of a run, as its log or its session has it.
 
     Attributes:
-        text: Markdown.
         citations: What its numbers stand for, as in the message's metadata.
         marks: The rest of the message's metadata, such as ``truncated``.
         tools: Names of the tools that gave something, once each.

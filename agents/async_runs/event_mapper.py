@@ -1,4 +1,4 @@
-"""The log of a run as the events of ``/runs/{thread_id}/events`` (seed 004): pure, in order."""
+"""Pure translation of a run's log to thread events (docs/reference/run-events.md, section 3)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

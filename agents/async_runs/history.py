@@ -1,4 +1,4 @@
-"""A thread's messages day by day (seed 000, "History API")."""
+"""A thread's messages by day (docs/reference/run-input.md, section "History API")."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,7 @@ class HistoryMessage:
     """A message of a day.
 
     Attributes:
-        row: as it is stored.
         ui_schema: of an answer; None for the user's messages and for what was said on the way.
-        images: attached to it.
     """
 
     row: ChatMessage
@@ -48,7 +46,6 @@ class HistoryDay:
         thread_id: None when there is no thread.
         day: None when it has no messages before the day that was asked for.
         has_more: Whether there are earlier days.
-        messages: Oldest first.
     """
 
     thread_id: str | None
@@ -68,11 +65,8 @@ async def read_day(
     """The newest day on which a thread has messages of the user or the assistant.
 
     Args:
-        session: a reading session.
-        principal: whose thread.
         thread_id: None for the one with the newest message that is not archived.
         before: only days before this one.
-        zone: whose days.
 
     Raises:
         SessionNotFound: the caller has no such thread.

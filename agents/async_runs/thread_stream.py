@@ -1,4 +1,4 @@
-"""The runs of a thread as one stream of events, from any place of it on."""
+"""The runs of a thread as a single stream of events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -58,9 +58,6 @@ async def find_position(
     """Where a reader of one of the caller's threads begins.
 
     Args:
-        session: a reading session.
-        principal: who reads.
-        thread_id: the thread.
         cursor: run id and number of the last event that was read; None for the newest run.
 
     Returns:
@@ -142,7 +139,6 @@ def translate_entries(
     Args:
         translator: has followed the log from its beginning to here.
         run_id: the caller's id of the run.
-        entries: in order.
         after: what is up to this number the reader has.
     """
     frames: list[ThreadEvent] = []

@@ -1,4 +1,4 @@
-"""Tasks as seed 003 has them: a question with all the runs that worked on it."""
+"""Tasks: a question with all runs that worked on it (docs/reference/agent-tasks.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +38,6 @@ class TaskView:
     """A task as its owner sees it.
 
     Args:
-        status: of seed 003.
-        query: what was asked.
         updated: seconds since the epoch.
         answer: what was said so far.
         is_stopped: whether it was stopped by its owner.
@@ -155,7 +153,6 @@ async def count_sessions(
     """How many sessions there are and the names of who has a run under way.
 
     Args:
-        session: a reading session.
         principal: whose; None for everybody's.
     """
     sessions = select(func.count()).select_from(ChatSession)
@@ -175,7 +172,7 @@ async def count_sessions(
 async def build_answers(
     session: AsyncSession, run: AgentRun, kind: ResponseType, args: dict[str, JsonValue]
 ) -> tuple[InterruptAnswer, ...]:
-    """One answer of seed 003 as answers to all that a run waits for.
+    """An interrupt response as answers to everything that a run waits for.
 
     Raises:
         InterruptAnswerInvalid: this kind of answer does not fit what is asked.

@@ -1,4 +1,4 @@
-"""Other people's accounts, for administrators (seed 002, section 4)."""
+"""Administration of other people's accounts (docs/reference/agentex-api.md, section 4)."""
 
 from dataclasses import asdict
 from datetime import datetime

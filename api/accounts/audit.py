@@ -1,4 +1,4 @@
-"""The audit log, for administrators: searched, filtered, exported."""
+"""The audit log, for administrators: search, filters, export."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Log in through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
+"""Login through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
@@ -215,14 +215,7 @@ async def exchange_sign_on_code(
 
 
 class _Arrival:
-    """Somebody who comes back from the provider.
-
-    Args:
-        context: of the process.
-        settings: at this moment.
-        provider: where they come from.
-        answer: what they bring.
-    """
+    """Somebody who comes back from the provider."""
 
     def __init__(
         self,

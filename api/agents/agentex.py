@@ -1,4 +1,4 @@
-"""The AG-UI dialect of seed 002 section 12: run and stop, in both spellings."""
+"""Run and stop in both spellings (docs/reference/agentex-api.md, section 12)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
+"""Asynchronous runs and thread streams (docs/reference/run-events.md)."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""One's own calendar: events, and the feed that calendar programs subscribe to."""
+"""The caller's calendar: events, and a feed for calendar programs."""
 
 import asyncio
 from datetime import datetime
@@ -156,7 +156,7 @@ def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
 
 
 async def _zone(session: AsyncSession, principal: Principal, name: str | None) -> ZoneInfo:
-    """The zone that was named, else that of the account, else UTC (seed 000's order)."""
+    """The named zone, else the account's, else UTC."""
     account = await get_user(session, principal.user_id)
     return UserClock(None, account.time_zone).zone(name).zone
 

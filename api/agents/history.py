@@ -1,4 +1,4 @@
-"""A thread's history by days (seed 000, "History API")."""
+"""A thread's history by day (docs/reference/run-input.md, section "History API")."""
 
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""One's own MCP connections: kept, tested, their tools listed and called (seed 002, section 7)."""
+"""The caller's MCP connections and their tools (docs/reference/agentex-api.md, section 7)."""
 
 import time
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""One's own long-term memories; nobody else's are there."""
+"""The caller's long-term memories."""
 
 from datetime import datetime
 from typing import Annotated

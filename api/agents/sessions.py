@@ -1,4 +1,4 @@
-"""Sessions and their messages (seed 002, section 5)."""
+"""Sessions and their messages (docs/reference/agentex-api.md, section 5)."""
 
 from typing import Annotated
 

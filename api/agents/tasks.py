@@ -1,4 +1,4 @@
-"""Agent tasks (seed 003): invoke, resume, status, sessions and tasks, long-term memory."""
+"""Agent tasks and their long-term memory (docs/reference/agent-tasks.md)."""
 
 import time
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""The one translator from errors to answers."""
+"""Translation of errors to HTTP answers."""
 
 from collections.abc import Sequence
 from typing import cast

@@ -1,4 +1,4 @@
-"""With whom something is shared, in requests and answers."""
+"""Shares in requests and answers."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Who reads a single document."""
+"""Permissions of a single document."""
 
 from collections.abc import Sequence
 from datetime import datetime

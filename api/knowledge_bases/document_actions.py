@@ -1,4 +1,4 @@
-"""What can be done with documents: one by one, many at once, all of a knowledge base."""
+"""Actions on documents: on a single one, on many, on a whole knowledge base."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Self

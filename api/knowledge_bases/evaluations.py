@@ -1,4 +1,4 @@
-"""Measurements of what a knowledge base's saved questions find."""
+"""Evaluations of a knowledge base with its saved questions."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence

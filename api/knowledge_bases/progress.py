@@ -1,4 +1,4 @@
-"""How far a knowledge base's documents are, once or as it goes on."""
+"""Indexing progress of a knowledge base, as a snapshot or a stream."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What searches answer over HTTP, and how a search's result becomes that."""
+"""Search results in answers."""
 
 from collections.abc import Sequence
 

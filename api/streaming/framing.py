@@ -1,4 +1,4 @@
-"""How the events of a run become bytes: server-sent events, or protobuf messages."""
+"""Framings of run events: server-sent events or protobuf messages."""
 
 import asyncio
 import re
@@ -83,7 +83,6 @@ class Framing(Protocol):
     """What a stream is made of.
 
     Attributes:
-        media_type: of the answer.
         keep_alive: what is sent where nothing happens; empty where readers take nothing.
     """
 

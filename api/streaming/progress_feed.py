@@ -1,4 +1,4 @@
-"""Follows what happens to a knowledge base's documents: one poll for all who look at it."""
+"""Progress of a knowledge base's documents: one poll for all its subscribers."""
 
 import asyncio
 import time
@@ -98,12 +98,7 @@ class ProgressSubscriber:
 
 
 class _Feed:
-    """Looks at one knowledge base again and again, and tells its followers.
-
-    Args:
-        database: where to look.
-        knowledge_base_id: at what.
-    """
+    """Looks at one knowledge base again and again, and tells its followers."""
 
     def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
@@ -207,11 +202,7 @@ def _notify(follower: ProgressSubscriber, poll: _Poll) -> None:
 
 
 class ProgressFeeds:
-    """The feeds of this process; each lives as long as somebody follows it.
-
-    Args:
-        database: where to look.
-    """
+    """The feeds of this process; each lives as long as somebody follows it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -301,7 +292,6 @@ class DocumentTracker:
         """Which ones are gone that are not among the rows; :meth:`note` is told of them next.
 
         Args:
-            session: to ask for them.
             total: so many documents the knowledge base has.
             rows: what is read of those that changed lately, the deleted ones too.
         """
@@ -355,8 +345,6 @@ class ProgressView:
 
     Args:
         database: to ask what is not for them.
-        reader: who looks.
-        follower: what happens.
     """
 
     def __init__(self, database: Database, reader: Viewer, follower: ProgressSubscriber) -> None:

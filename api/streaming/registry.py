@@ -1,4 +1,4 @@
-"""Ends the streams of those whose login, key or account has ended, or who may do less now."""
+"""Registry of open streams, which ends those whose credential expired or lost permissions."""
 
 import asyncio
 
@@ -72,9 +72,6 @@ class OpenStreams:
     """The credentials that streams of this process were opened with, looked at again and again.
 
     A stream checks nothing itself: thousands of silent ones cost one query every few seconds.
-
-    Args:
-        database: knows the credentials.
     """
 
     def __init__(self, database: Database) -> None:

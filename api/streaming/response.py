@@ -1,4 +1,4 @@
-"""A streamed answer that costs little while nothing happens."""
+"""Streamed responses that cost little while they are idle."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The log of a run as a stream of frames, from any place of it."""
+"""The log of a run as a stream of frames."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -16,7 +16,6 @@ class RunPosition:
     """Where a reader of a run begins.
 
     Args:
-        run_key: of the run.
         run_id: the caller's id of it, for the places in the stream.
         after: the last event that was read before.
         prelude: events for this reader alone, which are in no log; they bring it to ``after``.

@@ -1,4 +1,4 @@
-"""Server-sent events of work that takes a while: how far it is, and what came of it."""
+"""Server-sent events of long work: progress, then the result."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -30,12 +30,7 @@ def sse_event(name: str, value: object) -> bytes:
 
 
 async def with_error_event(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
-    """The events; what goes wrong after the first byte can only be told as one more, ``error``.
-
-    Args:
-        events: of the work.
-        language: the request's ``Accept-Language``.
-    """
+    """The events; what goes wrong after the first byte can only be told as one more, ``error``."""
     try:
         # Closed at once where the reader has left: the work ends with its stream.
         async with aclosing(events):

@@ -1,4 +1,4 @@
-"""The system's settings, for administrators (seed 002, section 11)."""
+"""System settings and statistics (docs/reference/agentex-api.md, section 11)."""
 
 import platform
 import time
