@@ -32,7 +32,7 @@ def sse_event(name: str, value: object) -> bytes:
 async def with_error_event(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
     """The events; what goes wrong after the first byte can only be told as one more, ``error``."""
     try:
-        # Closed at once where the reader has left: the work ends with its stream.
+        # Closed at once when the client disconnects: the work ends with its stream.
         async with aclosing(events):
             async for block in events:
                 yield block
@@ -43,14 +43,10 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
 async def run_with_progress(
     request: Request, pieces: AsyncGenerator[Progress | ResultT]
 ) -> ResultT | EventStream:
-    """The result of some work, or where the caller accepts a stream what comes meanwhile, too.
+    """The result of some work, or a stream of its progress and result if the caller accepts one.
 
-    Args:
-        request: asks for it; who closes its connection ends the work.
-        pieces: how far the work is, at least once a second, and at last its result.
-
-    Raises:
-        ClientDisconnect: the caller has left.
+    Closing the connection ends the work. ``pieces`` must yield progress at least once a second, and
+    the result at last.
     """
     if EVENT_STREAM in request.headers.get("accept", ""):
         return stream_response(
@@ -70,7 +66,7 @@ async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[
     async with aclosing(pieces):
         async for piece in pieces:
             if piece == last:
-                # Nothing new, but the stream looks whether its reader is still there.
+                # Nothing new, but the stream checks whether its client is still there.
                 yield b""
             elif isinstance(piece, Progress):
                 last = piece
