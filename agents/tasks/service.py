@@ -39,9 +39,9 @@ class TaskView:
 
     Args:
         updated: seconds since the epoch.
-        answer: what was said so far.
+        answer: the text so far.
         is_stopped: whether it was stopped by its owner.
-        interrupts: what waits for an answer.
+        interrupts: the open ones.
     """
 
     status: TaskStatus
@@ -82,14 +82,14 @@ async def find_task(
 
 
 def _in_task(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
-    """Whether a run works on a task; the task alone has no index."""
+    """Conditions for the runs of a task; there is no index of the task alone."""
     return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
 
 
 async def view(
     session: AsyncSession, principal: Principal, session_id: str, task_id: str
 ) -> TaskView:
-    """Where a task is; ``not_found`` without its session, ``idle`` where nothing was asked."""
+    """The state of a task: ``not_found`` without its session, ``idle`` without a question."""
     try:
         first, newest = await find_task(session, principal, session_id, task_id)
     except SessionNotFound:
@@ -121,7 +121,7 @@ async def _open(session: AsyncSession, run: AgentRun) -> Sequence[RunInterrupt]:
 
 
 async def list_sessions(session: AsyncSession, principal: Principal) -> list[str]:
-    """The caller's session ids, as the caller named them, the newest first."""
+    """The caller's session ids, newest first."""
     query = (
         select(ChatSession.thread_id)
         .where(ChatSession.owner_id == principal.user_id)
@@ -150,10 +150,10 @@ async def list_tasks(session: AsyncSession, principal: Principal, session_id: st
 async def count_sessions(
     session: AsyncSession, principal: Principal | None
 ) -> tuple[int, list[str]]:
-    """How many sessions there are and the names of who has a run under way.
+    """The number of sessions, and the names of users with an active run.
 
     Args:
-        principal: whose; None for everybody's.
+        principal: whose sessions; None for everybody's.
     """
     sessions = select(func.count()).select_from(ChatSession)
     active = (
@@ -233,6 +233,6 @@ async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
         col(ChatMessage.session_id) == first.session_id, col(ChatMessage.run_id).in_(run_ids)
     )
     await session.exec(gone)
-    # The newest first: the journal hangs on the run that began the task.
+    # The newest first: the journal references the run that began the task.
     await session.exec(delete_rows(AgentRun).where(*_in_task(first), col(AgentRun.id) != first.id))
     await session.exec(delete_rows(AgentRun).where(col(AgentRun.id) == first.id))

@@ -104,18 +104,18 @@ async def list_audit(
 )
 async def export_audit(database: CurrentDatabase, filters: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
-    # Noted first: who takes the log with them stands in what they take.
+    # Audited first, so that the export itself is in the exported log.
     async with unit_of_work(database) as work:
         audit(work.session, AuditAction.AUDIT_EXPORTED, details=_audit_details(filters))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
     blocks = _csv_blocks(database, filters)
-    # What goes wrong before the first block can still be told.
+    # Errors before the first block can still be answered.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)
 
 
 def _audit_details(filters: AuditFilter) -> dict[str, JsonValue]:
-    """What was asked for; what does not filter is left out."""
+    """The filters that are set, as audit details."""
     filled = {key: value for key, value in asdict(filters).items() if value}
     return _FILTER.dump_python(filled, mode="json")
 
@@ -128,7 +128,7 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
 
 
 async def _csv_blocks(database: Database, filters: AuditFilter) -> AsyncGenerator[bytes]:
-    # Spreadsheets take a file without the mark for their own old encoding.
+    # Without the byte order mark spreadsheets assume a legacy encoding.
     head = "\ufeff" + _lines([list(_COLUMNS)])
     async with aclosing(iterate_batches(database, filters)) as batches:
         async for rows in batches:

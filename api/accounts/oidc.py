@@ -126,7 +126,7 @@ async def begin_single_sign_on(
     try:
         there = await provider.authorization_url(questions)
     except OidcUnavailable:
-        # Not the doing of whoever wants to log in.
+        # Not the fault of the person who logs in.
         await security.login_throttle.end_sign_in(client_address(request.scope))
         raise
     answer = RedirectResponse(there, 302)
@@ -215,7 +215,7 @@ async def exchange_sign_on_code(
 
 
 class _Arrival:
-    """Somebody who comes back from the provider."""
+    """A browser that returns from the provider."""
 
     def __init__(
         self,
@@ -229,22 +229,22 @@ class _Arrival:
         self._provider = provider
         self._answer = answer
         self.destination: ReturnDestination | None = None
-        """Where they want to go, once it is known that it is them."""
+        """Set when the browser is known to be the one that began."""
 
     async def welcome(self, state: str, browser: str) -> str:
-        """Where they go, with a code in hand."""
+        """The URL to continue at, with a one-time code."""
         async with unit_of_work(self._context.database) as work:
             questions, destination = await redeem_attempt(
                 work.session, state=state, browser=browser
             )
         self.destination = destination
-        # No transaction is open while the provider is asked.
+        # No transaction stays open during the request to the provider.
         identity = await self._provider.identify(self._answer, questions)
         code = await _retry_once(lambda: self._ticket(identity, destination, browser))
         query = urlencode({"sso_code": code})
         if destination.port is not None:
             return _loopback_url(destination.port, query)
-        # Behind the sign that browsers send no server: the code stands in no log.
+        # In the fragment, which browsers send to no server: the code is in no log.
         return f"{destination.path}#{query}"
 
     async def _ticket(
@@ -257,7 +257,7 @@ class _Arrival:
 
 
 async def _retry_once(act: Callable[[], Awaitable[str]]) -> str:
-    """Do something once more where another request was first: then what it made is found."""
+    """Retry once if another request was faster: then its account is found."""
     try:
         return await act()
     except (IntegrityError, OidcEmailTaken):
@@ -279,5 +279,5 @@ def _is_https(provider: "OidcProvider") -> bool:
 
 
 def _cookie(provider: "OidcProvider") -> str:
-    """The cookie that ties a sign-in to its browser; with the prefix no other host can set it."""
+    """The cookie that binds a login to its browser; no other host can set the prefixed one."""
     return "__Host-agentex-sign-in" if _is_https(provider) else "agentex-sign-in"
