@@ -1,4 +1,4 @@
-"""Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
+"""Embedding spaces: the encoder, the index and the token counter of each model."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -373,8 +373,8 @@ def first_piece(text: str, room: int, counter: TokenCounter) -> str:
         for word in window
         for part in _fine(text, word, room)
     ]
-    kept = _first(words, room)
-    return text if len(kept) == len(words) else text[: kept[-1].end] if kept else ""
+    first = _first(words, room)
+    return text if len(first) == len(words) else text[: first[-1].end] if first else ""
 
 
 def _fine(text: str, word: Word, room: int) -> Sequence[Word]:
@@ -382,11 +382,11 @@ def _fine(text: str, word: Word, room: int) -> Sequence[Word]:
 
 
 def _first(words: Sequence[Word], tokens: int) -> list[Word]:
-    kept: list[Word] = []
+    first: list[Word] = []
     left = tokens
     for word in words:
         left -= word.tokens
         if left < 0:
             break
-        kept.append(word)
-    return kept
+        first.append(word)
+    return first

@@ -179,15 +179,15 @@ class Explainer:
     async def _first_reason(
         self, document: Document, chunk: Chunk, result: SearchResult
     ) -> tuple[DropReason, RankedHit | None, int | None]:
-        shown = {passage.chunk.id: passage.hit for passage in result.passages}
+        hits = {passage.chunk.id: passage.hit for passage in result.passages}
         dropped = {hit.chunk_id: hit for hit in result.dropped}
         ranked = sorted(
-            [*shown.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
+            [*hits.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
             key=lambda hit: -hit.score,
         )
         place = next((n for n, hit in enumerate(ranked, start=1) if hit.id == chunk.id), None)
-        if chunk.id in shown:
-            return DropReason.SHOWN, shown[chunk.id], place
+        if chunk.id in hits:
+            return DropReason.SHOWN, hits[chunk.id], place
         if chunk.id in dropped:
             return dropped[chunk.id].reason, dropped[chunk.id].hit, place
         if document.active_revision is None:

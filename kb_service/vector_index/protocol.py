@@ -1,4 +1,4 @@
-"""What every vector index offers: points in, two ranked legs out, tenants kept apart."""
+"""The protocol of vector indexes: points in, two ranked legs out, tenants kept apart."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
