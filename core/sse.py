@@ -1,4 +1,8 @@
-"""Server-sent events read from bytes as they arrive (HTML Living Standard, section 9.2.6)."""
+"""Decoder of server-sent events from bytes as they arrive (HTML Living Standard, section 9.2.6).
+
+Not `httpx-sse`: that has no limit for one event, gives no event whose last blank line is missing, and
+takes responses only, where a model endpoint is read as bytes.
+"""
 
 from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass

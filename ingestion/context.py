@@ -1,4 +1,4 @@
-"""What the jobs of one worker share: connections, the parser child, the encoders."""
+"""What the jobs of one worker share: connections, parser children, encoders."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from core.db.database import Database
 from core.redis.jobs import JobQueue
 from core.runtime_config.live import LiveSettings
 from core.settings import Settings
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.object_storage.protocol import ObjectStore
 
@@ -18,9 +18,12 @@ from kb_service.object_storage.protocol import ObjectStore
 class WorkerContext:
     """The open connections of a worker process.
 
-    ``owner`` names it in leases; ``wake`` is set when documents may be waiting; ``clock`` watches
-    the clock that leases are measured by; who erases documents holds ``erasing``. ``settings`` are
-    those the process was started with.
+    Args:
+        settings: as the process was started with.
+        owner: names the worker in leases.
+        wake: set when documents may be waiting.
+        clock: watches the clock that leases are measured by.
+        erasing: held while documents are erased.
     """
 
     settings: Settings
@@ -36,5 +39,5 @@ class WorkerContext:
 
     @cached_property
     def live(self) -> LiveSettings:
-        """The settings with what administrators changed since."""
+        """The settings with the changes administrators made since."""
         return LiveSettings(self.database, self.settings)

@@ -1,7 +1,7 @@
-"""Documents from their bytes to their chunks: parse, split, embed and index, flip.
+"""The ingestion pipeline: parse, split, embed and index documents, then show the new revision.
 
-Small ones are worked on together, as one bundle: one request to the encoder, one to the index and
-one transaction for all. Each keeps a lease and an end of its own.
+Small documents are processed as a batch, with one request to the encoder, one to the index and one
+transaction for all. Each document keeps its own lease and result.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from anyio import to_thread
 
@@ -23,7 +24,7 @@ from ingestion.attempts.failures import LeaseLost, fail_as_poison, is_outage, re
 from ingestion.attempts.lease_heartbeat import renew_while
 from ingestion.context import WorkerContext
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.sandbox.pool import parse_limits
+from ingestion.parsers.sandbox.client import parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
@@ -32,7 +33,7 @@ from ingestion.vectorize import PointOrigin, embed_points
 from kb_service.documents import queries as document_queries
 from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.models import Document, DocumentStage
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult, RevisionSwitch
@@ -45,115 +46,99 @@ _PROGRESS_SECONDS = 0.25
 
 
 async def ingest(context: WorkerContext, document_id: str) -> None:
-    """Process one document if it waits; the outcome is on its row.
-
-    Args:
-        context: the worker's connections.
-        document_id: what to process; doing it twice or on two workers has one effect.
-    """
+    """Process one waiting document; a second call, or one on another worker, has no effect."""
     await process_documents(context, await claim(context, document_id, alone=True))
 
 
-async def process_documents(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
-    """Process documents whose leases were just taken; the outcomes are on their rows.
-
-    Args:
-        context: the worker's connections.
-        bundle: of one knowledge base and made with the same settings.
-    """
-    tried = [one for one in bundle if one.document.attempt > context.settings.ingest_attempts]
-    for one in tried:
-        await fail_as_poison(context, one.lease)
-    sound = [one for one in bundle if one not in tried]
-    if sound:
-        await _process_batch(context, sound)
+async def process_documents(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
+    """Process claimed documents of one knowledge base and generation; results go to their rows."""
+    remaining: list[ClaimedDocument] = []
+    for claimed in batch:
+        if claimed.document.attempt > context.settings.ingest_attempts:
+            await fail_as_poison(context, claimed.lease)
+        else:
+            remaining.append(claimed)
+    if remaining:
+        await _process_batch(context, remaining)
 
 
-async def _process_batch(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
+async def _process_batch(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
     try:
-        ends = await renew_while(
-            _run_stages(context, bundle),
-            partial(_renew, context, bundle),
+        results = await renew_while(
+            _run_stages(context, batch),
+            partial(_renew, context, batch),
             seconds=context.settings.lease_seconds,
             lost=LeaseLost,
         )
     except asyncio.CancelledError:
-        for one in bundle:
+        for claimed in batch:
             async with unit_of_work(context.database) as work:
-                await leases.release_for_retry(work, one.lease)
+                await leases.release_for_retry(work, claimed.lease)
         raise
-    except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
-        if len(bundle) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
-            await _process_separately(context, bundle)
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
+        if len(batch) > 1 and not isinstance(error, LeaseLost) and not is_outage(error):
+            await _process_separately(context, batch)
             return
-        ends = [error] * len(bundle)
-    await _record_results(context, bundle, ends)
+        results = [error] * len(batch)
+    await _record_results(context, batch, results)
 
 
-async def _process_separately(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
-    """Process documents one by one that failed together: one of them may be why."""
-    for one in bundle:
-        # It may also be done: then the others must not touch what is searched.
-        if await _renew(context, [one]):
-            await _process_batch(context, [one.again()])
+async def _process_separately(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
+    """Process a batch that failed one document at a time: one of them may be the cause."""
+    for claimed in batch:
+        # A document without a lease may be complete: its points must not be touched.
+        if await _renew(context, [claimed]):
+            await _process_batch(context, [claimed.as_retried()])
         else:
-            await record_failure(context, one.lease, one.document, LeaseLost())
+            await record_failure(context, claimed.lease, claimed.document, LeaseLost())
 
 
-async def _renew(context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> bool:
-    """Renew the leases; False when none is left."""
-    return await _advance(context, bundle)
-
-
-async def _advance(
+async def _renew(
     context: WorkerContext,
-    bundle: Sequence[ClaimedDocument],
+    batch: Sequence[ClaimedDocument],
     stage: DocumentStage | None = None,
     percent: int | None = None,
 ) -> bool:
-    held, seconds = [one.lease for one in bundle], context.settings.lease_seconds
+    """Renew the leases and write how far the work is; False when no lease is left."""
+    held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
+        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
 class _ProgressWriter:
-    """Writes how far a try is, but no more often than a person could follow."""
+    """Writes the progress of an attempt, at most every ``_PROGRESS_SECONDS``."""
 
-    def __init__(self, context: WorkerContext, bundle: Sequence[ClaimedDocument]) -> None:
+    def __init__(self, context: WorkerContext, batch: Sequence[ClaimedDocument]) -> None:
         self._context = context
-        self._bundle = bundle
+        self._batch = batch
         self._written = time.monotonic()
 
     async def reach(self, stage: DocumentStage, percent: int) -> None:
-        """Say where the work is now.
+        """Write stage and percent.
 
         Raises:
-            LeaseLost: the work is another worker's, all of it.
+            LeaseLost: another worker has all the documents.
         """
         if time.monotonic() - self._written < _PROGRESS_SECONDS:
             return
-        if not await _advance(self._context, self._bundle, stage, percent):
+        if not await _renew(self._context, self._batch, stage, percent):
             raise LeaseLost
         self._written = time.monotonic()
 
-    async def hear_parsing(self, percent: int) -> None:
-        """Say how far a document is that is read page by page.
-
-        Raises:
-            LeaseLost: as above.
-        """
+    async def report_parsing(self, percent: int) -> None:
+        """Write the progress of a document that is parsed page by page, if that is possible."""
         try:
             await self.reach(DocumentStage.PARSING, percent)
         except (AgentexError, OSError) as error:
-            # Ten minutes of reading are not given up for a number that somebody may look at.
+            # Ten minutes of parsing are not given up for a number.
             log.warning("document.progress_not_written", cause=type(error).__name__)
 
 
 @dataclass(frozen=True)
 class _SplitDocument:
-    """A document that was read and cut."""
+    """A document that was parsed and split."""
 
-    taken: ClaimedDocument
+    claimed: ClaimedDocument
     parsed: ParsedDocument
     pieces: Sequence[Piece]
 
@@ -162,88 +147,92 @@ _AttemptResult = RevisionSwitch | Exception
 
 
 async def _run_stages(
-    context: WorkerContext, bundle: Sequence[ClaimedDocument]
+    context: WorkerContext, batch: Sequence[ClaimedDocument]
 ) -> list[_AttemptResult]:
-    """Process documents together; how each ended, in their order."""
-    progress = _ProgressWriter(context, bundle)
-    space = context.spaces.of(bundle[0].making.embedding_model)
-    parsed = await _parse_each(context, progress, [one.document for one in bundle])
+    """Process documents together; the result of each, in their order."""
+    progress = _ProgressWriter(context, batch)
+    space = context.spaces.of(batch[0].generation.embedding_model)
+    parsed = await _parse_each(context, progress, [claimed.document for claimed in batch])
     await progress.reach(DocumentStage.SPLITTING, 0)
-    splits = await _split_each(space, list(zip(bundle, parsed, strict=True)))
-    ready = [one for one in splits if isinstance(one, _SplitDocument)]
+    # The thread can be stopped: a document deleted meanwhile may take a minute to split.
+    splits = await run_stoppable(
+        lambda stop: [
+            _split(stop, space, claimed, document)
+            for claimed, document in zip(batch, parsed, strict=True)
+        ]
+    )
+    ready = [split for split in splits if isinstance(split, _SplitDocument)]
     if not ready:
-        return [one for one in splits if isinstance(one, Exception)]
+        return [split for split in splits if isinstance(split, Exception)]
     outcomes = await _embed_and_index(space, progress, ready)
-    tries = [(split.taken.lease, one) for split, one in zip(ready, outcomes, strict=True)]
-    flips = await _commit(context, tries)
+    attempts = [
+        (split.claimed.lease, outcome) for split, outcome in zip(ready, outcomes, strict=True)
+    ]
+    flips = await _commit(context, attempts)
     return [
-        one if isinstance(one, Exception) else flips[one.taken.document.id] or LeaseLost()
-        for one in splits
+        split if isinstance(split, Exception) else flips[split.claimed.document.id] or LeaseLost()
+        for split in splits
     ]
 
 
 async def _commit(
-    context: WorkerContext, tries: Sequence[tuple[Lease, RevisionResult]]
+    context: WorkerContext, attempts: Sequence[tuple[Lease, RevisionResult]]
 ) -> dict[str, RevisionSwitch | None]:
     async with unit_of_work(context.database) as work:
-        flips = await completion.commit_revisions(work, tries)
-    for lease, outcome in tries:
+        flips = await completion.commit_revisions(work, attempts)
+    for lease, outcome in attempts:
         if lease.document_id not in flips:
-            # Somebody has its row in hand: alone, it can wait for that.
+            # Another transaction has its row: a single document can wait for that.
             async with unit_of_work(context.database) as work:
-                flips[lease.document_id] = await completion.complete(work, lease, outcome)
+                flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
-
-
-async def _split_each(
-    space: EmbeddingSpace, parsed: Sequence[tuple[ClaimedDocument, ParsedDocument | Exception]]
-) -> list[_SplitDocument | Exception]:
-    # What is deleted or taken back meanwhile is of use to nobody, and may take a minute.
-    return await run_stoppable(
-        lambda stop: [_split(stop, space, taken, one) for taken, one in parsed]
-    )
 
 
 def _split(
     stop: StopFlag,
     space: EmbeddingSpace,
-    taken: ClaimedDocument,
+    claimed: ClaimedDocument,
     parsed: ParsedDocument | Exception,
 ) -> _SplitDocument | Exception:
     if isinstance(parsed, Exception):
         return parsed
-    splitting = taken.making.splitting
+    splitting = claimed.generation.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter]
+    split = SPLITTERS[splitting.splitter].split
     try:
         pieces = list(stop.until(split(parsed, sizes=sizes, counter=space.counter)))
-    except Exception as error:  # noqa: BLE001 - one that can't be split ends by itself
+    except Exception as error:  # noqa: BLE001 - a document that can't be split fails by itself
         return error
     if not pieces:
-        return no_text_failure(parsed.warnings, taken.document.chosen_encoding)
-    return _SplitDocument(taken, parsed, pieces)
+        return no_text_failure(parsed.warnings, claimed.document.chosen_encoding)
+    return _SplitDocument(claimed, parsed, pieces)
 
 
 async def _record_results(
-    context: WorkerContext, bundle: Sequence[ClaimedDocument], ends: Sequence[_AttemptResult]
+    context: WorkerContext,
+    batch: Sequence[ClaimedDocument],
+    results: Sequence[_AttemptResult],
 ) -> None:
-    ended = list(zip(bundle, ends, strict=True))
-    completed = [(one, end) for one, end in ended if isinstance(end, RevisionSwitch)]
+    pairs = list(zip(batch, results, strict=True))
+    completed = [
+        (claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)
+    ]
     if completed:
-        # One line for all: what is written of each is a part of a small one's work.
-        log.info("documents.completed", document_ids=[one.document.id for one, _ in completed])
-    for one, end in ended:
-        if isinstance(end, Exception):
-            await record_failure(context, one.lease, one.document, end)
-    for one, flip in completed:
-        await _try_follow_up(one.document, partial(_remove_superseded, context, one.document, flip))
+        # One line for all: logging each would be a notable part of a small document's work.
+        log.info("documents.completed", document_ids=[document.id for document, _ in completed])
+    for claimed, error in pairs:
+        if isinstance(error, Exception):
+            await record_failure(context, claimed.lease, claimed.document, error)
+    for document, flip in completed:
+        await _try_follow_up(document, partial(_remove_superseded, context, document, flip))
     if any(flip.is_reindexing for _, flip in completed):
-        base = bundle[0].document.knowledge_base_id
-        await _try_follow_up(bundle[0].document, partial(reindex.advance, context, base))
+        first = batch[0].document
+        advance = partial(reindex.advance, context, first.knowledge_base_id)
+        await _try_follow_up(first, advance)
 
 
 async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]]) -> None:
-    """What a completed try leads to; the sweep and the reconciler do what can't be done now."""
+    """Do what follows a completed attempt; the sweep and the reconciler repeat what fails."""
     try:
         await act()
     except (AgentexError, OSError) as error:
@@ -253,7 +242,7 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
 async def _remove_superseded(
     context: WorkerContext, document: Document, flip: RevisionSwitch
 ) -> None:
-    """Remove the points and files that the new revision made superfluous."""
+    """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
         await context.spaces.delete_documents([document.id], revisions=gone)
@@ -269,51 +258,54 @@ async def _parse_each(
     requests: dict[str, ParseRequest] = {}
     parsed: dict[str, ParsedDocument | Exception] = {}
     async with AsyncExitStack() as copies:
-        for one in documents:
+        for document in documents:
             try:
-                copy = context.store.local_copy(one.storage_key)
+                copy = context.store.local_copy(document.storage_key)
                 path = await copies.enter_async_context(copy)
-            except Exception as error:  # noqa: BLE001 - one whose file is away ends by itself
-                parsed[one.id] = error
+            except Exception as error:  # noqa: BLE001 - a document whose file is missing fails by itself
+                parsed[document.id] = error
             else:
-                requests[one.id] = ParseRequest(path, one.media_type, limits, one.chosen_encoding)
+                requests[document.id] = ParseRequest(
+                    path, document.media_type, limits, document.chosen_encoding
+                )
         if requests:
-            wanted = list(requests.values())
-            outcomes = await context.parser.parse_each(wanted, heard=progress.hear_parsing)
+            outcomes = await context.parser.parse_each(
+                list(requests.values()), listener=progress.report_parsing
+            )
             parsed |= zip(requests, outcomes, strict=True)
-    return [parsed[one.id] for one in documents]
+    return [parsed[document.id] for document in documents]
 
 
 async def _embed_and_index(
     space: EmbeddingSpace, progress: _ProgressWriter, splits: Sequence[_SplitDocument]
 ) -> list[RevisionResult]:
-    """Embed and write the pieces in batches; a batch that was written before is written over.
+    """Embed and upsert the pieces in batches; the rerank's tokens are made while the engine embeds.
 
     Returns:
-        What is to be written of each document, with the rerank's tokens of each piece: those are
-        made while the engine embeds.
+        What is to be written of each document.
     """
-    for document in (one.taken.document for one in splits if not one.taken.is_untouched):
-        # A try that was cut short may have left more pieces than this one has.
+    for document in (split.claimed.document for split in splits if not split.claimed.is_untouched):
+        # An attempt that was cut short may have left more pieces than this one has.
         gone = document_queries.unused_revisions(document)
         await space.index.delete_documents([document.id], revisions=gone)
     placed = [
         (origin, piece)
-        for origin, pieces in ((PointOrigin.of(one.taken.document), one.pieces) for one in splits)
-        for piece in pieces
+        for split in splits
+        for origin in (PointOrigin.of(split.claimed.document),)
+        for piece in split.pieces
     ]
     terms: list[bytes] = []
     for start in range(0, len(placed), _BATCH):
         await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
         batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            embed_points(space, batch, account=splits[0].taken.account),
+            embed_points(space, batch, account=splits[0].claimed.account),
             to_thread.run_sync(_pack_terms, batch),
         )
         await space.index.upsert(points)
         terms += packed
-    following = iter(terms)
-    return [_revision_result(one, [next(following) for _ in one.pieces]) for one in splits]
+    remaining = iter(terms)
+    return [_revision_result(split, list(islice(remaining, len(split.pieces)))) for split in splits]
 
 
 def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
@@ -322,11 +314,9 @@ def _pack_terms(placed: Sequence[tuple[PointOrigin, Piece]]) -> list[bytes]:
 
 def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionResult:
     return RevisionResult(
-        chunks=map(partial(_chunk_row, split.taken.document), split.pieces, terms),
+        chunks=map(partial(_chunk_row, split.claimed.document), split.pieces, terms),
         chunk_count=len(split.pieces),
-        encoding=split.parsed.encoding,
-        pages=split.parsed.pages,
-        warnings=split.parsed.warnings,
+        parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 

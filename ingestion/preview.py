@@ -1,11 +1,10 @@
-"""Cuts a document as a knowledge base would, so that a person can look before committing to it."""
+"""Preview of how a knowledge base would split a document."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
@@ -13,7 +12,7 @@ from core.threads import StopFlag, run_stoppable
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import OcrSettings
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.sandbox.pool import ParserPool, parse_limits
+from ingestion.parsers.sandbox.client import ParserPool, parse_limits
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.parsers.text.charset import no_text_failure
 from ingestion.splitters import SPLITTERS
@@ -22,30 +21,24 @@ from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import TokenCounter
 
 PREVIEW_SECONDS = 20
-"""The longest a preview takes, once its turn has come."""
+"""The longest a preview takes, once it has the lock."""
 
 _LOCK_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """What to cut, and how.
+    """A document to split, and how.
 
     Args:
-        path: the file.
-        media_type: a key of ``ingestion.parsers.PARSERS``.
-        splitting: splitter and sizes, checked.
-        counter: of the embedding model.
-        most: pieces that are shown; all are counted.
-        encoding: the codec of its text; None to find it out.
+        document: to parse; the previewer sets the limits.
+        most: pieces that are returned; all are counted.
     """
 
-    path: Path
-    media_type: str
+    document: ParseRequest
     splitting: Splitting
     counter: TokenCounter
     most: int
-    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,13 +47,8 @@ class SplitPreview:
 
     Args:
         pieces: the first ones, in reading order.
-        total: how many there are.
-        windows: how many dense windows they have together.
-        mean_tokens: of a piece.
-        max_tokens: of the largest piece.
-        characters: of the document's text.
-        pages: of the document, if it has pages.
-        warnings: codes of what may be wrong with the text.
+        windows: number of dense windows of all pieces.
+        characters: length of the document's text.
     """
 
     pieces: Sequence[Piece]
@@ -74,18 +62,15 @@ class SplitPreview:
 
 
 class SplitPreviewer:
-    """Makes previews, one at a time, in a killable parser child of its own.
+    """Makes previews, one at a time, in a parser child of its own.
 
     The child is started by the first preview. Nothing is stored, embedded or indexed.
-
-    Args:
-        settings: the parser's limits.
     """
 
     def __init__(self, settings: Settings) -> None:
         recognition = OcrSettings(settings.ocr_languages, str(settings.ocr_data_dir or ""))
         self._parser = ParserPool(1, recognition=recognition)
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._limits = replace(
             parse_limits(settings),
             seconds=min(PREVIEW_SECONDS, settings.parse_timeout_seconds),
@@ -93,53 +78,53 @@ class SplitPreviewer:
         )
 
     async def preview(self, request: SplitRequest) -> SplitPreview:
-        """Parse and cut one file.
+        """Parse and split one file.
 
         Raises:
             UnreadableFile: it has no text, is broken, or takes too long; the details say which.
-            PreviewBusy: other previews took so long that this one's turn did not come.
+            PreviewBusy: other previews held the lock too long.
         """
         try:
             async with asyncio.timeout(_LOCK_SECONDS):
-                await self._turn.acquire()
+                await self._lock.acquire()
         except TimeoutError as error:
             raise PreviewBusy from error
         try:
             async with asyncio.timeout(PREVIEW_SECONDS):
-                return await self._made(request)
+                return await self._preview(request)
         except TimeoutError as error:
             raise _unreadable(ParseFailure(FailureReason.PARSE_TIMEOUT)) from error
         except ParseFailure as failure:
             raise _unreadable(failure) from failure
         finally:
-            self._turn.release()
+            self._lock.release()
 
     async def close(self) -> None:
         """End the child."""
         await self._parser.close()
 
-    async def _made(self, request: SplitRequest) -> SplitPreview:
-        asked = ParseRequest(request.path, request.media_type, self._limits, request.encoding)
-        (parsed,) = await self._parser.parse_each([asked])
+    async def _preview(self, request: SplitRequest) -> SplitPreview:
+        document = replace(request.document, limits=self._limits)
+        (parsed,) = await self._parser.parse_each([document])
         if isinstance(parsed, ParseFailure):
             raise parsed
         preview = await run_stoppable(partial(_split, request, parsed))
         if not preview.total:
-            raise no_text_failure(parsed.warnings, request.encoding)
+            raise no_text_failure(parsed.warnings, document.encoding)
         return preview
 
 
 def _split(request: SplitRequest, parsed: ParsedDocument, stop: StopFlag) -> SplitPreview:
     splitting = request.splitting
     sizes = SplitSizes(splitting.chunk_size, splitting.chunk_overlap)
-    split = SPLITTERS[splitting.splitter]
+    split = SPLITTERS[splitting.splitter].split
     pieces = stop.until(split(parsed, sizes=sizes, counter=request.counter))
-    shown = list(islice(pieces, request.most))
-    counts = [(piece.token_count, len(piece.windows)) for piece in shown]
+    first = list(islice(pieces, request.most))
+    counts = [(piece.token_count, len(piece.windows)) for piece in first]
     counts += [(piece.token_count, len(piece.windows)) for piece in pieces]
     tokens = [count for count, _ in counts]
     return SplitPreview(
-        pieces=shown,
+        pieces=first,
         total=len(counts),
         windows=sum(windows for _, windows in counts),
         mean_tokens=sum(tokens) / len(tokens) if tokens else 0.0,

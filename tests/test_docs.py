@@ -173,7 +173,7 @@ def test_every_reason_of_a_failure_is_explained(language: str):
 
 @cache
 def guide_pieces() -> tuple[tuple[Path, Piece], ...]:
-    split = SPLITTERS[DEFAULT_SPLITTER]
+    split = SPLITTERS[DEFAULT_SPLITTER].split
     return tuple(
         (path, piece)
         for path in sorted(GUIDE.rglob("*.md"))

@@ -13,6 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments.image_sanitizer import ImageSanitizer, SanitizedImage
 from agents.attachments.signed_links import LinkClaim, LinkSigner, SignedLink, parse_link
+from core.auth.locks import lock_owner
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -22,7 +23,7 @@ from core.errors.auth import InvalidLink, LinkExpired
 from core.errors.base import AgentexError
 from core.errors.requests import FileTooLarge
 from core.logging import get_logger
-from kb_service.documents.quota import check_quota, take_turn
+from kb_service.documents.quota import check_quota
 from kb_service.models import Attachment
 from kb_service.object_storage.protocol import ObjectStore
 
@@ -92,7 +93,7 @@ class AttachmentService:
         self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int
     ) -> Attachment:
         if quota:
-            await take_turn(work.session, owner_id)
+            await lock_owner(work.session, owner_id)
         row = Attachment(
             owner_id=owner_id,
             # Not a plain id: the worker's sweep takes those for documents.

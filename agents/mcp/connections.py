@@ -19,6 +19,7 @@ from agents.mcp.errors import McpFault
 from agents.mcp.models import McpConnection, McpStatus, McpToolList
 from agents.mcp.tools import McpTool
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, paginate
@@ -26,7 +27,6 @@ from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import McpConnectionNotFound, PermissionDenied
 from core.errors.conflicts import Conflict, McpConnectionsFull, McpNameTaken
-from kb_service.documents.quota import take_turn
 
 _PARSED_CHARACTERS = 2**24
 # As text, so that nothing is made of it before it is known to be needed.
@@ -150,7 +150,7 @@ class ConnectionWithTools(ConnectionRow):
 async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> McpConnection:
     """Store a new connection."""
     # Two at once must not both find room for the last one, nor the name free.
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     await _require_free_name(work.session, owner_id, fields.name)
     if await _count(work.session, owner_id) >= MOST_CONNECTIONS:
         raise McpConnectionsFull(limit=MOST_CONNECTIONS)
@@ -179,7 +179,7 @@ async def update(
     Raises:
         Conflict: the row was changed since.
     """
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, connection_id)
     if row.version != version:
         raise Conflict(field="version", version=row.version)
@@ -295,7 +295,7 @@ async def record_tools(
         The tools that fit the owner's quota.
     """
     # Two servers at once must not both find room for their lists.
-    await take_turn(work.session, row.owner_id)
+    await lock_owner(work.session, row.owner_id)
     fitting = await fit_quota(work.session, row, tools, limits)
     values = {"status": McpStatus.CONNECTED.value, "fault": None, "tool_count": len(fitting)}
     if await _record(work, row, values):

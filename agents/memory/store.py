@@ -11,12 +11,12 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from agents.memory.models import Distillation, Memory, MemorySource
 from agents.memory.text import clean, text_digest
 from agents.models import AgentRun
+from core.auth.locks import lock_owner
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import MemoryNotFound
 from core.errors.conflicts import Conflict, MemoryFull
-from kb_service.documents.quota import take_turn
 
 SORT_FIELDS = ("updated_at", "created_at")
 
@@ -58,7 +58,7 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
     text = clean(draft.text)
     digest = text_digest(text)
     # Two at once must not both find room for the last one, nor both be new.
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     present = await _of_digest(work.session, owner_id, digest)
     if present is not None:
         return SavedMemory(present, is_new=False)
@@ -116,7 +116,7 @@ async def update(work: UnitOfWork, owner_id: str, memory_id: str, *, text: str) 
         InvalidRequest: the text is empty or too long.
         Conflict: another memory of the owner is equal.
     """
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     row = await get(work.session, owner_id, memory_id)
     cleaned = clean(text)
     digest = text_digest(cleaned)

@@ -13,6 +13,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.models import AgentRun, ChatMessage, ChatSession, RunStatus
 from agents.sessions.search import MessageMatch, search_sessions
+from core.auth.locks import lock_owner
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest, QueryT, paginate
 from core.db.types import new_id, utc_now
@@ -21,7 +22,6 @@ from core.errors.auth import SessionNotFound
 from core.errors.conflicts import SessionsFull, ThreadBusy
 from core.errors.requests import InvalidRequest
 from core.text.graphemes import shorten
-from kb_service.documents.quota import take_turn
 from kb_service.models import Attachment
 from kb_service.retrieval import retrieval_log
 
@@ -247,7 +247,7 @@ async def check_quota(session: AsyncSession, owner_id: str, *, most: int) -> Non
     """
     if not most:
         return
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     query = select(func.count()).where(col(ChatSession.owner_id) == owner_id)
     if (await session.exec(query)).one() >= most:
         raise SessionsFull(limit=most)

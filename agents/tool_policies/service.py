@@ -12,13 +12,13 @@ from agents.mcp.agent_tools import is_policy_name
 from agents.tool_policies.models import ChosenPolicy
 from agents.tools import DEFAULT_POLICIES
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import ToolPolicyFixed
 from core.errors.requests import InvalidRequest
 from core.errors.server import UnusableSetting
 from core.settings.tool_policies import ServerPolicies, ToolPolicy, is_freer
-from kb_service.documents.quota import take_turn
 
 _POLICIES: TypeAdapter[ToolPolicy] = TypeAdapter(ToolPolicy)
 
@@ -105,7 +105,7 @@ async def set_policies(
     if not choices:
         # An entry without tools says that all was forgotten.
         return
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     _note(work, owner_id, dict(choices))
     for tool, policy in choices.items():
         row = await work.session.get(ChosenPolicy, (owner_id, tool))

@@ -108,7 +108,7 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request, refusal=RejectPolicy.RUN)
+    run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN)
     place = RunPosition(run_key, request.run_id)
     return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 

@@ -216,7 +216,7 @@ async def resume(
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await agents.runs.start(owner, request, refusal=RejectPolicy.ERROR)
+    await agents.runs.start(owner, request, reject=RejectPolicy.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 

@@ -31,6 +31,7 @@ from core.errors.requests import (
 )
 from core.errors.server import EmbeddingModelNotServed, StorageFull
 from ingestion.parsers.file_type import detect_type
+from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreview, SplitRequest
 from kb_service import document_names
 from kb_service.documents import queries as document_queries
@@ -163,8 +164,9 @@ async def preview_split(
     counter = context.knowledge.spaces.of(row.embedding_model).counter
     source = _stored(context.knowledge, document) if document else _sent(context, request)
     async with source as (path, media_type):
-        chosen = document.chosen_encoding if document else None
-        wanted = SplitRequest(path, media_type, splitting, counter, wishes.pieces, chosen)
+        encoding = document.chosen_encoding if document else None
+        parse_request = ParseRequest(path, media_type, encoding=encoding)
+        wanted = SplitRequest(parse_request, splitting, counter, wishes.pieces)
         preview = await context.knowledge.previews.preview(wanted)
     return Envelope(data=_answer(splitting, preview))
 

@@ -27,6 +27,7 @@ from api.http.multipart import read_blocks, single_file_form
 from api.http.responses import Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
 from api.streaming.response import ExportResponse
+from core.auth.locks import lock_owner
 from core.auth.permissions import Permission
 from core.auth.principal import Action, Principal
 from core.db.database import Database
@@ -232,7 +233,7 @@ async def _begin(
     async with unit_of_work(context.database, context.queue.push) as work:
         quota = (await context.live.read(work.session)).user_quota_bytes
         if quota:
-            await document_quota.take_turn(work.session, principal.user_id)
+            await lock_owner(work.session, principal.user_id)
         row = await import_target.create_target(work, principal, planned)
         transfer = await transfers.create_transfer(work, row, cargo)
         if quota:

@@ -14,10 +14,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.audit.context import Actor
 from core.audit.log import AuditAction, audit
 from core.auth.authentication import ACTIVE, end_logins
+from core.auth.locks import lock_admins
 from core.auth.models import ApiKey, OidcIdentity, User
 from core.auth.permissions import DEFAULT_ROLE, Permission
 from core.auth.roles import effective_permissions
-from core.auth.user_admin import adopt_role, lock_admins, user_target
+from core.auth.user_admin import adopt_role, user_target
 from core.auth.users import UserDraft, clean_email, create_user, find_user_by_email, get_role
 from core.errors.auth import AccountDisabled, RegistrationDisabled
 from core.errors.conflicts import EmailTaken, UsernameTaken

@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.api_keys import delete_api_key_tree, get_api_key_for_update
 from core.auth.authentication import ACTIVE, change_password, end_logins
+from core.auth.locks import lock_admins
 from core.auth.models import (
     ApiKey,
     OidcIdentity,
@@ -313,15 +314,6 @@ async def get_account_for_update(
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
     return user, role
-
-
-async def lock_admins(session: AsyncSession) -> None:
-    """Wait for who else changes what accounts may, until the end of this transaction.
-
-    Two administrators who demote each other at once would both see the other one left.
-    """
-    turn = select(Role.id).where(Role.name == ADMIN_ROLE).with_for_update(key_share=True)
-    await session.exec(turn)
 
 
 async def anonymize_account(session: AsyncSession, user: User, role: Role) -> None:

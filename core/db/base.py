@@ -1,4 +1,4 @@
-"""The base of all tables: the class's name in snake case is the table's."""
+"""Base class of all tables."""
 
 import re
 
@@ -7,9 +7,9 @@ from sqlmodel import SQLModel
 
 
 class Table(SQLModel):
-    """Base class; ``class ApiKey(Table, table=True)`` is the table ``api_key``."""
+    """``class ApiKey(Table, table=True)`` is the table ``api_key``."""
 
-    # SQLModel types the attribute more narrowly than SQLAlchemy, whose documented way this is.
+    # SQLModel types the attribute more narrowly than SQLAlchemy, which documents this way.
     @declared_attr.directive
     def __tablename__(  # pyright: ignore[reportIncompatibleVariableOverride]
         cls,

@@ -1,4 +1,4 @@
-"""The connection to the database, SQLite or PostgreSQL, and its sessions."""
+"""Database facade: engine, sessions and read functions on SQLite or PostgreSQL."""
 
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -21,18 +21,18 @@ from core.settings import Settings
 
 _T = TypeVar("_T")
 _READ_ONLY = "agentex_read_only"
-# For the turn and for others' locks together: then the caller is told to come again.
+# For the write lock and SQLite's own locks together; then the caller is told to retry.
 _LOCKED_SECONDS = 4.0
-# A turn that came so soon leaves all of it.
+# A write lock that came this soon leaves all of it.
 _SOON_SECONDS = 0.5
 _LEAST_SECONDS = 0.2
 
 LOCK_SECONDS = "agentex_lock_seconds"
-"""Execution option: how long a transaction that writes waits for others' locks."""
+"""Execution option: how long a write transaction waits for locks."""
 
-# No statement of ours takes this long; a server that froze does.
+# No statement of ours takes this long; a frozen server does.
 _COMMAND_SECONDS = 60
-# A server that does not answer, or connections that nobody gives back, must not hold a request.
+# A silent server or an exhausted pool must not hold a request for longer.
 _CONNECT_SECONDS = 4
 
 
@@ -47,13 +47,13 @@ class Database:
         self.is_sqlite = url.startswith("sqlite")
         self.engine = _create_engine(url, self.is_sqlite)
         self._reading = self.engine.execution_options(**{_READ_ONLY: True})
-        self._turn = WriteLock(_file_of(self.engine)) if self.is_sqlite else None
+        self._write_lock = WriteLock(_file_of(self.engine)) if self.is_sqlite else None
         file = _file_of(self.engine) if self.is_sqlite else None
-        self._readers = None if file is None else ReadPool(file, _LOCKED_SECONDS)
+        self._read_pool = None if file is None else ReadPool(file, _LOCKED_SECONDS)
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
-        """A short session that only reads; it takes no write lock.
+        """A short session that only reads.
 
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
@@ -65,20 +65,17 @@ class Database:
                 yield session
 
     async def read(self, work: Callable[[ReadContext], _T]) -> _T:
-        """Do all of some work that only reads, with one connection and no other task between.
+        """Run a plain function that only reads, with one connection.
 
-        Of a file it is done on another thread, else on the event loop, between its statements: so
-        it must not compute for long.
-
-        Args:
-            work: a plain function; what it returns is the answer.
+        For a SQLite file it runs on a thread, otherwise on the event loop between its statements,
+        so it must not compute for long.
 
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
         with translate_errors():
-            if self._readers is not None:
-                return await self._readers.read(work)
+            if self._read_pool is not None:
+                return await self._read_pool.read(work)
             async with AsyncExitStack() as stack:
                 with translate_connect_errors():
                     connection = await stack.enter_async_context(self._reading.connect())
@@ -93,14 +90,14 @@ class Database:
         Only the unit of work opens it.
 
         Args:
-            urgent: where writers take turns (SQLite), whether to wait for one other at most.
-            patience: seconds to wait for that turn and for others' locks together.
+            urgent: on SQLite, wait for at most one other writer of this process.
+            patience: seconds to wait for the write lock and SQLite's own locks together.
 
         Raises:
             DatabaseUnavailable: the database can't be reached or stays locked.
         """
         started = time.monotonic()
-        async with self._write_turn(urgent, patience):
+        async with self._hold_write_lock(urgent, patience):
             left = patience - (time.monotonic() - started)
             with translate_errors():
                 session = AsyncSession(self._waiting_for(left), expire_on_commit=False)
@@ -110,24 +107,24 @@ class Database:
                     yield session
 
     def _waiting_for(self, seconds: float) -> AsyncEngine:
-        if self._turn is None or seconds > _LOCKED_SECONDS - _SOON_SECONDS:
+        if self._write_lock is None or seconds > _LOCKED_SECONDS - _SOON_SECONDS:
             return self.engine
         return self.engine.execution_options(**{LOCK_SECONDS: max(seconds, _LEAST_SECONDS)})
 
     @asynccontextmanager
-    async def _write_turn(self, urgent: bool, patience: float) -> AsyncGenerator[None]:
-        if self._turn is None:
+    async def _hold_write_lock(self, urgent: bool, patience: float) -> AsyncGenerator[None]:
+        if self._write_lock is None:
             yield
             return
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._turn.taken(patience, urgent=urgent))
+                await stack.enter_async_context(self._write_lock.acquire(patience, urgent=urgent))
             except (TimeoutError, OSError) as error:
                 raise DatabaseUnavailable from error
             yield
 
     async def ping(self) -> None:
-        """Ask the database for one row.
+        """Select one row.
 
         Raises:
             DatabaseUnavailable: it did not answer.
@@ -136,16 +133,16 @@ class Database:
             await (await session.connection()).execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Give back all connections."""
+        """Close all connections."""
         await self.engine.dispose()
-        if self._readers is not None:
-            self._readers.close()
-        if self._turn is not None:
-            self._turn.close()
+        if self._read_pool is not None:
+            self._read_pool.close()
+        if self._write_lock is not None:
+            self._write_lock.close()
 
 
 def open_database(settings: Settings) -> Database:
-    """The database of these settings; the data folder is made for SQLite."""
+    """The database of the settings; creates the data folder for SQLite."""
     if settings.database_url is None:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Database(settings.effective_database_url)
@@ -169,7 +166,7 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
     engine = create_async_engine(
         url,
         hide_parameters=True,
-        # Kept: each has a thread and four settings of its own, made anew at every burst otherwise.
+        # Kept: each has a thread and four pragmas, which every burst would set up again.
         pool_size=15,
         max_overflow=0,
         connect_args={"timeout": _LOCKED_SECONDS, "async_creator_fn": sqlite.connect},
@@ -179,7 +176,7 @@ def _create_engine(url: str, is_sqlite: bool) -> AsyncEngine:
 
 
 def _file_of(engine: AsyncEngine) -> Path | None:
-    """The file of a SQLite database; None for one that lives in memory."""
+    """The file of a SQLite database; None for one in memory."""
     name = engine.url.database
     return Path(name) if name and name != ":memory:" else None
 

@@ -1,4 +1,4 @@
-"""What errors of the database drivers say about the database."""
+"""Translation of database driver errors."""
 
 import sqlite3
 from collections.abc import Generator
@@ -10,19 +10,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from core.errors.server import DatabaseFull, DatabaseUnavailable
 
-# PostgreSQL's classes for: connection lost, transaction to be repeated, out of resources, lock
-# not to be had, shut down or starting.
+# PostgreSQL's classes: connection lost, retry the transaction, out of resources, lock not
+# available, shutting down or starting.
 _TRANSIENT_STATES = ("08", "40", "53", "55P03", "57P")
 _DISK_FULL_STATES = ("53100",)
 
 
 @contextmanager
 def translate_connect_errors() -> Generator[None]:
-    """Take a connection in here: whatever goes wrong means that there is none.
-
-    Raises:
-        DatabaseUnavailable: instead of what went wrong.
-    """
+    """Connect inside: every failure becomes ``DatabaseUnavailable``."""
     try:
         yield
     except DBAPIError as error:
@@ -32,13 +28,9 @@ def translate_connect_errors() -> Generator[None]:
 
 
 def raise_on_timeout(context: ExceptionContext) -> None:
-    """Name a server that took a statement and then stood still: a listener of ``handle_error``.
+    """Listener of ``handle_error`` for a server that froze within a statement.
 
-    The driver says it with the language's own error, which any code between statements may raise
-    about something else.
-
-    Raises:
-        DatabaseUnavailable: instead of that; the connection is given up.
+    The driver raises the built-in ``TimeoutError``, which code between statements may raise too.
     """
     if isinstance(context.original_exception, TimeoutError):
         context.is_disconnect = True
@@ -47,25 +39,20 @@ def raise_on_timeout(context: ExceptionContext) -> None:
 
 @contextmanager
 def translate_errors() -> Generator[None]:
-    """Turn a lost, locked or full database into the error that callers know.
-
-    Raises:
-        DatabaseUnavailable: it is lost or locked.
-        DatabaseFull: there is no room.
-    """
+    """Raise ``DatabaseUnavailable`` for a lost or locked database, ``DatabaseFull`` for a full one."""
     try:
         yield
     except ConnectionError as error:
         raise DatabaseUnavailable from error
     except DBAPIError as error:
-        fault = _translate(error)
-        if fault is None:
+        translation = _translate(error)
+        if translation is None:
             raise
-        raise fault from error
+        raise translation from error
 
 
 def _translate(error: DBAPIError) -> DatabaseUnavailable | None:
-    """What an error of the driver says about the database; None when it is about the statement."""
+    """The error to raise; None if the statement is at fault, not the database."""
     state = str(getattr(error.orig, "sqlstate", None) or "")
     is_full = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     if is_full or state in _DISK_FULL_STATES:

@@ -1,8 +1,8 @@
-"""Strings as a table to join with, whatever their number: they come as one parameter.
+"""Any number of strings as one bound parameter, to join with.
 
-SQLAlchemy's own ``IN`` expands to a parameter each, so that every number of ids is another
-statement to write, to prepare and to keep. For 200 ids that takes longer than asking. Joined, they
-are looked up one after the other; for ``IN``, SQLite would sort them into an index first.
+SQLAlchemy's own ``IN`` expands to a parameter per string, so each number of ids is another
+statement to compile, prepare and cache; for 200 ids that takes longer than the query. SQLite also
+sorts the operands of ``IN`` into an index first, which a join does not need.
 """
 
 import json
@@ -15,12 +15,12 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-# SQLite calls the column so by itself, PostgreSQL after the table.
+# SQLite names the column so itself, PostgreSQL after the table.
 _VALUE = "value"
 
 
 class _StringArray(TypeDecorator[Sequence[str]]):
-    """Any number of strings: an array, in SQLite a JSON list."""
+    """An array of strings; in SQLite a JSON list."""
 
     impl = Text
     cache_ok = True
@@ -42,11 +42,10 @@ class _ArrayFunction(FunctionElement[str]):
 
 
 def id_array(name: str) -> TableValuedAlias:
-    """A table whose column ``value`` has a row for each string that a parameter holds.
+    """A table whose column ``value`` has a row for each string of a parameter.
 
     Args:
-        name: of the parameter; whoever carries the statement out gives it a list of strings, each
-            once: what is there twice is joined twice.
+        name: of the parameter. Its strings must be distinct: a duplicate is joined twice.
     """
     return _ArrayFunction(bindparam(name, type_=_StringArray())).table_valued(_VALUE, name=_VALUE)
 

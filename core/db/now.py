@@ -1,4 +1,4 @@
-"""The clock that leases are measured by."""
+"""The database's clock, which leases are measured by."""
 
 from datetime import datetime
 
@@ -14,10 +14,9 @@ _OLDEST_WRITER = text(
 
 
 async def database_now(session: AsyncSession) -> datetime:
-    """The moment by the database's clock, which all processes share.
+    """Now by the database's clock, so that workers' clocks need not agree.
 
-    Workers on several machines need no clocks that agree. SQLite is a file on one machine: its
-    clock is that of this process.
+    SQLite is a file on one machine, whose clock is that of this process.
     """
     if session.get_bind().dialect.name == "sqlite":
         return utc_now()
@@ -26,11 +25,10 @@ async def database_now(session: AsyncSession) -> datetime:
 
 
 async def visible_until(session: AsyncSession) -> datetime:
-    """A moment: what was dated before it by the database's clock is visible to what reads next.
+    """A moment: rows dated before it by the database's clock are visible to the next reader.
 
-    It is the beginning of the oldest transaction that has written and is not committed; now, where
-    there is none. In SQLite writers follow one another, so that nothing they date is older than
-    what can be read already.
+    That is the start of the oldest uncommitted transaction that has written, or now. SQLite's
+    writers follow one another, so nothing they date is older than what can be read already.
     """
     connection = await session.connection()
     if connection.dialect.name == "sqlite":

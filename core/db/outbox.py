@@ -1,4 +1,4 @@
-"""The outbox: jobs written in the same transaction as the rows they are about."""
+"""Outbox table: jobs written in the same transaction as their rows."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from core.db.types import ID_LENGTH, UtcDateTime, new_id, utc_now
 
 
 class OutboxJob(Table, table=True):
-    """A job that is due to be pushed to the queue; the row goes once it was pushed."""
+    """A job to push to the queue; its row is deleted after the push."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     name: str = Field(max_length=100)

@@ -1,4 +1,4 @@
-"""Pages of lists: which part, in which order."""
+"""Pagination and sorting of list queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ def paginate(
 
     Args:
         query: selects and filters.
-        page: the part that is wanted.
-        columns: what ``page.sort_by`` may name.
+        page: the requested part.
+        columns: by the values that ``page.sort_by`` may have.
         tie: a unique column, so that equal rows keep their order from page to page.
     """
     column = columns[page.sort_by]
-    # Databases differ in where they put rows without a value; here that is the end.
+    # Databases differ in where they put NULL; here it is last.
     order = (column.desc() if page.descending else column.asc()).nulls_last()
     return query.order_by(order, tie).offset((page.number - 1) * page.size).limit(page.size)

@@ -1,7 +1,7 @@
-"""Queries that are asked all the time: their text is made once, and the driver gets it as it is.
+"""Hot queries compiled once and handed to the driver as text.
 
-SQLAlchemy finds a statement it has seen again, but each time it makes a context, a cursor and a
-result around it. On caches that something else has emptied, that takes longer than the query.
+SQLAlchemy caches compiled statements, but wraps each execution in a context, a cursor and a
+result. With cold CPU caches that takes longer than the query (docs/decisions/0070).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,56 +12,49 @@ from sqlalchemy.types import TypeEngine
 
 
 class PreparedQuery:
-    """A query whose only parameter is a list of strings (``core.database.listed``).
-
-    Args:
-        query: what is asked.
-        parameter: the name of the list.
-    """
+    """A query whose only parameter is a list of strings (``core.db.id_array``)."""
 
     def __init__(self, query: Select[*tuple[Any, ...]], parameter: str = "ids") -> None:
         self.query = query
         self.parameter = parameter
-        self._written: dict[str, CompiledQuery] = {}
+        self._compiled: dict[str, CompiledQuery] = {}
 
-    def written(self, dialect: Dialect) -> "CompiledQuery":
-        """The query as the driver of this dialect takes it.
+    def compiled_for(self, dialect: Dialect) -> "CompiledQuery":
+        """The query in this dialect, compiled at the first call.
 
         Raises:
-            ValueError: it has another parameter.
+            ValueError: the query has other parameters.
         """
-        # Two threads may both write it, to the same end.
-        if dialect.name not in self._written:
-            self._written[dialect.name] = CompiledQuery(self, dialect)
-        return self._written[dialect.name]
+        # Two threads may both compile it, with the same result.
+        if dialect.name not in self._compiled:
+            self._compiled[dialect.name] = CompiledQuery(self, dialect)
+        return self._compiled[dialect.name]
 
 
 class CompiledQuery:
-    """A prepared query in one dialect.
-
-    Args:
-        prepared: the query.
-        dialect: whose.
-    """
+    """A prepared query in one dialect."""
 
     def __init__(self, prepared: PreparedQuery, dialect: Dialect) -> None:
         compiled = prepared.query.compile(dialect=dialect)
         if list(compiled.params) != [prepared.parameter]:
-            raise ValueError(f"not only {prepared.parameter} is asked for: {[*compiled.params]}")
+            raise ValueError(f"expected one parameter {prepared.parameter}: {[*compiled.params]}")
         self.text = str(compiled)
-        listed = compiled.binds[prepared.parameter].type
-        self.bound = listed.dialect_impl(dialect).bind_processor(dialect) or _unchanged
-        read = [
-            _result_processor(column.type, dialect) for column in prepared.query.selected_columns
-        ]
-        self._read = None if all(one is _unchanged for one in read) else read
+        array_type = compiled.binds[prepared.parameter].type
+        self.bind = array_type.dialect_impl(dialect).bind_processor(dialect) or _unchanged
+        columns = prepared.query.selected_columns
+        processors = [_result_processor(column.type, dialect) for column in columns]
+        is_plain = all(processor is _unchanged for processor in processors)
+        self._processors = None if is_plain else processors
 
-    def values(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
-        """Rows of the driver's as their columns' types say."""
-        read = self._read
-        if read is None:
+    def convert(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        """The driver's rows with values of the columns' Python types."""
+        processors = self._processors
+        if processors is None:
             return rows
-        return [tuple(one(value) for one, value in zip(read, row, strict=True)) for row in rows]
+        return [
+            tuple(process(value) for process, value in zip(processors, row, strict=True))
+            for row in rows
+        ]
 
 
 def _result_processor(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any]:

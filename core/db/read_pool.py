@@ -1,4 +1,4 @@
-"""Reading in one go: plain functions with one connection, on a thread where the database is a file."""
+"""Pool of threads and connections that run whole read functions against a SQLite file."""
 
 import asyncio
 import sqlite3
@@ -19,12 +19,12 @@ from core.db.sqlite import open_file
 
 _T = TypeVar("_T")
 _W = TypeVar("_W")
-# Made as they are needed. What reads here also computes, which more threads would not speed up.
+# Started as needed. The functions also compute, which more threads would not speed up.
 _MOST_THREADS = 8
 _BEGIN = "BEGIN"
 _ONLY_READS = "PRAGMA query_only=ON"
 # A search looks up two hundred rows all over the file: among 100,000 chunks that takes half the time
-# where a page is not copied into a cache first (docs/decisions/0068). The memory is the system's.
+# if pages are not copied into a cache first (docs/decisions/0068). The memory is the system's.
 _MAPPED = f"PRAGMA mmap_size={2**30}"
 
 
@@ -33,11 +33,11 @@ class _Wait(Protocol):
 
 
 class ReadContext:
-    """What a plain function reads with; for that function alone, and not after its end.
+    """Connection of one read function, valid until that function returns.
 
     Args:
-        connection: to read from, in a transaction of its own.
-        wait_for: waits for something of the event loop's; its transaction stays open meanwhile.
+        connection: in a transaction of its own.
+        wait_for: waits for an awaitable of the event loop; the transaction stays open meanwhile.
     """
 
     def __init__(self, connection: Connection, wait_for: _Wait) -> None:
@@ -45,19 +45,19 @@ class ReadContext:
         self.wait_for = wait_for
 
     def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """All rows that a prepared query has for a list of strings."""
+        """All rows of a prepared query for a list of strings."""
         return self.connection.execute(prepared.query, {prepared.parameter: strings}).all()
 
 
 class _Reader(NamedTuple):
-    """A connection to a file, and the driver's in it."""
+    """SQLAlchemy's connection and the driver's inside it."""
 
     connection: Connection
     driver: sqlite3.Connection
 
 
 class _FileReadContext(ReadContext):
-    """Asks the driver itself where nothing else is needed."""
+    """Runs prepared queries on the driver itself."""
 
     def __init__(self, reader: _Reader, wait_for: _Wait) -> None:
         super().__init__(reader.connection, wait_for)
@@ -65,127 +65,126 @@ class _FileReadContext(ReadContext):
 
     def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
         """See ``ReadContext.rows``."""
-        written = prepared.written(self.connection.dialect)
-        with _translate_driver_errors(written.text):
-            rows = self._driver.execute(written.text, (written.bound(strings),)).fetchall()
-        return written.values(rows)
+        compiled = prepared.compiled_for(self.connection.dialect)
+        with _translate_driver_errors(compiled.text):
+            rows = self._driver.execute(compiled.text, (compiled.bind(strings),)).fetchall()
+        return compiled.convert(rows)
 
 
 class ReadPool:
     """Threads that read a SQLite file.
 
-    The event loop's connections cross to a thread and back for each statement, and a statement
-    takes less time than that. Here a whole function crosses once.
+    The event loop's connections switch to a thread and back for each statement, which takes longer
+    than the statement. Here a whole function switches once (docs/decisions/0064).
 
     Args:
-        path: the file.
-        timeout: seconds to wait for another's lock.
+        path: of the SQLite file.
+        timeout: seconds to wait for a lock.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
-        opening = partial(_open_reader, str(path), timeout)
         self._engine = create_engine(
             "sqlite://",
-            creator=opening,
-            # They are kept here: a pool's way of handing them out takes as long as a statement.
+            creator=partial(_open_reader, str(path), timeout),
+            # Connections are kept here: checking them out of a pool takes as long as a statement.
             poolclass=NullPool,
             hide_parameters=True,
         )
-        # The one used last is taken first: it knows most of the file.
-        self._unused: list[_Reader] = []
+        # Last in, first out: the last one used has most of the file in its cache.
+        self._idle: list[_Reader] = []
         self._is_open = True
         self._threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="reader")
 
     async def read(self, work: Callable[[ReadContext], _T]) -> _T:
-        """Do this work on a thread.
+        """Run a read function on a thread.
 
-        Who is cancelled does not wait for its end; what it waits for is cancelled, too.
+        A cancelled caller does not wait for its end; what the function awaits is cancelled too.
         """
         loop = asyncio.get_running_loop()
         bridge = _LoopBridge(loop)
-        call = partial(self._carried_out, work, bridge.wait_for)
+        call = partial(self._run, work, bridge.wait_for)
         try:
             return await loop.run_in_executor(self._threads, call)
         except asyncio.CancelledError:
-            bridge.break_off()
+            bridge.cancel()
             raise
 
     def close(self) -> None:
-        """Close the connections, and end each thread with its work."""
+        """Close the connections; each thread ends with the function it runs."""
         self._is_open = False
-        # Not waited for: it may itself wait for the event loop.
+        # Not waited for: a thread may itself be waiting for the event loop.
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._close_unused()
+        self._close_idle()
 
-    def _carried_out(self, work: Callable[[ReadContext], _T], wait_for: _Wait) -> _T:
-        reader = self._taken()
+    def _run(self, work: Callable[[ReadContext], _T], wait_for: _Wait) -> _T:
+        reader = self._get_reader()
         try:
             with _translate_driver_errors(_BEGIN):
                 reader.driver.execute(_BEGIN).close()
             return work(_FileReadContext(reader, wait_for))
         finally:
             reader.connection.rollback()
-            # SQLAlchemy knows of a transaction only where it was asked something.
+            # SQLAlchemy does not know of the transaction if the function only used the driver.
             reader.driver.rollback()
-            self._unused.append(reader)
+            self._idle.append(reader)
             if not self._is_open:
-                self._close_unused()
+                self._close_idle()
 
-    def _taken(self) -> _Reader:
+    def _get_reader(self) -> _Reader:
         try:
-            return self._unused.pop()
+            return self._idle.pop()
         except IndexError:
             with translate_connect_errors():
                 connection = self._engine.connect()
             driver = connection.connection.driver_connection
             return _Reader(connection, cast("sqlite3.Connection", driver))
 
-    def _close_unused(self) -> None:
+    def _close_idle(self) -> None:
         with suppress(IndexError):
             while True:
-                self._unused.pop().connection.close()
+                self._idle.pop().connection.close()
 
 
 class _LoopBridge:
-    """Lets a thread wait for the event loop until whoever waits for the thread is gone."""
+    """Lets a thread await on the event loop until the thread's own caller is cancelled."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._broken = False
+        self._cancelled = False
         self._awaited: Future[Any] | None = None
 
     def wait_for(self, awaitable: Awaitable[_W]) -> _W:
-        future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop)
+        future = asyncio.run_coroutine_threadsafe(_await(awaitable), self._loop)
         self._awaited = future
-        if self._broken:
+        if self._cancelled:
             future.cancel()
         return future.result()
 
-    def break_off(self) -> None:
-        self._broken = True
+    def cancel(self) -> None:
+        self._cancelled = True
         if self._awaited is not None:
             self._awaited.cancel()
 
 
 def event_loop_context(connection: Connection) -> ReadContext:
-    """For a connection whose statements wait on the event loop (``AsyncConnection.run_sync``)."""
+    """Context for ``AsyncConnection.run_sync``, whose statements wait on the event loop."""
     return ReadContext(connection, await_only)
 
 
 def _open_reader(path: str, timeout: float) -> sqlite3.Connection:
-    opened = open_file(path, timeout=timeout, check_same_thread=False)
+    connection = open_file(path, timeout=timeout, check_same_thread=False)
     for setting in (_ONLY_READS, _MAPPED):
-        opened.execute(setting).close()
-    return opened
+        connection.execute(setting).close()
+    return connection
 
 
-async def _awaited(awaitable: Awaitable[_T]) -> _T:
+async def _await(awaitable: Awaitable[_T]) -> _T:
     return await awaitable
 
 
 @contextmanager
 def _translate_driver_errors(statement: str) -> Generator[None]:
-    """Turn the driver's errors into those of SQLAlchemy, without what was asked about."""
+    """Turn the driver's errors into SQLAlchemy's, without the parameters."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,7 +1,7 @@
-"""A connection to SQLite that crosses to its thread once per statement.
+"""aiosqlite connection that switches to its thread once per statement.
 
-The driver's own crosses four times (cursor, statement, rows, end of the cursor), and twice more for
-a transaction that reads. Each crossing wakes two threads, which takes longer than most statements.
+aiosqlite's own switches four times (cursor, statement, rows, close), and twice more for a read
+transaction. Each switch wakes two threads, which takes longer than most statements.
 """
 
 import sqlite3
@@ -24,28 +24,16 @@ _UNUSED_CHUNK = 64
 
 
 def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteConnection":
-    """What SQLAlchemy calls as ``async_creator_fn``; awaiting the answer opens the file.
-
-    Args:
-        path: the file.
-        timeout: seconds to wait for another's lock.
-        check_same_thread: whether only its own thread may close it.
-    """
-
+    """SQLAlchemy's ``async_creator_fn``; awaiting the result opens the file."""
     opening = partial(open_file, path, timeout=timeout, check_same_thread=check_same_thread)
     return SqliteConnection(opening, _UNUSED_CHUNK)
 
 
 def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.Connection:
-    """A connection of Python's own driver with the settings of all of ours.
-
-    Args:
-        path: the file.
-        timeout: seconds to wait for another's lock.
-        check_same_thread: whether only its own thread may use it.
+    """A connection of Python's own driver with the settings that all of ours have.
 
     Raises:
-        sqlite3.Error: it can't be opened, or it stays locked.
+        sqlite3.Error: the file can't be opened, or stays locked for ``timeout`` seconds.
     """
     # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
     opened = sqlite3.connect(
@@ -62,7 +50,7 @@ def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.
 
 
 def _enable_wal(opened: sqlite3.Connection, deadline: float) -> None:
-    """Write ahead; SQLite does not wait by itself where processes open a new file together."""
+    """Switch to WAL; SQLite itself does not wait when processes open a new file together."""
     while True:
         try:
             opened.execute(_WAL).close()
@@ -75,55 +63,51 @@ def _enable_wal(opened: sqlite3.Connection, deadline: float) -> None:
 
 
 class SqliteConnection(aiosqlite.Connection):
-    """The driver's connection with other cursors, and without crossings that change nothing.
+    """aiosqlite's connection without thread switches that change nothing.
 
-    A transaction that reads begins with its first statement and ends while nobody waits: what
-    comes next on this connection waits in the same queue.
-
-    Args:
-        connector: opens the file, on the thread.
-        iter_chunk_size: the driver's own.
+    A read transaction begins with its first statement, and nobody waits for its end: the next
+    statement on this connection waits in the same queue.
     """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection], iter_chunk_size: int) -> None:
         super().__init__(connector, iter_chunk_size)
-        # It must not keep the process from ending.
+        # The thread must not keep the process from ending.
         self._thread.daemon = True
         self._is_reading = False
         self._must_begin = False
-        # Whether a statement was carried out since the last end of a transaction.
+        # Whether a statement was executed since the last transaction ended.
         self._is_used = False
 
     def __del__(self) -> None:
-        """Close what a task left that was cancelled while it made the connection ready."""
+        """Stop the thread if a task was cancelled while it prepared the connection."""
         if self._connection is not None:
             self.stop()  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     # The driver's is a coroutine that is a context manager too; SQLAlchemy uses it as that.
     def cursor(self) -> "SqliteCursor":  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A cursor whose statements take one crossing each."""
+        """A cursor whose statements take one thread switch each."""
         return SqliteCursor(self)
 
     def begin_reading(self) -> None:
-        """Begin a transaction that only reads, together with the next statement."""
+        """Begin a read transaction together with the next statement."""
         self._is_reading = self._must_begin = True
 
-    async def carry_out(
+    async def run(
         self, work: Callable[[sqlite3.Connection], "StatementResult"]
     ) -> "StatementResult":
-        """Do work with the connection on its thread."""
+        """Run a function of the connection on its thread."""
         must_begin, self._must_begin, self._is_used = self._must_begin, False, True
-        begun = partial(_execute, self._conn, work, must_begin=must_begin)
-        return await self._execute(begun)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
+        run = partial(_execute, self._conn, work, must_begin=must_begin)
+        return await self._execute(run)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     async def commit(self) -> None:
-        """Commit, if there is anything to commit."""
+        """Commit if there is anything to commit."""
         if self._is_used:
             await super().commit()
         self._end()
 
     async def rollback(self) -> None:
-        """Roll back, if there is anything to roll back."""
+        """Roll back if there is anything to roll back."""
         if self._is_used and self._is_reading:
             self._tx.put_nowait((None, self._conn.rollback))  # pyright: ignore[reportUnknownMemberType] # a queue of the driver's
         elif self._is_used:
@@ -135,11 +119,7 @@ class SqliteConnection(aiosqlite.Connection):
 
 
 class StatementResult:
-    """What is left of a statement.
-
-    Args:
-        cursor: that was used; it is closed when its rows are read.
-    """
+    """Rows and facts of an executed statement; its cursor is read and closed."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self.description = cursor.description
@@ -149,11 +129,7 @@ class StatementResult:
 
 
 class SqliteCursor:
-    """Has all rows when its statement is done; nothing is read a part at a time.
-
-    Args:
-        connection: whose cursor it is.
-    """
+    """Cursor that fetches all rows with its statement."""
 
     arraysize = 1
     description: Any = None
@@ -165,21 +141,21 @@ class SqliteCursor:
         self._rows: list[Any] = []
 
     async def __aenter__(self) -> "SqliteCursor":
-        """Nothing is to be opened."""
+        """Nothing to open."""
         return self
 
     async def execute(self, operation: str, parameters: Sequence[Any] = ()) -> None:
-        """Carry out one statement."""
+        """Execute one statement."""
         if operation == _READS:
             self._connection.begin_reading()
             return
-        await self._keep(
+        await self._run(
             lambda connection: StatementResult(connection.execute(operation, parameters))
         )
 
     async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Carry out one statement with each of these."""
-        await self._keep(
+        """Execute one statement with each of these."""
+        await self._run(
             lambda connection: StatementResult(connection.executemany(operation, parameters))
         )
 
@@ -189,12 +165,12 @@ class SqliteCursor:
         return rows
 
     async def close(self) -> None:
-        """Nothing is open any more."""
+        """Nothing is open."""
 
-    async def _keep(self, work: Callable[[sqlite3.Connection], StatementResult]) -> None:
-        outcome = await self._connection.carry_out(work)
-        self.description, self._rows = outcome.description, outcome.rows
-        self.rowcount, self.lastrowid = outcome.rowcount, outcome.lastrowid
+    async def _run(self, work: Callable[[sqlite3.Connection], StatementResult]) -> None:
+        result = await self._connection.run(work)
+        self.description, self._rows = result.description, result.rows
+        self.rowcount, self.lastrowid = result.rowcount, result.lastrowid
 
 
 def _execute(

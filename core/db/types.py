@@ -1,4 +1,4 @@
-"""Column types and defaults that every table uses."""
+"""Column types and column defaults."""
 
 import re
 import time
@@ -18,23 +18,23 @@ def new_id() -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of :func:`new_id`."""
+    """Whether a text looks like a :func:`new_id`."""
     return _ID.fullmatch(text) is not None
 
 
 def utc_now() -> datetime:
-    """The present moment, aware, in UTC."""
+    """Now, aware, in UTC."""
     return datetime.now(UTC)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite forgets the zone, so it is put back on reading."""
+    """A moment in UTC; SQLite drops the zone, so reading restores it."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Refuse naive values: they would silently shift."""
+        """Refuse naive values, which would silently shift."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -42,7 +42,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Give back an aware moment in UTC."""
+        """Restore the zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""One request or job = one transaction; jobs are pushed after it was committed."""
+"""Unit of work: one transaction, and the jobs pushed after its commit."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,15 +11,15 @@ from core.db.outbox import OutboxJob
 
 
 class AfterCommit(Protocol):
-    """What is done with the jobs and the wake-up of a transaction that was committed."""
+    """Callback that receives the jobs of a committed transaction."""
 
     async def __call__(self, jobs: Sequence[OutboxJob], *, wake: bool) -> None:
-        """Push the jobs, and wake the workers if they are to be woken."""
+        """Push the jobs, and wake the workers if asked to."""
         ...
 
 
 class UnitOfWork:
-    """A transaction and the jobs that it will set off."""
+    """A transaction and the jobs it will trigger."""
 
     def __init__(self, session: AsyncSession) -> None:
         self.session = session
@@ -39,9 +39,9 @@ class UnitOfWork:
         self.jobs.append(job)
 
     def wake_workers(self) -> None:
-        """Let the workers look into SQL for what waits there, as soon as this is committed.
+        """Make the workers poll SQL as soon as this is committed.
 
-        Nothing is written for it: workers look by themselves too, every second.
+        Nothing is stored for it: they also poll every second.
         """
         self.wakes_workers = True
 
@@ -53,9 +53,8 @@ async def unit_of_work(
     """Open a unit of work: commit at the end, roll back on an exception.
 
     Args:
-        database: where to write.
-        after_commit: pushes the jobs; when it fails or is absent the sweeper pushes them later.
-        urgent: where writers take turns, whether to wait for one other at most.
+        after_commit: pushes the jobs; if it fails or is absent, the sweeper pushes them later.
+        urgent: on SQLite, wait for at most one other writer of this process.
 
     Raises:
         DatabaseUnavailable: nothing was written.

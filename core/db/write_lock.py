@@ -1,12 +1,12 @@
-"""The writers of one SQLite file take turns, in this process and between processes.
+"""Fair lock for the writers of one SQLite file, within and between processes.
 
-SQLite lets one write at a time, and lets the others sleep for up to a tenth of a second before
-they look again, in no order. Here those of a process queue, and processes take turns at two file
-locks: who waits for the second one holds the first, so that a process with much to write can't
-pass one that waits. The kernel frees both when a process dies.
+SQLite allows one writer; the others sleep for up to a tenth of a second before they retry, in no
+order. Here the writers of a process queue, and processes queue at two file locks: a process waits
+for the second one while holding the first, so one with much to write can't overtake a waiting one.
+The kernel releases both when a process dies.
 
-Turns are a courtesy: SQLite itself sees to it that there is one writer. Where a process holds a
-lock and does not move, because somebody has stopped it, the others go on without turns.
+The lock is a courtesy: SQLite itself ensures that there is one writer. If a stopped process holds
+it, the others go on without it for a while.
 """
 
 import asyncio
@@ -21,74 +21,74 @@ from pathlib import Path
 from core.db.priority_lock import PriorityLock
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-# To look costs 50 µs: who has waited for long looks less often.
-_LOOK_SECONDS, _MOST_LOOK_SECONDS = 0.001, 0.004
-# Longer than any write takes that is not of very many rows.
+# A look costs 50 µs, so the pause grows.
+_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.001, 0.004
+# Longer than any write but one of very many rows.
 _PATIENCE_SECONDS = 0.5
-# How long turns are not waited for after they have stood still once.
-_WITHOUT_SECONDS = 2.0
+# How long the file locks are skipped after they stood still once.
+_SKIP_SECONDS = 2.0
 
 
 class WriteLock:
-    """Turns of this process at a database file.
+    """This process's part of the lock.
 
     Args:
-        path: the file; its locks lie beside it. None for one that no other process has.
+        path: the database file, which the lock files lie beside; None for one in memory.
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._mine = PriorityLock()
-        self._files = () if path is None else tuple(map(path.with_name, _names(path)))
-        self._open: list[int] = []
+        self._local = PriorityLock()
+        self._paths = () if path is None else tuple(map(path.with_name, _names(path)))
+        self._descriptors: list[int] = []
         self._holds_files = False
-        self._without_until = 0.0
+        self._skip_files_until = 0.0
 
     @asynccontextmanager
-    async def taken(self, seconds: float, *, urgent: bool = False) -> AsyncGenerator[None]:
-        """Hold the turn.
+    async def acquire(self, seconds: float, *, urgent: bool = False) -> AsyncGenerator[None]:
+        """Hold the lock inside.
 
         Args:
-            seconds: how long to wait for others of this process.
-            urgent: whether every second turn of this process is for those like this one.
+            seconds: how long to wait for other writers of this process.
+            urgent: see :class:`PriorityLock`.
 
         Raises:
-            TimeoutError: it did not come in this time.
-            OSError: the locks can't be opened.
+            TimeoutError: other writers held it for so long.
+            OSError: the lock files can't be opened.
         """
         async with asyncio.timeout(seconds):
-            await self._enter(urgent)
+            await self._lock_all(urgent)
         try:
             yield
         finally:
-            self._leave()
+            self._unlock_all()
 
     def close(self) -> None:
-        """Give up the lock files."""
-        for descriptor in self._open:
+        """Close the lock files."""
+        for descriptor in self._descriptors:
             os.close(descriptor)
-        self._open.clear()
+        self._descriptors.clear()
 
-    async def _enter(self, urgent: bool) -> None:
-        await self._mine.acquire(urgent=urgent)
+    async def _lock_all(self, urgent: bool) -> None:
+        await self._local.acquire(urgent=urgent)
         try:
-            await self._enter_files()
+            await self._lock_between_processes()
         except BaseException:
-            self._mine.release()
+            self._local.release()
             raise
 
-    async def _enter_files(self) -> None:
-        if not self._files or time.monotonic() < self._without_until:
+    async def _lock_between_processes(self) -> None:
+        if not self._paths or time.monotonic() < self._skip_files_until:
             return
-        if not self._open:
-            self._open = self._opened()
+        if not self._descriptors:
+            self._descriptors = self._open_files()
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                await self._enter_door(*self._open)
+                await self._lock_files(*self._descriptors)
         except TimeoutError:
-            self._without_until = time.monotonic() + _WITHOUT_SECONDS
+            self._skip_files_until = time.monotonic() + _SKIP_SECONDS
 
-    def _opened(self) -> list[int]:
-        queue, door = (partial(os.open, file, _FLAGS, 0o600) for file in self._files)
+    def _open_files(self) -> list[int]:
+        queue, door = (partial(os.open, file, _FLAGS, 0o600) for file in self._paths)
         opened = queue()
         try:
             return [opened, door()]
@@ -96,7 +96,7 @@ class WriteLock:
             os.close(opened)
             raise
 
-    async def _enter_door(self, queue: int, door: int) -> None:
+    async def _lock_files(self, queue: int, door: int) -> None:
         await _lock(queue)
         try:
             await _lock(door)
@@ -104,11 +104,11 @@ class WriteLock:
             fcntl.flock(queue, fcntl.LOCK_UN)
         self._holds_files = True
 
-    def _leave(self) -> None:
+    def _unlock_all(self) -> None:
         if self._holds_files:
             self._holds_files = False
-            fcntl.flock(self._open[1], fcntl.LOCK_UN)
-        self._mine.release()
+            fcntl.flock(self._descriptors[1], fcntl.LOCK_UN)
+        self._local.release()
 
 
 def _names(path: Path) -> tuple[str, str]:
@@ -116,12 +116,12 @@ def _names(path: Path) -> tuple[str, str]:
 
 
 async def _lock(descriptor: int) -> None:
-    pause = _LOOK_SECONDS
+    pause = _PAUSE_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             await asyncio.sleep(pause)
-            pause = min(1.3 * pause, _MOST_LOOK_SECONDS)
+            pause = min(1.3 * pause, _MAX_PAUSE_SECONDS)
         else:
             return

@@ -1,4 +1,10 @@
-"""Guarded connections for ``httpx2``: the transport that a client to a user's address is given."""
+"""Guarded transports for ``httpx`` and ``httpx2``: what a client to a user's address is given.
+
+Every connection goes to an address that the guard let through. The host name stays that of the
+URL, for ``Host`` and for TLS. A client made with one reads no proxies from the environment;
+redirects, where it follows any, are judged like all others. Requests raise ``UrlNotAllowed``
+besides what the library raises.
+"""
 
 import httpcore
 import httpcore2
@@ -8,51 +14,28 @@ import httpx2
 from core.outbound.connector import KEPT_SECONDS, guarded_pool
 from core.outbound.guard import OutboundGuard
 
-# As many as the library has by default.
-_LIMITS = httpx2.Limits(
-    max_connections=100, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS
+# As many connections as the libraries keep by default. They have no parameter for the part of
+# their pool that connects, so the pool is replaced.
+_MAX, _MAX_IDLE = 100, 20
+_HTTPX_LIMITS = httpx.Limits(
+    max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS
 )
-
-
-class GuardedHttpx2Transport(httpx2.AsyncHTTPTransport):
-    """A transport whose every connection goes to an address that the guard let through.
-
-    The host name stays that of the URL, for ``Host`` and for TLS. A client made with it reads no
-    proxies from the environment; redirects, where it follows any, are judged like all others.
-    Requests raise ``UrlNotAllowed`` beside what ``httpx2`` raises.
-
-    Args:
-        guard: judges.
-        limits: of the pool.
-    """
-
-    def __init__(self, guard: OutboundGuard, limits: httpx2.Limits = _LIMITS) -> None:
-        super().__init__(trust_env=False, limits=limits)
-        # httpx2 has no parameter for the part of its pool that connects.
-        self._pool = guarded_pool(guard, httpcore2, httpx2.create_ssl_context(), limits)
-
-
-# As many as the library has by default.
-_HTTPX_TRANSPORT_LIMITS = httpx.Limits(
-    max_connections=100, max_keepalive_connections=20, keepalive_expiry=KEPT_SECONDS
+_HTTPX2_LIMITS = httpx2.Limits(
+    max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS
 )
 
 
 class GuardedHttpxTransport(httpx.AsyncHTTPTransport):
-    """A transport whose every connection goes to an address that the guard let through.
+    """A guarded transport of ``httpx``."""
 
-    The host name stays that of the URL, for ``Host`` and for TLS. A client made with it reads no
-    proxies from the environment; redirects, where it follows any, are judged like all others.
-    Requests raise ``UrlNotAllowed`` beside what ``httpx`` raises.
-
-    Args:
-        guard: judges.
-        limits: of the pool.
-    """
-
-    def __init__(
-        self, guard: OutboundGuard, limits: httpx.Limits = _HTTPX_TRANSPORT_LIMITS
-    ) -> None:
+    def __init__(self, guard: OutboundGuard, limits: httpx.Limits = _HTTPX_LIMITS) -> None:
         super().__init__(trust_env=False, limits=limits)
-        # httpx has no parameter for the part of its pool that connects.
         self._pool = guarded_pool(guard, httpcore, httpx.create_ssl_context(), limits)
+
+
+class GuardedHttpx2Transport(httpx2.AsyncHTTPTransport):
+    """A guarded transport of ``httpx2``."""
+
+    def __init__(self, guard: OutboundGuard, limits: httpx2.Limits = _HTTPX2_LIMITS) -> None:
+        super().__init__(trust_env=False, limits=limits)
+        self._pool = guarded_pool(guard, httpcore2, httpx2.create_ssl_context(), limits)

@@ -1,4 +1,4 @@
-"""How a try of a document ends that does not complete: set aside, postponed, given up."""
+"""Failed attempts at a document: failed for good, postponed or abandoned."""
 
 import asyncio
 from datetime import timedelta
@@ -20,12 +20,12 @@ from kb_service.work_queue.leases import Lease
 log = get_logger(__name__)
 
 _PARSE_TRIES = 2
-# A part that is down is waited for; a document that itself brings it down must not try for ever.
+# An outage is waited for, but a document that causes one must not be retried forever.
 _OUTAGE_TRIES = 100
 _MAX_PAUSE = timedelta(seconds=60)
 _FINAL_STATUSES = (DocumentStatus.CANCELLED, DocumentStatus.FAILED)
 
-# What takes the place of an outage's next action in the end.
+# Replaces an outage's next action after the last attempt.
 _OUTAGE_TRIES_EXHAUSTED = {
     "next_action": "The document was tried {tries} times and is not tried by itself any more: ask your "
     "operator whether the server is well again, then retry it",
@@ -80,7 +80,7 @@ class LeaseLost(Exception):
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether a part of the server is away, which is not the document's doing."""
+    """Whether a part of the server is unavailable, through no fault of the document."""
     match error:
         case FileNotFoundError() | InvalidVector() | EmbeddingsRefused():
             return False
@@ -93,9 +93,9 @@ def is_outage(error: Exception) -> bool:
 async def record_failure(
     context: WorkerContext, lease: Lease, document: Document, error: Exception
 ) -> None:
-    """Write on the row how a try ended that raised this."""
+    """Record on the row that an attempt raised an error."""
     if not await _record(context, lease, document, error):
-        # A file that is gone, for one, is what a try sees whose document was replaced.
+        # A missing file, for example, is what an attempt sees whose document was replaced.
         await _abandon(context, lease)
 
 
@@ -122,19 +122,19 @@ async def _record(
 
 
 async def _abandon(context: WorkerContext, lease: Lease) -> None:
-    """Leave a document that is no longer this try's, and take away what nobody will go on with."""
+    """Release a document that this attempt lost, and remove the points that nobody will use."""
     log.info("document.abandoned", document_id=lease.document_id)
     async with context.database.reading() as session:
         row = await session.get(Document, lease.document_id)
-    # Erased meanwhile: what this try has written since, nobody else knows of.
-    left = [lease.revision] if row is None else _orphan_revisions(row, lease)
-    await _remove_points(context, lease.document_id, left)
+    # Erased meanwhile: nobody else knows of what this attempt has written since.
+    orphaned = [lease.revision] if row is None else _orphan_revisions(row, lease)
+    await _remove_points(context, lease.document_id, orphaned)
     async with unit_of_work(context.database) as work:
         await leases.release(work, lease)
 
 
 def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
-    """The revisions whose points nobody will go on with, seen from a try that lost its lease."""
+    """The revisions whose points nobody will use, seen from an attempt that lost its lease."""
     unshown = document_queries.unused_revisions(row)
     if row.status in _FINAL_STATUSES:
         return unshown
@@ -142,13 +142,13 @@ def _orphan_revisions(row: Document, lease: Lease) -> list[int]:
 
 
 async def remove_orphan_points(context: WorkerContext, document_id: str) -> None:
-    """Take away the points of a cancelled document that nothing shows.
+    """Remove the points of a cancelled document that no search shows.
 
-    While a worker still has it in hand, that worker does so; when it has died, the reconciler
-    comes back. A retry or a new file is another revision: its points are never among them.
+    A worker that holds its lease does so itself; if it died, the reconciler calls this again. The
+    points of a retry or a new file belong to another revision and stay.
 
     Raises:
-        VectorIndexUnavailable: they are still there; the reconciler comes back.
+        VectorIndexUnavailable: the points are still there; the reconciler calls this again.
     """
     async with context.database.reading() as session:
         row = await session.get(Document, document_id)
@@ -166,14 +166,14 @@ async def _remove_points(context: WorkerContext, document_id: str, revisions: li
 
 
 async def fail_as_poison(context: WorkerContext, lease: Lease) -> bool:
-    """Set a document aside that was taken up once too often; that was no try."""
+    """Fail a document that was claimed once too often; this claim does not count as an attempt."""
     return await fail(context, lease, POISON, attempt=lease.attempt - 1)
 
 
 async def fail(
     context: WorkerContext, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
 ) -> bool:
-    """Set a document aside, with words for its owner; False when the lease was lost."""
+    """Fail a document with a message for its owner; False when the lease was lost."""
     await _remove_unshown_points(context, lease)
     async with unit_of_work(context.database) as work:
         if not await leases.fail(work, lease, failure, attempt=attempt):
@@ -183,13 +183,13 @@ async def fail(
 
 
 async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
-    """Take back the points of a try that failed: no search shows them, but they crowd out others.
+    """Remove the points of a failed attempt: no search shows them, but they crowd out others.
 
-    Only while the lease certainly holds: afterwards they may be another worker's.
+    Only while the lease certainly holds: afterwards the points may be another worker's.
     """
     seconds = context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        if not await leases.advance(work, lease, seconds=seconds):
+        if not await leases.renew(work, [lease], seconds=seconds):
             return
         document = await work.session.get_one(Document, lease.document_id)
     try:
@@ -221,7 +221,7 @@ async def _record_parse_failure(
 
 
 def _outage_count(document: Document) -> int:
-    """How often in a row something that is away stopped this document."""
+    """How many attempts in a row ended in an outage."""
     return int((document.failure or {}).get("tries", "0"))
 
 

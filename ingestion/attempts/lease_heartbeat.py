@@ -1,4 +1,4 @@
-"""Holding a lease while the work that needs it goes on."""
+"""Renewal of a lease while work goes on."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,22 +16,19 @@ async def renew_while(
     seconds: float,
     lost: type[Exception],
 ) -> T:
-    """Renew a lease while the work goes on; end the work once the lease is lost.
+    """Run ``work`` and renew its lease meanwhile; cancel it once the lease is lost.
 
     Args:
-        work: what the lease is for; it is cancelled when this call is.
-        renew: renews the lease, and says whether it still was there to renew.
+        work: also cancelled when this call is.
+        renew: False when the lease is lost.
         seconds: the life of the lease.
-        lost: what is raised when it is lost.
-
-    Returns:
-        What the work gave.
+        lost: raised when the lease is lost.
     """
     task = asyncio.create_task(work)
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=seconds / 4)
-            # The lease also ends with the work, which may be at its end just now.
+            # The work releases the lease when it ends, which may be just now.
             if not (task.done() or await _is_renewed(renew) or task.done()):
                 raise lost
         return await task

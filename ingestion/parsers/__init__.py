@@ -1,12 +1,61 @@
 """The registry of document formats: one line per format, one module per parser.
 
 Modules are named, not imported, so that the API can detect types without loading any library.
+``README.md`` says how to add a format.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from importlib import import_module
+from pathlib import Path
+from typing import IO, cast
 
-Content = Literal["text", "pdf", "zip", "ole", "rtf", "image"]
+from ingestion.parsers.limits import ParseLimits
+from ingestion.parsers.model import ParsedDocument
+
+Parse = Callable[[Path, ParseLimits], ParsedDocument]
+"""Reads one file; raises ``ParseFailure`` for what the file or its limits do not allow."""
+Preflight = Callable[[IO[bytes], ParseLimits], None]
+"""Refuses an upload by what it says of its own size, before any of it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Formats whose files start alike.
+
+    Attributes:
+        name: The word for it in error details.
+        magic: How every file starts; None for text.
+        encrypted_as: Name of the family that files behind a password belong to.
+        preflight: Function of ``preflight`` that an upload passes first.
+        is_recognised: Whether a file may hold pictures that are read by text recognition.
+    """
+
+    name: str
+    magic: re.Pattern[bytes] | None = None
+    encrypted_as: str | None = None
+    preflight: str | None = None
+    is_recognised: bool = False
+
+
+TEXT = Family("text")
+PDF = Family("pdf", re.compile(rb"%PDF-"), is_recognised=True)
+ZIP = Family(
+    "zip", re.compile(rb"PK\x03\x04|PK\x05\x06"), encrypted_as="ole", preflight="check_container"
+)
+OLE = Family("ole", re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
+RTF = Family("rtf", re.compile(rb"\{\\rtf"))
+IMAGE = Family(
+    "image",
+    # Of BMP, two letters alone would take a text that begins with them.
+    re.compile(
+        rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL
+    ),
+    preflight="check_image",
+    is_recognised=True,
+)
+FAMILIES = (PDF, ZIP, OLE, RTF, IMAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,23 +63,33 @@ class Format:
     """One format a document may have.
 
     Attributes:
-        media_type: Its key in ``PARSERS``.
         file_type: Short label shown to people; source code shows its language instead.
-        module: The module whose ``parse(path, limits)`` reads it.
-        content: What the bytes must look like.
-        suffixes: Endings of file names, with the dot, in lower case.
+        module: The module of this package whose ``parse(path, limits)`` reads it.
+        family: What the bytes must look like.
+        endings: Of file names, in lower case, parted by blanks.
+        mark: What tells it from others of its family, as far as it stands in a file's head.
+        check: Function of ``preflight`` that an upload passes first, in place of the family's.
+        has_parts: Whether it has parts with encodings of their own.
     """
 
     media_type: str
     file_type: str
     module: str
-    content: Content
-    suffixes: frozenset[str]
+    family: Family
+    endings: str
+    mark: bytes = b""
+    check: str | None = None
+    has_parts: bool = False
 
+    @property
+    def suffixes(self) -> frozenset[str]:
+        """Endings of file names, with the dot."""
+        return frozenset(f".{ending}" for ending in self.endings.split())
 
-def _format(media_type: str, file_type: str, module: str, content: Content, names: str) -> Format:
-    suffixes = frozenset(f".{name}" for name in names.split())
-    return Format(media_type, file_type, f"{__name__}.{module}", content, suffixes)
+    @property
+    def preflight(self) -> str | None:
+        """Name of the check that an upload passes first."""
+        return self.check or self.family.preflight
 
 
 LANGUAGES = {
@@ -82,39 +141,49 @@ LANGUAGES = {
 _CODE = " ".join(LANGUAGES.values())
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
+_WORD, _POINT, _EXCEL = (
+    f"{_OFFICE}.wordprocessingml.document",
+    f"{_OFFICE}.presentationml.presentation",
+    f"{_OFFICE}.spreadsheetml.sheet",
+)
+_ODP = b"opendocument.presentation"
+_ODS = b"opendocument.spreadsheet"
 
 FORMATS = (
-    _format("text/markdown", "markdown", "text.markdown", "text", "md markdown mdown mkd mdx"),
-    _format("text/plain", "text", "text.plain", "text", "txt text log rst adoc asciidoc org tex"),
-    _format("text/html", "html", "web.html", "text", "html htm xhtml"),
-    _format("application/pdf", "pdf", "pdf.parser", "pdf", "pdf"),
-    _format(f"{_OFFICE}.wordprocessingml.document", "docx", "office.docx", "zip", "docx docm"),
-    _format(
-        f"{_OFFICE}.presentationml.presentation", "pptx", "office.pptx", "zip", "pptx pptm ppsx"
+    Format("text/markdown", "markdown", "text.markdown", TEXT, "md markdown mdown mkd mdx"),
+    Format(
+        "text/plain",
+        "text",
+        "text.plain",
+        TEXT,
+        "txt text log rst adoc asciidoc org tex",
+        check="check_text",
     ),
-    _format(f"{_OFFICE}.spreadsheetml.sheet", "xlsx", "office.xlsx", "zip", "xlsx xlsm"),
-    _format(f"{_OPEN}.text", "odt", "office.odf", "zip", "odt"),
-    _format(f"{_OPEN}.presentation", "odp", "office.odf", "zip", "odp"),
-    _format(f"{_OPEN}.spreadsheet", "ods", "office.odf", "zip", "ods"),
-    _format("application/epub+zip", "epub", "web.epub", "zip", "epub"),
-    _format("application/rtf", "rtf", "office.rtf", "rtf", "rtf"),
-    _format("message/rfc822", "eml", "email.eml", "text", "eml"),
-    _format("application/vnd.ms-outlook", "msg", "email.msg", "ole", "msg"),
-    _format("application/xml", "xml", "text.xml", "text", "xml rss atom"),
-    _format("image/png", "png", "image.parser", "image", "png"),
-    _format("image/jpeg", "jpeg", "image.parser", "image", "jpg jpeg"),
-    _format("image/tiff", "tiff", "image.parser", "image", "tif tiff"),
-    _format("image/webp", "webp", "image.parser", "image", "webp"),
-    _format("image/bmp", "bmp", "image.parser", "image", "bmp"),
-    _format("text/csv", "csv", "text.csv", "text", "csv"),
-    _format("text/tab-separated-values", "tsv", "text.csv", "text", "tsv tab"),
-    _format("application/json", "json", "text.json", "text", "json geojson"),
-    _format("application/jsonl", "jsonl", "text.json_lines", "text", "jsonl ndjson"),
-    _format("text/x-source", "code", "text.source_code", "text", _CODE),
+    Format("text/html", "html", "web.html", TEXT, "html htm xhtml"),
+    Format("application/pdf", "pdf", "pdf.parser", PDF, "pdf"),
+    Format(_WORD, "docx", "office.docx", ZIP, "docx docm", mark=b"word/"),
+    Format(_POINT, "pptx", "office.pptx", ZIP, "pptx pptm ppsx", mark=b"ppt/"),
+    Format(_EXCEL, "xlsx", "office.xlsx", ZIP, "xlsx xlsm", mark=b"xl/"),
+    Format(f"{_OPEN}.text", "odt", "office.odf", ZIP, "odt", mark=b"opendocument.text"),
+    Format(f"{_OPEN}.presentation", "odp", "office.odf", ZIP, "odp", mark=_ODP),
+    Format(f"{_OPEN}.spreadsheet", "ods", "office.odf", ZIP, "ods", mark=_ODS),
+    Format("application/epub+zip", "epub", "web.epub", ZIP, "epub", mark=b"application/epub+zip"),
+    Format("application/rtf", "rtf", "office.rtf", RTF, "rtf"),
+    Format("message/rfc822", "eml", "email.eml", TEXT, "eml", has_parts=True),
+    Format("application/vnd.ms-outlook", "msg", "email.msg", OLE, "msg"),
+    Format("application/xml", "xml", "text.xml", TEXT, "xml rss atom"),
+    Format("image/png", "png", "image.parser", IMAGE, "png"),
+    Format("image/jpeg", "jpeg", "image.parser", IMAGE, "jpg jpeg"),
+    Format("image/tiff", "tiff", "image.parser", IMAGE, "tif tiff"),
+    Format("image/webp", "webp", "image.parser", IMAGE, "webp"),
+    Format("image/bmp", "bmp", "image.parser", IMAGE, "bmp"),
+    Format("text/csv", "csv", "text.csv", TEXT, "csv"),
+    Format("text/tab-separated-values", "tsv", "text.csv", TEXT, "tsv tab"),
+    Format("application/json", "json", "text.json", TEXT, "json geojson"),
+    Format("application/jsonl", "jsonl", "text.json_lines", TEXT, "jsonl ndjson"),
+    Format("text/x-source", "code", "text.source_code", TEXT, _CODE),
 )
 PARSERS = {form.media_type: form for form in FORMATS}
-# Its parts have encodings of their own.
-_MAIL = "message/rfc822"
 LANGUAGE_OF_SUFFIX = {
     f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()
 }
@@ -123,4 +192,25 @@ LANGUAGE_OF_SUFFIX = {
 def is_plain_text(media_type: str) -> bool:
     """Whether the whole file is text in one encoding."""
     form = PARSERS.get(media_type)
-    return form is not None and form.content == "text" and media_type != _MAIL
+    return form is not None and form.family is TEXT and not form.has_parts
+
+
+def parser_for(media_type: str) -> Parse:
+    """The ``parse`` function of a registered media type; its libraries load at the first call."""
+    module = import_module(f"{__name__}.{PARSERS[media_type].module}")
+    # The contract suite checks that each registered module has this function.
+    return cast("Parse", module.parse)
+
+
+def run_preflight(media_type: str, file: IO[bytes], limits: ParseLimits) -> None:
+    """Refuse an upload of a registered media type by what it says of its own size.
+
+    The first call loads Pillow: not for the event loop.
+
+    Raises:
+        ArchiveLimits, TextTooLarge, ImageTooLarge: It is beyond a limit.
+    """
+    name = PARSERS[media_type].preflight
+    if name is not None:
+        check = cast("Preflight", getattr(import_module(f"{__name__}.preflight"), name))
+        check(file, limits)

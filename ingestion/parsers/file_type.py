@@ -13,7 +13,16 @@ from core.errors.requests import (
     TextRecognitionMissing,
     UnsupportedFileType,
 )
-from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, Format
+from ingestion.parsers import (
+    FAMILIES,
+    FORMATS,
+    IMAGE,
+    LANGUAGE_OF_SUFFIX,
+    PDF,
+    TEXT,
+    ZIP,
+    Format,
+)
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
 
@@ -30,13 +39,9 @@ _BY_NAME = {
     "dockerfile": ".sh",
     "makefile": ".sh",
 }
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# Beginnings of files that are never text; the value is the word for the details.
-_MAGIC = (
-    (b"%PDF-", "pdf"),
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (_OLE, "ole"),
+# Beginnings of files that are never text and that no parser reads; the value is the word for the
+# details.
+_FOREIGN = (
     (b"\x1f\x8b", "gzip"),
     (b"\xfd7zXZ\x00", "xz"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
@@ -46,26 +51,12 @@ _MAGIC = (
     (b"\xca\xfe\xba\xbe", "executable"),
     (b"\xcf\xfa\xed\xfe", "executable"),
     (b"\x00asm", "executable"),
-    (b"\x89PNG\r\n\x1a\n", "image"),
-    (b"\xff\xd8\xff", "image"),
-    (b"II*\x00", "image"),
-    (b"MM\x00*", "image"),
     (b"GIF87a", "gif"),
     (b"GIF89a", "gif"),
     (b"SQLite format 3\x00", "database"),
-    (b"{\\rtf", "rtf"),
 )
-_READABLE = frozenset(form.content for form in FORMATS)
-# By what containers of one kind are told apart, as far as it stands in the head.
-_MARKS = {
-    "docx": b"word/",
-    "pptx": b"ppt/",
-    "xlsx": b"xl/",
-    "odt": b"opendocument.text",
-    "odp": b"opendocument.presentation",
-    "ods": b"opendocument.spreadsheet",
-    "epub": b"application/epub+zip",
-}
+_READABLE = frozenset(family.name for family in FAMILIES)
+_MARKS = {form.file_type: form.mark for form in FORMATS if form.mark}
 # The part that all Office Open XML has, and the one that says what OpenDocument and e-books are.
 _OFFICE_PART, _KIND_PART = "[Content_Types].xml", "mimetype"
 _LONGEST_KIND = 100
@@ -101,7 +92,6 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
     Args:
         name: File name as sent; only its ending counts.
-        head: The first ``HEAD_BYTES`` bytes.
         size: Length of the whole file.
 
     Raises:
@@ -117,10 +107,10 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
     if form is None:
         hint = _AS_ARCHIVE if suffix == ".zip" else {}
         raise UnsupportedFileType(extension=suffix, **hint, supported=sorted(_BY_SUFFIX))
-    if form.content == "pdf" and b"%PDF-".startswith(head):
+    if form.family is PDF and b"%PDF-".startswith(head):
         raise EmptyFile
     content = _content_kind(head)
-    if form.content == "text":
+    if form.family is TEXT:
         _check_text(suffix, head, content)
     else:
         _check_binary(form, content, head)
@@ -135,7 +125,7 @@ def refuse_document_by_name(name: str) -> None:
     """
     suffix = _suffix(name)
     form = _BY_SUFFIX.get(suffix)
-    if form is not None and form.content == "zip":
+    if form is not None and form.family is ZIP:
         raise UnsupportedFileType(extension=suffix, **_AS_DOCUMENT)
 
 
@@ -153,9 +143,9 @@ def refuse_document_by_parts(name: str, archive: ZipFile) -> None:
 
 def _document_kind(archive: ZipFile) -> str | None:
     parts = archive.NameToInfo
-    said = parts.get(_KIND_PART)
-    if said is not None and not said.flag_bits & _ENCRYPTED:
-        with archive.open(said) as part:
+    kind_part = parts.get(_KIND_PART)
+    if kind_part is not None and not kind_part.flag_bits & _ENCRYPTED:
+        with archive.open(kind_part) as part:
             text = part.read(_LONGEST_KIND)
         if text.startswith(b"application/"):
             return next((kind for kind, mark in _MARKS.items() if mark in text), None)
@@ -177,18 +167,16 @@ def _is_blank(data: bytes) -> bool:
 
 
 def _content_kind(head: bytes) -> str:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image"
-    # Two letters alone would take a text that begins with them.
-    if head[:2] == b"BM" and head[6:10] == bytes(4):
-        return "image"
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "text")
+    for family in FAMILIES:
+        if family.magic is not None and family.magic.match(head):
+            return family.name
+    return next((kind for magic, kind in _FOREIGN if head.startswith(magic)), TEXT.name)
 
 
 def _check_text(suffix: str, head: bytes, content: str) -> None:
-    if content in _READABLE - {"text"}:
+    if content in _READABLE:
         raise FileTypeMismatch(extension=suffix, detected=content)
-    if content != "text" or (head.startswith(b"MZ") and _is_binary(head, most=0.0)):
+    if content != TEXT.name or (head.startswith(b"MZ") and _is_binary(head, most=0.0)):
         raise UnsupportedFileType(extension=suffix, detected=content)
     if _is_binary(head, most=_MOST_CONTROLS):
         raise UnsupportedFileType(extension=suffix, detected="binary")
@@ -202,12 +190,11 @@ def _is_binary(head: bytes, *, most: float) -> bool:
 
 
 def _check_binary(form: Format, content: str, head: bytes) -> None:
-    # An Office file behind a password is an OLE container: its parser says so.
-    if content != form.content and not (form.content == "zip" and content == "ole"):
+    # Of a file behind a password, its parser says so.
+    if content not in (form.family.name, form.family.encrypted_as):
         raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
     others = (mark for kind, mark in _MARKS.items() if kind != form.file_type)
-    own = _MARKS.get(form.file_type, b"")
-    if content == "zip" and own not in head and any(mark in head for mark in others):
-        raise FileTypeMismatch(extension=f".{form.file_type}", detected="zip")
-    if form.content == "image" and not is_installed():
+    if content == ZIP.name and form.mark not in head and any(mark in head for mark in others):
+        raise FileTypeMismatch(extension=f".{form.file_type}", detected=content)
+    if form.family is IMAGE and not is_installed():
         raise TextRecognitionMissing(extra="agentex[ocr]")

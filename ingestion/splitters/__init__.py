@@ -1,4 +1,7 @@
-"""The registry of splitters: name to function."""
+"""The registry of splitters: one line per splitter, one module each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ingestion.splitters import (
     fixed,
@@ -10,21 +13,23 @@ from ingestion.splitters import (
 from ingestion.splitters.base import Splitter
 from kb_service.text.token_counter import TokenCounter
 
-SPLITTERS: dict[str, Splitter] = {
-    "heading_recursive": heading_recursive.split,
-    "sentence": sentence.split,
-    "fixed": fixed.split,
-    "markdown_sections": markdown_sections.split,
-    "parent_child": parent_child.split,
+
+def _no_windows(_text: str, _counter: TokenCounter) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitterEntry:
+    """A splitter, and the dense windows that it gives a passage whose text a person wrote."""
+
+    split: Splitter
+    windows: Callable[[str, TokenCounter], tuple[str, ...]] = _no_windows
+
+
+SPLITTERS = {
+    "heading_recursive": SplitterEntry(heading_recursive.split),
+    "sentence": SplitterEntry(sentence.split),
+    "fixed": SplitterEntry(fixed.split),
+    "markdown_sections": SplitterEntry(markdown_sections.split),
+    "parent_child": SplitterEntry(parent_child.split, parent_child.windows),
 }
-
-
-def windows_of(name: str, text: str, counter: TokenCounter) -> tuple[str, ...]:
-    """The dense windows that a splitter gives a passage whose text a person wrote.
-
-    Args:
-        name: of the splitter.
-        text: the passage.
-        counter: of the encoder.
-    """
-    return parent_child.windows(text, counter) if name == "parent_child" else ()

@@ -1,4 +1,4 @@
-"""Erases what was deleted: points, file, chunks, rows, in an order that can stop anywhere."""
+"""Erasure of deleted documents and knowledge bases, in an order that can stop anywhere."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
@@ -20,42 +20,42 @@ from kb_service.work_queue.leases import LONGEST_LEASE, is_free
 
 log = get_logger(__name__)
 
-# Who writes waits for a transaction: 1,000 chunks take it some 20 ms.
+# Other writers wait for a transaction: 1,000 chunks take some 20 ms.
 _DOCUMENTS_AT_ONCE = 100
 _CHUNKS_AT_ONCE = 1000
 _MAX_SIBLING_CHUNKS = 100
-# Of files that slow storage deletes one by one, some are gone for good whenever the job is cut off.
+# On slow storage, files are deleted one by one: progress survives a job that is cut off.
 _SIBLINGS_AT_ONCE = 10
 
 
 async def erase_document(context: WorkerContext, document_id: str) -> None:
     """Erase a deleted document; while a worker still holds it, the reconciler comes back.
 
-    Small ones of its knowledge base go with it, whose own jobs then find nothing to do: a request
-    to the index and a transaction cost as much for one as for all.
+    Small deleted documents of its knowledge base are erased with it: a request to the index and a
+    transaction cost as much for one as for all. Their own jobs then find nothing to do.
     """
-    # A second job would choose the same ones to go with its own.
+    # A second job would choose the same siblings.
     async with context.erasing:
-        condemned = await _deleted_documents(context, col(Document.id) == document_id)
-        if not condemned:
+        deleted = await _deleted_documents(context, col(Document.id) == document_id)
+        if not deleted:
             return
-        condemned += await _deleted_documents(
+        deleted += await _deleted_documents(
             context, *_small_siblings(document_id), limit=_DOCUMENTS_AT_ONCE - 1
         )
-        ids = [each.document_id for each in condemned]
+        ids = [each.document_id for each in deleted]
         await context.spaces.delete_documents(ids)
-        await _erase_files_and_rows(context, condemned[:1])
-        for start in range(1, len(condemned), _SIBLINGS_AT_ONCE):
-            await _try_erase_siblings(context, condemned[start : start + _SIBLINGS_AT_ONCE])
+        await _erase_files_and_rows(context, deleted[:1])
+        for start in range(1, len(deleted), _SIBLINGS_AT_ONCE):
+            await _try_erase_siblings(context, deleted[start : start + _SIBLINGS_AT_ONCE])
     log.info("documents.erased", document_id=document_id, documents=len(ids))
 
 
 async def _try_erase_siblings(
-    context: WorkerContext, condemned: Sequence["_DeletedDocument"]
+    context: WorkerContext, deleted: Sequence["_DeletedDocument"]
 ) -> None:
-    """Erase some; what can't be is left to jobs of their own, and holds up nobody else's."""
+    """Erase siblings; those that can't be erased are left to their own jobs."""
     try:
-        await _erase_files_and_rows(context, condemned)
+        await _erase_files_and_rows(context, deleted)
     except (AgentexError, OSError) as error:
         log.warning("documents.not_erased_beside", cause=type(error).__name__)
 
@@ -72,7 +72,7 @@ def _small_siblings(document_id: str) -> tuple[ColumnElement[bool], ...]:
 async def erase_knowledge_base(context: WorkerContext, knowledge_base_id: str) -> None:
     """Erase a deleted knowledge base: its documents first, its row when none is left.
 
-    Documents that a worker still holds stay for the next time.
+    Documents that a worker still holds are left for the next run.
     """
     async with unit_of_work(context.database) as work:
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
@@ -80,20 +80,20 @@ async def erase_knowledge_base(context: WorkerContext, knowledge_base_id: str) -
             return
         # An upload can pass the gate at the moment of the deletion and add its document after it.
         await knowledge_bases.delete_documents(work, knowledge_base_id)
-    # Before their points go: nobody writes any more of those that are free now.
+    # Before their points are deleted: nobody writes points of a free document any more.
     mine = col(Document.knowledge_base_id) == knowledge_base_id
-    condemned = await _deleted_documents(context, mine)
+    deleted = await _deleted_documents(context, mine)
     for number in range(1, row.last_generation + 1):
         await context.spaces.delete_knowledge_base(index_scope(knowledge_base_id, number))
-    for start in range(0, len(condemned), _DOCUMENTS_AT_ONCE):
-        await _erase_files_and_rows(context, condemned[start : start + _DOCUMENTS_AT_ONCE])
+    for start in range(0, len(deleted), _DOCUMENTS_AT_ONCE):
+        await _erase_files_and_rows(context, deleted[start : start + _DOCUMENTS_AT_ONCE])
     async with unit_of_work(context.database) as work:
         if (await work.session.exec(select(Document.id).where(mine).limit(1))).first() is not None:
             return
         row = await work.session.get(KnowledgeBase, knowledge_base_id)
         if row is not None:
             await work.session.delete(row)
-    log.info("knowledge_base.erased", knowledge_base_id=knowledge_base_id, documents=len(condemned))
+    log.info("knowledge_base.erased", knowledge_base_id=knowledge_base_id, documents=len(deleted))
 
 
 class _DeletedDocument(NamedTuple):
@@ -105,7 +105,7 @@ class _DeletedDocument(NamedTuple):
 async def _deleted_documents(
     context: WorkerContext, *which: ColumnElement[bool], limit: int | None = None
 ) -> list[_DeletedDocument]:
-    """Those of some documents that are deleted and that no worker has in hand."""
+    """The documents of a selection that are deleted and that no worker holds."""
     async with context.database.reading() as session:
         now = await database_now(session)
         columns: tuple[Any, ...] = (Document.id, Document.storage_key, Document.superseded_keys)
@@ -116,12 +116,12 @@ async def _deleted_documents(
 
 
 async def _erase_files_and_rows(
-    context: WorkerContext, condemned: Sequence[_DeletedDocument]
+    context: WorkerContext, deleted: Sequence[_DeletedDocument]
 ) -> None:
-    for _, newest, superseded in condemned:
+    for _, newest, superseded in deleted:
         for key in (newest, *superseded):
             await context.store.delete(key)
-    ids = [each.document_id for each in condemned]
+    ids = [each.document_id for each in deleted]
     is_gone = False
     while not is_gone:
         async with unit_of_work(context.database) as work:

@@ -1,4 +1,6 @@
-"""The jobs of this package; adding one is a coroutine and a line here."""
+"""The worker's registry of jobs: a coroutine and one line each."""
+
+from collections.abc import Awaitable, Callable
 
 from core.redis.jobs import JobPayload, QueueJob
 from ingestion.attempts.failures import remove_orphan_points
@@ -16,24 +18,15 @@ async def _wake(context: WorkerContext, _payload: JobPayload) -> None:
     context.wake.set()
 
 
-async def _clear_document(context: WorkerContext, payload: JobPayload) -> None:
-    await remove_orphan_points(context, str(payload["document_id"]))
+def _with_id(
+    act: Callable[[WorkerContext, str], Awaitable[None]], key: str
+) -> Callable[[WorkerContext, JobPayload], Awaitable[None]]:
+    """A job that calls ``act`` with the id that its payload has under ``key``."""
 
+    async def run(context: WorkerContext, payload: JobPayload) -> None:
+        await act(context, str(payload[key]))
 
-async def _erase_document(context: WorkerContext, payload: JobPayload) -> None:
-    await erase_document(context, str(payload["document_id"]))
-
-
-async def _erase_knowledge_base(context: WorkerContext, payload: JobPayload) -> None:
-    await erase_knowledge_base(context, str(payload["knowledge_base_id"]))
-
-
-async def _reindex(context: WorkerContext, payload: JobPayload) -> None:
-    await run_reindex(context, str(payload["knowledge_base_id"]))
-
-
-async def _transfer(context: WorkerContext, payload: JobPayload) -> None:
-    await run_transfer(context, str(payload["transfer_id"]))
+    return run
 
 
 # Every part of the work has a limit of its own, and what is cut off here begins anew: this only
@@ -42,9 +35,13 @@ _INGEST_SECONDS = 24 * 3600
 
 JOBS: tuple[QueueJob, ...] = (
     QueueJob(INGEST_JOB, _wake, timeout=10),
-    QueueJob(CLEAR_JOB, _clear_document, timeout=60),
-    QueueJob(ERASE_JOB, _erase_document, timeout=120),
-    QueueJob(knowledge_bases.ERASE_JOB, _erase_knowledge_base, timeout=900),
-    QueueJob(REINDEX_JOB, _reindex, timeout=900),
-    QueueJob(transfers.TRANSFER_JOB, _transfer, timeout=_INGEST_SECONDS),
+    QueueJob(CLEAR_JOB, _with_id(remove_orphan_points, "document_id"), timeout=60),
+    QueueJob(ERASE_JOB, _with_id(erase_document, "document_id"), timeout=120),
+    QueueJob(
+        knowledge_bases.ERASE_JOB, _with_id(erase_knowledge_base, "knowledge_base_id"), timeout=900
+    ),
+    QueueJob(REINDEX_JOB, _with_id(run_reindex, "knowledge_base_id"), timeout=900),
+    QueueJob(
+        transfers.TRANSFER_JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS
+    ),
 )

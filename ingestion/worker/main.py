@@ -1,4 +1,4 @@
-"""The worker process: slots process documents, ARQ runs jobs, the reconciler looks after both."""
+"""The worker process: a document runner, ARQ jobs, and a reconciler for both."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -9,7 +9,7 @@ from typing import cast
 import uvloop
 from arq.connections import RedisSettings
 from arq.typing import WorkerCoroutine
-from arq.worker import func
+from arq.worker import Worker, func
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -32,10 +32,9 @@ from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import WorkerContext
 from ingestion.parsers.image.ocr import OcrSettings
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.reindex import maintain_all
 from ingestion.transfer import requeue_transfers
-from ingestion.worker.arq_worker import QueueWorker
 from ingestion.worker.document_runner import DocumentRunner
 from ingestion.worker.jobs import JOBS
 from ingestion.worker.reconciler import OrphanSweep, requeue_lost
@@ -46,15 +45,43 @@ from kb_service.object_storage.factory import open_object_store
 log = get_logger(__name__)
 
 _BEAT_SECONDS = 4
-_LISTEN_AGAIN_SECONDS = 1
+_LISTEN_RETRY_SECONDS = 1
 _SWEEP_SECONDS = 600
 _POLL_SECONDS = 0.1
 _CONTEXT = "context"
+_QUEUE_RETRY_SECONDS = 0.5
+
+
+class QueueWorker(Worker):
+    """An ARQ worker that survives a Redis outage: waiting documents are found in SQL.
+
+    ARQ's own worker would end, and with it the work that is under way.
+    """
+
+    _is_away = False
+
+    @property
+    def is_away(self) -> bool:
+        """Whether Redis did not answer last time."""
+        return self._is_away
+
+    async def _poll_iteration(self) -> None:
+        try:
+            await super()._poll_iteration()
+        except (RedisError, OSError) as error:
+            if not self._is_away:
+                log.warning("worker.queue_away", cause=type(error).__name__)
+            self._is_away = True
+            await asyncio.sleep(_QUEUE_RETRY_SECONDS)
+            return
+        if self._is_away:
+            log.info("worker.queue_back")
+        self._is_away = False
 
 
 @asynccontextmanager
 async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContext]:
-    """Open what the jobs share, and close it at the end."""
+    """The connections that the jobs share, closed at the end."""
     database, redis = open_database(settings), open_redis(settings)
     engine = EngineClient(settings.effective_engine_socket)
     context = WorkerContext(
@@ -85,14 +112,14 @@ def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
             async with in_hand.taken(str(arq_context["job_id"])):
                 await job.run(cast(WorkerContext, arq_context[_CONTEXT]), payload)
         except (AgentexError, OSError) as error:
-            # The reconciler comes back to what is not done; an ARQ retry would add nothing.
+            # The reconciler requeues what is not done; an ARQ retry would add nothing.
             log.warning("job.postponed", job=job.name, cause=type(error).__name__)
 
     return cast(WorkerCoroutine, run)
 
 
 async def _run_safely(act: Callable[[], Awaitable[object]]) -> None:
-    """Do something; a part that is down is no reason to stop."""
+    """Run ``act``; log an error instead of stopping the worker."""
     try:
         await act()
     except (AgentexError, RedisError, OSError) as error:
@@ -103,28 +130,27 @@ async def _run_safely(act: Callable[[], Awaitable[object]]) -> None:
 
 
 async def _repeat(seconds: float, act: Callable[[], Awaitable[object]]) -> None:
-    """Do something again and again."""
     while True:
         await _run_safely(act)
         await asyncio.sleep(seconds)
 
 
 async def run_worker(settings: Settings) -> None:
-    """Run jobs until SIGTERM; jobs that do not end in time are handed back."""
+    """Run until SIGTERM; documents that do not finish in time are released."""
     async with open_worker_context(settings) as context:
         redis = open_redis(settings)
         in_hand = RunningJobs(redis)
         sweep = OrphanSweep(context)
-        slots = DocumentRunner(context)
-        beside = [
+        runner = DocumentRunner(context)
+        background = [
             asyncio.create_task(
                 _repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))
             ),
             asyncio.create_task(_repeat(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(context)),
             asyncio.create_task(_repeat(_SWEEP_SECONDS, sweep.run)),
-            asyncio.create_task(_repeat(_LISTEN_AGAIN_SECONDS, lambda: _listen(context, redis))),
-            asyncio.create_task(slots.run()),
+            asyncio.create_task(_repeat(_LISTEN_RETRY_SECONDS, lambda: _listen(context, redis))),
+            asyncio.create_task(runner.run()),
         ]
         worker = QueueWorker(
             [
@@ -152,10 +178,10 @@ async def run_worker(settings: Settings) -> None:
         except asyncio.CancelledError:
             log.info("worker.stopped")
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
-            await slots.stop(settings.drain_seconds / 2)
+            await asyncio.gather(*background, return_exceptions=True)
+            await runner.stop(settings.drain_seconds / 2)
             await _run_safely(worker.close)
             await _run_safely(lambda: remove_heartbeat(redis, context.owner))
             await redis.aclose()
@@ -167,8 +193,8 @@ async def _listen(context: WorkerContext, redis: Redis) -> None:
 
 
 async def _reconcile(context: WorkerContext) -> None:
-    # What was written before any worker was there, such as a first start's documents, has
-    # nobody else who pushes it: no grace for that.
+    # Jobs written before any worker ran, such as a first start's documents, have nobody else to
+    # push them: no grace period.
     await _run_safely(lambda: context.queue.sweep(grace=timedelta(0)))
     await _repeat(context.settings.reconcile_seconds, lambda: _reconcile_once(context))
 
@@ -186,7 +212,7 @@ def _redis_settings(settings: Settings) -> RedisSettings:
 
 
 def main() -> None:
-    """Work until SIGTERM."""
+    """Run the worker until SIGTERM."""
     settings = get_settings()
     configure_logging(settings, part="worker")
     uvloop.run(run_worker(settings))

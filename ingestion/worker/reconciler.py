@@ -1,4 +1,4 @@
-"""Brings the queue, the index and the files back in line with SQL, whatever was lost."""
+"""Reconciliation of the queue, the index and the files with SQL."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -28,14 +28,14 @@ from kb_service.work_queue.leases import OPEN_STATUSES
 log = get_logger(__name__)
 
 _BATCH = 500
-# What is younger is on its way by the ordinary path.
+# Younger rows are still handled by their own jobs.
 _GRACE = timedelta(seconds=3)
 
 
 async def requeue_lost(context: WorkerContext) -> int:
-    """Let wait again what a lost worker had in hand, and queue again what is to be erased.
+    """Expire the leases of lost workers, and queue missing erase jobs again.
 
-    Documents that wait need no message: the slots of every worker look for them in SQL.
+    Waiting documents need no message: every worker polls for them in SQL.
 
     Returns:
         How many jobs were written.
@@ -46,18 +46,18 @@ async def requeue_lost(context: WorkerContext) -> int:
     now = utc_now()
     async with context.database.reading() as session:
         documents_deleted = (await session.exec(_deleted_before(now - _GRACE))).all()
-        gone = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
-        knowledge_bases_gone = (await session.exec(gone)).all()
+        deleted = select(KnowledgeBase).where(col(KnowledgeBase.deleted_at) < now - _GRACE)
+        knowledge_bases_deleted = (await session.exec(deleted)).all()
         uncleared = await leases.orphaned(session)
     for document_id in uncleared[:_BATCH]:
         try:
             await remove_orphan_points(context, document_id)
         except AgentexError as error:
-            # Its index is down: it comes again, and what else is forgotten need not wait for it.
+            # Its index is down: the next round retries it, and the others need not wait.
             log.warning("reconciler.not_cleared", document_id=document_id, code=error.code)
-    if not (documents_deleted or knowledge_bases_gone):
+    if not (documents_deleted or knowledge_bases_deleted):
         return 0
-    return await _enqueue_missing(context, documents_deleted, knowledge_bases_gone)
+    return await _enqueue_missing(context, documents_deleted, knowledge_bases_deleted)
 
 
 def _deleted_before(moment: datetime) -> SelectOfScalar[str]:
@@ -73,7 +73,7 @@ async def _expire_leases(context: WorkerContext) -> None:
     async with context.database.reading() as session:
         steady = context.clock.is_steady(await database_now(session))
     if not steady:
-        # Somebody set a clock: living workers renew their leases before they are judged by it.
+        # A clock was changed: living workers renew their leases before they are judged by it.
         return
     async with unit_of_work(context.database) as work:
         lost = await leases.expire_leases(work, WORKER_LOST)
@@ -109,13 +109,10 @@ _SHOWN = select(
 
 
 class OrphanSweep:
-    """Removes points and files that no row knows; run it seldom.
+    """Removes points and files that no row refers to; run it seldom.
 
-    A file is written before its row, so one is removed only when two sweeps in a row miss it.
-    What does not bear a name of ours is left alone: a bucket may hold other things.
-
-    Args:
-        context: the worker's connections.
+    A file is written before its row, so it is removed only when two sweeps in a row find no row.
+    Files whose names are no ids are left alone: a bucket may hold other things.
     """
 
     def __init__(self, context: WorkerContext) -> None:
@@ -130,7 +127,7 @@ class OrphanSweep:
         """
         indexed: list[tuple[VectorIndex, Sequence[IndexedDocument]]] = []
         for space in self._context.spaces.values():
-            # One that the engine could not open waits for its sweep; the others don't.
+            # An index that the engine could not open is swept later.
             with suppress(EmbeddingModelUnusable):
                 indexed.append((space.index, await space.index.documents()))
         stored = set(await self._context.store.keys())
@@ -160,8 +157,6 @@ async def _sweep_points(
     """Remove the points of unknown documents and of revisions that nothing shows any more.
 
     Args:
-        index: where to remove them.
-        entries: what it holds.
         shown: by document id the revisions that are searched, wait for a cut-over or are made.
     """
     unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]

@@ -6,7 +6,7 @@ from sqlalchemy import func
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from core.auth.models import User
+from core.auth.locks import lock_owner
 from core.errors.requests import QuotaExceeded
 from kb_service.models import Attachment, Document, DocumentStatus, KnowledgeBase, Transfer
 
@@ -71,15 +71,6 @@ async def _promised(session: AsyncSession, owner_id: str) -> int:
     return sum(max(0, size - int(there)) for size, there in (await session.exec(query)).all())
 
 
-async def take_turn(session: AsyncSession, owner_id: str) -> None:
-    """Let what one user brings pass the quota one after the other.
-
-    On SQLite the transaction is the only writer anyway.
-    """
-    query = select(User.id).where(User.id == owner_id).with_for_update(key_share=True)
-    await session.exec(query)
-
-
 @dataclass
 class QuotaAllowance:
     """What is left of a quota in a transaction that brings several files.
@@ -105,13 +96,13 @@ class QuotaAllowance:
 
 
 async def lock_allowance(session: AsyncSession, owner_id: str, limit_bytes: int) -> QuotaAllowance:
-    """Take the turn of :func:`take_turn` and see what is left of the quota."""
-    await take_turn(session, owner_id)
+    """Lock the owner and see what is left of the quota."""
+    await lock_owner(session, owner_id)
     return QuotaAllowance(limit_bytes, (await storage_usage(session, owner_id)).used_bytes)
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
-    """Pass when what the transaction wrote keeps the quota; its caller had :func:`take_turn`.
+    """Pass when what the transaction wrote keeps the quota; its caller holds :func:`lock_owner`.
 
     Args:
         session: the transaction's.

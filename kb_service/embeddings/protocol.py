@@ -1,4 +1,4 @@
-"""What every encoder offers, whether it runs here, in the engine or behind an endpoint."""
+"""The protocol of encoders, wherever they run."""
 
 from collections.abc import Sequence
 from typing import Protocol

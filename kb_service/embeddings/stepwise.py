@@ -1,4 +1,4 @@
-"""What an encoder offers that runs in this process."""
+"""The protocol of an encoder that works in steps, in this process."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor

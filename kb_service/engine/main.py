@@ -1,4 +1,4 @@
-"""Runs an engine on a socket until a signal, then drains it."""
+"""Entry point of the engine: serve a socket until a signal, then drain."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The engine's client: one connection for all who ask it, and no waiting for one that stands still."""
+"""Client of the engine: one shared connection, and early errors when the engine hangs."""
 
 import asyncio
 from collections.abc import Mapping

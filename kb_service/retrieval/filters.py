@@ -1,4 +1,4 @@
-"""Which documents of a knowledge base a retrieval may use."""
+"""Filters on the documents that a retrieval may use."""
 
 import json
 from datetime import datetime
@@ -38,8 +38,8 @@ class Range(BaseModel):
     @property
     def bounds(self) -> list[tuple[str, int | float | str]]:
         """Operator and value of each bound that is set."""
-        found = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
-        return [(sign, value) for sign, value in found if value is not None]
+        bounds = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
+        return [(sign, value) for sign, value in bounds if value is not None]
 
     @model_validator(mode="after")
     def _require_bound(self) -> Self:

@@ -1,4 +1,4 @@
-"""Fuses the dense and the sparse leg of a hybrid search by a min-max convex combination."""
+"""Fusion of the dense and the sparse leg by a min-max convex combination."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -219,7 +219,7 @@ def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> Fuse
     # Mostly the last of each leg, or the same text in several places.
     order = list(fusion.order)
     scores = [score for _, score in order]
-    tied = {one for one, next_ in pairwise(scores) if one == next_}
+    tied = {score for score, following in pairwise(scores) if score == following}
     for score in tied:
         first, count = scores.index(score), scores.count(score)
         order[first : first + count] = sorted(order[first : first + count], key=place)

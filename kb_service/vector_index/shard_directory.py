@@ -1,4 +1,4 @@
-"""Where a model's shard lies on the disk, and what is known about it beside its points."""
+"""The folders of a model's shard on disk, and the record about it."""
 
 import os
 import shutil

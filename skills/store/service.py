@@ -8,13 +8,13 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.log import AuditAction, AuditTarget, audit
+from core.auth.locks import lock_owner
 from core.auth.principal import Access, Action, Principal, check_access
 from core.auth.sharing import audit_public, delete_shares, delete_user_shares
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound
 from core.errors.conflicts import SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidRequest
-from kb_service.documents.quota import take_turn
 from skills.models import Skill, SkillOrigin, SkillTriggerTest, SkillVersion
 from skills.schema import SkillFormat
 from skills.slugs import free_slug, is_slug, placeholder_slug, slug_prefix, slugify
@@ -44,7 +44,6 @@ class Origin:
     Args:
         trusted: whether its owner has read it, so that agents may use it at once.
         forked_from: the id of the skill that it is a copy of.
-        forked_version: the version that was copied.
         preferred_slug: its slug, with a number behind it where that is taken.
     """
 
@@ -82,7 +81,7 @@ async def create(context: SkillContext, new: NewSkill) -> SkillView:
     work, principal, limits = context.work, context.principal, context.limits
     session, owner_id = work.session, principal.user_id
     # Two requests at once must not both take the last place, or the same slug.
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     counted = select(func.count()).select_from(Skill).where(col(Skill.owner_id) == owner_id)
     if (await session.exec(counted)).one() >= limits.skills:
         raise SkillsFull(limit=limits.skills)
@@ -195,9 +194,6 @@ async def update(
     """Change a skill; the same bytes again make no new version.
 
     Args:
-        context: the transaction and the caller.
-        skill_id: of the skill.
-        changes: content, files and fields.
         prepared: see :func:`prepare`; without it, or where the skill has a newer version by now,
             the next version is validated here.
 
@@ -323,9 +319,9 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
     """Make an heir the owner of all skills of an account; a slug that the heir has gets a number."""
     session = work.session
     # Accounts are locked before skills wherever both are.
-    await take_turn(session, owner_id)
+    await lock_owner(session, owner_id)
     # The heir must not create a skill of the same slug meanwhile.
-    await take_turn(session, heir_id)
+    await lock_owner(session, heir_id)
     taken_slugs = {*(await session.exec(select(Skill.slug).where(Skill.owner_id == heir_id))).all()}
     skills = await _lock_owned(session, owner_id)
     # Owners need no share of their own skills.
@@ -344,7 +340,7 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
 
 async def erase_owned_by(work: UnitOfWork, owner_id: str) -> None:
     """Delete all skills and trigger tests of an account; idempotent."""
-    await take_turn(work.session, owner_id)
+    await lock_owner(work.session, owner_id)
     for skill in await _lock_owned(work.session, owner_id):
         await erase(work, skill)
     tests = delete_rows(SkillTriggerTest).where(col(SkillTriggerTest.user_id) == owner_id)

@@ -9,6 +9,7 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.audit.log import AuditAction, audit
+from core.auth.locks import lock_owner
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
@@ -17,7 +18,6 @@ from core.errors.base import AgentexError
 from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
 from core.errors.server import DatabaseUnavailable
-from kb_service.documents.quota import take_turn
 from skills.models import Skill, SkillBlob, SkillOrigin
 from skills.packages.reader import PackagedSkill
 from skills.schema import Diagnostic
@@ -149,7 +149,7 @@ async def _import_batch(
     context: SkillContext, incoming: Sequence[IncomingSkill], policy: ConflictPolicy
 ) -> list[ImportResult]:
     # Before slugs are looked up: of two concurrent imports the second finds what the first created.
-    await take_turn(context.work.session, context.principal.user_id)
+    await lock_owner(context.work.session, context.principal.user_id)
     results: list[ImportResult] = []
     for skill in incoming:
         try:
@@ -195,8 +195,6 @@ class _PlannedSkill:
 
     Args:
         skill: the row, attached to no session.
-        is_stored: whether it exists already.
-        sha256: of the newest content.
         blobs: the hashes of all its blobs.
     """
 

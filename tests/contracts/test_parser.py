@@ -10,12 +10,19 @@ import pytest
 from PIL import Image
 
 import ingestion.parsers
-from ingestion.parsers import FORMATS, LANGUAGE_OF_SUFFIX, PARSERS
+from ingestion.parsers import (
+    FORMATS,
+    IMAGE,
+    LANGUAGE_OF_SUFFIX,
+    PARSERS,
+    TEXT,
+    parser_for,
+    preflight,
+)
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import SEPARATOR
 from tests.fixtures import made_files
 from tests.fixtures.made_files import sample
@@ -56,7 +63,7 @@ NEEDS_RECOGNITION = pytest.mark.skipif(
 every_parser = pytest.mark.parametrize(
     "media_type",
     [
-        pytest.param(name, marks=NEEDS_RECOGNITION if form.content == "image" else ())
+        pytest.param(name, marks=NEEDS_RECOGNITION if form.family is IMAGE else ())
         for name, form in PARSERS.items()
     ],
 )
@@ -128,7 +135,7 @@ def test_every_parser_module_is_registered_once():
         if path.stem != "__init__"
     }
     with_parse = {name for name in names if hasattr(importlib.import_module(name), "parse")}
-    assert with_parse == {form.module for form in FORMATS}
+    assert with_parse == {f"ingestion.parsers.{form.module}" for form in FORMATS}
     assert len(PARSERS) == len(FORMATS)
 
 
@@ -203,7 +210,7 @@ def test_file_stays_as_it_was_when_parsed(media_type, samples, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("media_type", [f.media_type for f in FORMATS if f.content == "text"])
+@pytest.mark.parametrize("media_type", [f.media_type for f in FORMATS if f.family is TEXT])
 @pytest.mark.parametrize("cut", [0, 1, 2, 3])
 def test_text_format_survives_any_bytes(media_type, cut, tmp_path):
     path = tmp_path / "bytes"
@@ -215,6 +222,11 @@ def test_text_format_survives_any_bytes(media_type, cut, tmp_path):
     parsed = parser_for(media_type)(path, ParseLimits())
     assert not CONTROL.search(parsed.text)
     assert parsed.warnings
+
+
+@pytest.mark.parametrize("name", sorted({form.preflight for form in FORMATS if form.preflight}))
+def test_preflight_check_exists(name):
+    assert callable(getattr(preflight, name))
 
 
 @pytest.mark.parametrize("reason", FailureReason)

@@ -97,4 +97,4 @@ def test_a_query_with_another_parameter_is_refused():
     query = select(col(KnowledgeBase.id)).join(_ASKED, _ON)
     query = query.where(col(KnowledgeBase.name) == bindparam("name"))
     with pytest.raises(ValueError, match="name"):
-        PreparedQuery(query).written(sqlite.dialect())
+        PreparedQuery(query).compiled_for(sqlite.dialect())

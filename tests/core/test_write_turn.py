@@ -30,7 +30,7 @@ async def main():
     turn = WriteTurn(Path(sys.argv[1]))
     print("begun", flush=True)
     while True:
-        async with turn.taken(10):
+        async with turn.acquire(10):
             await asyncio.sleep(float(sys.argv[2]))
 
 asyncio.run(main())
@@ -53,7 +53,7 @@ async def test_two_of_one_process_never_hold_it_together(tmp_path: Path):
 
     async def hold(turn: WriteLock) -> None:
         nonlocal holders
-        async with turn.taken(10):
+        async with turn.acquire(10):
             holders += 1
             assert holders == 1
             await asyncio.sleep(0.001)
@@ -66,7 +66,7 @@ async def test_a_process_that_never_pauses_does_not_keep_others_out(tmp_path: Pa
     turn = WriteLock(tmp_path / "db")
     for _ in range(20):
         # Each comes in after one turn of the other's; ten seconds would be five hundred of them.
-        async with turn.taken(10):
+        async with turn.acquire(10):
             await asyncio.sleep(0)
     assert greedy.poll() is None
 
@@ -74,7 +74,7 @@ async def test_a_process_that_never_pauses_does_not_keep_others_out(tmp_path: Pa
 async def test_a_killed_holder_gives_it_up(tmp_path: Path, greedy):
     os.kill(greedy.pid, signal.SIGKILL)
     greedy.wait()
-    async with WriteLock(tmp_path / "db").taken(1):
+    async with WriteLock(tmp_path / "db").acquire(1):
         pass
 
 
@@ -83,7 +83,7 @@ async def test_a_stopped_holder_keeps_nobody_out(tmp_path: Path, greedy):
     os.kill(greedy.pid, signal.SIGSTOP)
     started = time.monotonic()
     for _ in range(50):
-        async with turn.taken(10):
+        async with turn.acquire(10):
             pass
     # Patience is lost once, not fifty times.
     assert time.monotonic() - started < 10
@@ -92,28 +92,28 @@ async def test_a_stopped_holder_keeps_nobody_out(tmp_path: Path, greedy):
 
 async def test_who_waits_too_long_is_told_and_leaves_nothing_locked(tmp_path: Path):
     turn = WriteLock(tmp_path / "db")
-    async with turn.taken(1):
+    async with turn.acquire(1):
         with pytest.raises(TimeoutError):
-            async with turn.taken(0.05):
+            async with turn.acquire(0.05):
                 pass
-    async with turn.taken(1):
+    async with turn.acquire(1):
         pass
-    async with WriteLock(tmp_path / "db").taken(1):
+    async with WriteLock(tmp_path / "db").acquire(1):
         pass
 
 
 async def test_a_writer_that_fails_gives_its_turn_back(tmp_path: Path):
     turn = WriteLock(tmp_path / "db")
     with pytest.raises(ValueError, match="no"):
-        async with turn.taken(1):
+        async with turn.acquire(1):
             raise ValueError("no")
-    async with turn.taken(1):
+    async with turn.acquire(1):
         pass
 
 
 async def test_database_in_memory_needs_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    async with WriteLock(None).taken(1):
+    async with WriteLock(None).acquire(1):
         pass
     assert os.listdir(tmp_path) == []
 
@@ -123,13 +123,13 @@ async def test_lock_file_is_not_left_open_when_the_other_one_can_not_be_made(tmp
     turn = WriteLock(tmp_path / "db")
     for _ in range(3):
         with pytest.raises(IsADirectoryError):
-            async with turn.taken(1):
+            async with turn.acquire(1):
                 pass
     assert (tmp_path / "db-queue").exists()
     left = [file.path for file in psutil.Process().open_files()]
     assert [path for path in left if path.startswith(str(tmp_path))] == []
     (tmp_path / "db-turn").rmdir()
-    async with turn.taken(1):
+    async with turn.acquire(1):
         pass
     turn.close()
 

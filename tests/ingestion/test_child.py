@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from core.errors.requests import UnsupportedFileType
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import HEADER, ParseRequest, pack_reply, unpack_reply
 

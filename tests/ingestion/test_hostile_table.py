@@ -9,11 +9,10 @@ import psutil
 import pytest
 
 from core.errors.base import AgentexError
-from ingestion.parsers import PARSERS
+from ingestion.parsers import PARSERS, TEXT, run_preflight
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.preflight import check_container, check_image
 from ingestion.parsers.sandbox.client import ParserChild
 from tests.fixtures.hostile import (
     COMPLETED,
@@ -27,8 +26,6 @@ from tests.fixtures.hostile import (
 
 pytestmark = pytest.mark.anyio
 GIGABYTE = 2**30
-# As an upload is checked (``api.intake``).
-CHECKS = {"zip": check_container, "image": check_image}
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +40,9 @@ async def outcome(child, path, content):
     path.write_bytes(content)
     try:
         media = detect_type(path.name, content[:HEAD_BYTES], len(content))
-        check = CHECKS.get(PARSERS[media.name].content)
-        if check is not None:
-            check(io.BytesIO(content), ParseLimits())
+        # As an upload is checked.
+        if PARSERS[media.name].family is not TEXT:
+            run_preflight(media.name, io.BytesIO(content), ParseLimits())
         return await child.parse(path, media.name, limits=ParseLimits(seconds=50))
     except AgentexError as error:
         return type(error)

@@ -53,7 +53,7 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     bundle = await claim(context, document.id, alone=True)
     monkeypatch.setattr(pipeline, "_PROGRESS_SECONDS", 0.0)
     written = pipeline._ProgressWriter(context, bundle)
-    await written.hear_parsing(40)
+    await written.report_parsing(40)
     row = await reread(context.database, document.id)
     assert (row.stage, row.progress) == ("parsing", 40)
     assert document_progress.eta_seconds(row) is not None
@@ -65,7 +65,7 @@ async def test_progress_of_reading_is_on_the_row_and_a_part_that_is_down_does_no
     async def is_down(*_: object, **__: object) -> bool:
         raise VectorIndexUnavailable
 
-    monkeypatch.setattr(pipeline, "_advance", is_down)
-    await written.hear_parsing(60)
+    monkeypatch.setattr(pipeline, "_renew", is_down)
+    await written.report_parsing(60)
     monkeypatch.undo()
     assert (await reread(context.database, document.id)).progress == 40

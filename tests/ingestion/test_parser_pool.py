@@ -8,7 +8,7 @@ import pytest
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.sandbox.pool import ParserPool
+from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.parsers.sandbox.protocol import ParseRequest
 
 pytestmark = pytest.mark.anyio

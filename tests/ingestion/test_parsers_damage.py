@@ -7,10 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from ingestion.parsers import FORMATS
+from ingestion.parsers import FORMATS, parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import MADE, sample
 
 NAMES = [*MADE, "backup.pptx", "stock.xlsx", "operations.docx"]

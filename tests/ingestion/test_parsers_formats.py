@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.splitters.base import SplitSizes
 from ingestion.splitters.heading_recursive import split
 from kb_service.text.token_counter import token_counter

@@ -2,11 +2,10 @@
 
 import pytest
 
-from ingestion.parsers import PARSERS
+from ingestion.parsers import IMAGE, PARSERS, parser_for
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import ParsedDocument
 from tests.fixtures.made_files import DATA, MADE, sample
 
@@ -26,7 +25,7 @@ def test_file_gives_its_golden_outline(name, tmp_path):
     path = sample(name, tmp_path)
     content = path.read_bytes()
     media = detect_type(name, content[:HEAD_BYTES], len(content))
-    if PARSERS[media.name].content == "image" and not is_ready():
+    if PARSERS[media.name].family is IMAGE and not is_ready():
         pytest.skip("no text recognition here: agentex[ocr] and Tesseract's language data")
     parsed = parser_for(media.name)(path, ParseLimits())
     assert outline(parsed) == (DATA / f"{name}.golden").read_text(encoding="utf-8")

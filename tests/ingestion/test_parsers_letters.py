@@ -4,9 +4,9 @@ from email.message import EmailMessage
 
 import pytest
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import RTF, compound, eml, msg
 
 EML, MSG = "message/rfc822", "application/vnd.ms-outlook"

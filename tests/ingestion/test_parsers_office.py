@@ -2,9 +2,9 @@
 
 import pytest
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from tests.fixtures.made_files import (
     cells,
     epub,

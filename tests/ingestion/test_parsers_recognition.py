@@ -9,11 +9,11 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw, ImageOps
 from PIL.TiffImagePlugin import IFDRational
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import GreyImage, OcrResult, OcrSettings, is_ready
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.sandbox.client import ParserChild
 from ingestion.parsers.sandbox.protocol import ParseRequest
 from tests.fixtures.hostile import page_pdf
@@ -110,7 +110,7 @@ async def test_recognition_says_how_far_it_is(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     request = ParseRequest(path, "application/pdf", ParseLimits())
-    (parsed,) = await child.parse_each([request], heard=hear)
+    (parsed,) = await child.parse_each([request], listener=hear)
     assert parsed.pages == 12
     assert told == sorted(set(told))
     assert told
@@ -123,7 +123,9 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     with pytest.raises(LookupError):
-        await child.parse_each([ParseRequest(path, "application/pdf", ParseLimits())], heard=stop)
+        await child.parse_each(
+            [ParseRequest(path, "application/pdf", ParseLimits())], listener=stop
+        )
     assert child.pid is None
     assert (await child.parse(DATA / "guide.md", "text/markdown")).text
 
@@ -336,6 +338,6 @@ def test_languages_that_are_not_installed_are_passed_over(configured):
 
 
 def test_pdf_with_a_text_layer_is_not_recognised(tmp_path, monkeypatch):
-    monkeypatch.setattr(ocr, "Recogniser", None)
+    monkeypatch.setattr(ocr, "OcrEngine", None)
     parsed = parser_for("application/pdf")(put(tmp_path, "a.pdf", page_pdf()), ParseLimits())
     assert (parsed.text, parsed.warnings) == ("ab", ())

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox.protocol import HEADER, pack_reply, unpack_reply
 from ingestion.parsers.text_cleanup import clean
@@ -125,7 +125,7 @@ def test_passages_of_a_long_table_name_the_page_of_their_first_row(
     parsed = parse(tmp_path, long_table(repeated=repeated))
     assert [element.kind for element in parsed.elements] == ["paragraph", "table"]
     sizes = SplitSizes(60, 0)
-    pieces = list(SPLITTERS[name](parsed, sizes=sizes, counter=token_counter()))
+    pieces = list(SPLITTERS[name].split(parsed, sizes=sizes, counter=token_counter()))
     assert {piece.page for piece in pieces} == {1, 2, 3, 4}
     for piece in pieces[1:]:
         # A window of ``fixed`` may begin within a row.

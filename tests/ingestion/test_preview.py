@@ -11,7 +11,9 @@ import pytest
 from core.errors.requests import PreviewBusy, UnreadableFile
 from core.settings import Settings
 from ingestion import preview
+from ingestion.parsers.sandbox.protocol import ParseRequest
 from ingestion.preview import SplitPreviewer, SplitRequest
+from ingestion.splitters import SplitterEntry
 from kb_service.knowledge_bases.service import Splitting
 from kb_service.text.token_counter import token_counter
 
@@ -28,10 +30,11 @@ async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
 
 def request(path: Path, text: str, **changes: object) -> SplitRequest:
     path.write_text(text)
-    asked = SplitRequest(
-        path, "text/markdown", Splitting("heading_recursive", 100, 0), token_counter(), 3
+    document = ParseRequest(path, "text/markdown")
+    preview_request = SplitRequest(
+        document, Splitting("heading_recursive", 100, 0), token_counter(), 3
     )
-    return replace(asked, **changes)
+    return replace(preview_request, **changes)
 
 
 async def test_file_that_takes_too_long_to_parse_is_given_up_and_the_next_one_is_cut(
@@ -60,8 +63,8 @@ async def test_cutting_stops_when_the_time_is_over(
         finally:
             stopped.set()
 
-    whole = preview.SPLITTERS["heading_recursive"]
-    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", endless)
+    whole = preview.SPLITTERS["heading_recursive"].split
+    monkeypatch.setitem(preview.SPLITTERS, "heading_recursive", SplitterEntry(endless))
     call = asyncio.create_task(previewer.preview(request(tmp_path / "a.md", "text")))
     assert await asyncio.to_thread(begun.wait, 30)
     call.cancel()
@@ -73,7 +76,7 @@ async def test_cutting_stops_when_the_time_is_over(
 async def test_preview_whose_turn_does_not_come_is_told_so(
     previewer: SplitPreviewer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(preview, "_TURN_SECONDS", 0.1)
+    monkeypatch.setattr(preview, "_LOCK_SECONDS", 0.1)
     slow = request(tmp_path / "slow.md", "- item with *some* words\n\n" * 400_000)
     first = asyncio.create_task(previewer.preview(slow))
     await asyncio.sleep(0.05)

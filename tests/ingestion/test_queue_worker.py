@@ -9,7 +9,7 @@ from arq.connections import RedisSettings, create_pool
 from arq.typing import WorkerCoroutine
 from arq.worker import func
 
-from ingestion.worker.arq_worker import QueueWorker
+from ingestion.worker.main import QueueWorker
 from tests.fixtures.own_redis import OwnRedis
 
 pytestmark = pytest.mark.anyio

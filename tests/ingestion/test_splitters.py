@@ -177,4 +177,4 @@ def test_every_splitter_is_registered() -> None:
         if hasattr(import_module(f"ingestion.splitters.{info.name}"), "split")
     }
     assert set(SPLITTERS) == found
-    assert all(inspect.getdoc(splitter) for splitter in SPLITTERS.values())
+    assert all(inspect.getdoc(entry.split) for entry in SPLITTERS.values())

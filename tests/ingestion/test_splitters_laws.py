@@ -59,7 +59,7 @@ every_splitter = pytest.mark.parametrize("name", SPLITTERS)
 
 
 def _pieces(name: str, parsed: ParsedDocument, sizes: SplitSizes) -> list[Piece]:
-    return list(SPLITTERS[name](parsed, sizes=sizes, counter=COUNTER))
+    return list(SPLITTERS[name].split(parsed, sizes=sizes, counter=COUNTER))
 
 
 def _is_nothing(text: str) -> bool:

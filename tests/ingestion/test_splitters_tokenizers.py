@@ -61,7 +61,7 @@ def parsed(text: str) -> ParsedDocument:
 @pytest.mark.parametrize("name", ["sentence", "heading_recursive"])
 def test_chinese_is_cut_at_sentence_ends(counter: TokenCounter, name: str):
     text = "".join(SENTENCES)
-    pieces = list(SPLITTERS[name](parsed(text), sizes=SplitSizes(60, 0), counter=counter))
+    pieces = list(SPLITTERS[name].split(parsed(text), sizes=SplitSizes(60, 0), counter=counter))
     assert len(pieces) > 3
     assert "".join(piece.text for piece in pieces) == text
     assert {piece.text[-1] for piece in pieces} == {"。"}
@@ -74,7 +74,7 @@ def test_pieces_hold_every_token_and_about_as_many_as_asked_for(
     counter: TokenCounter, name: str, text: str, size: int
 ):
     rest = 0
-    for piece in SPLITTERS[name](parsed(text), sizes=SplitSizes(size, 0), counter=counter):
+    for piece in SPLITTERS[name].split(parsed(text), sizes=SplitSizes(size, 0), counter=counter):
         assert piece.text == text[piece.char_start : piece.char_end]
         assert not text[rest : piece.char_start].strip()
         assert not piece.text[0].isspace()

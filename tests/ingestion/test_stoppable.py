@@ -10,7 +10,7 @@ import pytest
 from core.threads import StopFlag, run_stoppable
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
-from ingestion.splitters import SPLITTERS
+from ingestion.splitters import SPLITTERS, SplitterEntry
 from tests.fixtures.client import eventually
 from tests.fixtures.stored import upload
 
@@ -52,7 +52,7 @@ async def test_a_document_whose_work_is_taken_back_is_not_split_on(
             time.sleep(0.001)
             yield number
 
-    monkeypatch.setitem(SPLITTERS, "heading_recursive", endless)
+    monkeypatch.setitem(SPLITTERS, "heading_recursive", SplitterEntry(endless))
     document = await upload(context, b"# A\n\nA zebra sleeps.")
     work = asyncio.create_task(ingest(context, document.id))
     assert await asyncio.to_thread(begun.wait, 30)

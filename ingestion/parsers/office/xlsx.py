@@ -1,8 +1,11 @@
-"""Excel workbooks: the tables of each sheet, values as a person sees them."""
+"""Excel workbooks: the tables of each sheet, values as Excel shows them."""
 
+import math
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from datetime import datetime, timedelta
+from enum import Enum
 from pathlib import Path
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
@@ -11,12 +14,135 @@ from ingestion.parsers.builder import DocumentBuilder
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
 from ingestion.parsers.model import HIDDEN_PARTS, ParsedDocument
-from ingestion.parsers.office.number_formats import NumberFormats
 from ingestion.parsers.office.opc import Relation, main_part, read_root, relation_id, relations
 from ingestion.parsers.office.spreadsheet import SheetRow, add_tables
-from ingestion.parsers.office.xml import child, stream_xml
+from ingestion.parsers.office.xml import child, name, read_xml, stream_xml
 from ingestion.parsers.office.zip import open_zip, read_part, stream_part
 from ingestion.parsers.table_grid import MergedLabels
+
+
+class _Kind(Enum):
+    """What a number stands for."""
+
+    PLAIN = 0
+    PERCENT = 1
+    DATE = 2
+    TIME = 3
+    MOMENT = 4
+    ELAPSED = 5
+
+
+# Built-in formats (ECMA-376 part 1, 18.8.30), those of Chinese, Japanese and Korean included.
+_BUILT_IN: dict[int, _Kind] = {
+    9: _Kind.PERCENT,
+    10: _Kind.PERCENT,
+    22: _Kind.MOMENT,
+    **dict.fromkeys((14, 15, 16, 17, *range(27, 32), 36, *range(50, 55), 57, 58), _Kind.DATE),
+    **dict.fromkeys((18, 19, 20, 21, *range(32, 36), 45, 47, 55, 56), _Kind.TIME),
+    46: _Kind.ELAPSED,
+}
+# What stands for itself in a format: quoted, escaped, in brackets, or a blank's width.
+_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|[_*].')
+# Hours, minutes or seconds that are counted on: a sum of working hours and the like.
+_ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
+_FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 - cells have no time zone
+_FIRST_DAY_1904 = datetime(1904, 1, 1)  # noqa: DTZ001
+_DAYS = 2_958_466  # the year 10000
+
+
+class NumberFormats:
+    """Renders stored numbers by the format of their style.
+
+    Args:
+        kinds: what each style shows, by its index.
+        is_1904: whether days are counted from 1904 on.
+    """
+
+    def __init__(self, kinds: Iterable[_Kind], *, is_1904: bool) -> None:
+        self._kinds: dict[str, _Kind] = {
+            str(index): kind for index, kind in enumerate(kinds) if kind != _Kind.PLAIN
+        }
+        self._first_day = _FIRST_DAY_1904 if is_1904 else _FIRST_DAY
+
+    @classmethod
+    def read(cls, styles: bytes | None, *, is_1904: bool) -> "NumberFormats":
+        """The formats of a workbook's styles part."""
+        if styles is None:
+            return cls((), is_1904=is_1904)
+        root = read_xml(styles)
+        own: dict[int, _Kind] = {
+            _number(node, "numFmtId"): _kind(node.get("formatCode", ""))
+            for node in _children(root, "numFmts")
+        }
+        ids = (_number(node, "numFmtId") for node in _children(root, "cellXfs"))
+        kinds = [own.get(id_) or _BUILT_IN.get(id_, _Kind.PLAIN) for id_ in ids]
+        return cls(kinds, is_1904=is_1904)
+
+    def render(self, value: str, style: str) -> str:
+        """A number as text: dates and times in ISO 8601, sums of hours as such, at most 15 significant digits."""
+        kind = self._kinds.get(style)
+        if kind is None and value.isdigit():
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            return value
+        if not math.isfinite(number):
+            return value
+        if kind is None:
+            return f"{number:.15g}"
+        if kind == _Kind.PERCENT:
+            return f"{number * 100:.12g}%"
+        if kind == _Kind.ELAPSED:
+            return _elapsed(number)
+        return self._moment(number, kind) if 0 <= number < _DAYS else f"{number:.15g}"
+
+    def _moment(self, days: float, kind: _Kind) -> str:
+        # Excel keeps the day 29 February 1900, which never was.
+        is_early = self._first_day is _FIRST_DAY and 0 < days < 60
+        try:
+            moment = self._first_day + timedelta(days=int(days) + is_early)
+        except OverflowError:
+            return f"{days:.15g}"
+        moment += timedelta(seconds=round((days % 1) * 86_400))
+        if kind == _Kind.TIME and days < 1:
+            return moment.strftime("%H:%M:%S")
+        has_time = kind != _Kind.DATE and (moment.hour or moment.minute or moment.second)
+        return moment.isoformat(" ", "minutes") if has_time else moment.date().isoformat()
+
+
+def _elapsed(days: float) -> str:
+    if abs(days) >= _DAYS:
+        return f"{days:.15g}"
+    minutes, seconds = divmod(round(abs(days) * 86_400), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{'-' if days < 0 else ''}{hours}:{minutes:02}:{seconds:02}"
+
+
+def _kind(code: str) -> _Kind:
+    if _ELAPSED.search(code.partition(";")[0]):
+        return _Kind.ELAPSED
+    bare = _LITERAL.sub("", code.partition(";")[0]).lower()
+    if "general" in bare:
+        return _Kind.PLAIN
+    has_date = "y" in bare or "d" in bare or (("m" in bare) and "h" not in bare and "s" not in bare)
+    has_time = "h" in bare or "s" in bare
+    if has_date:
+        return _Kind.MOMENT if has_time else _Kind.DATE
+    if has_time:
+        return _Kind.TIME
+    return _Kind.PERCENT if "%" in bare else _Kind.PLAIN
+
+
+def _children(root: Element, list_name: str) -> Iterable[Element]:
+    parent = child(root, list_name)
+    return [node for node in parent if name(node) in ("numFmt", "xf")] if parent is not None else []
+
+
+def _number(node: Element, attribute: str) -> int:
+    value = node.get(attribute, "")
+    return int(value) if value.isdigit() and len(value) < 9 else 0
+
 
 _WORKBOOK = "xl/workbook.xml"
 # What XML can't hold, and a carriage return: ST_Xstring, ECMA-376 part 1, 22.9.2.19.
@@ -34,7 +160,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     them; a formula gives the value stored with it. A merged cell over several rows stands in each of
     them. Hidden sheets are left out, with a warning.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
         main = main_part(archive, _WORKBOOK, limits)
         root = read_root(archive, main, limits)
@@ -44,12 +170,12 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
         if len(sheets) > limits.pages:
             raise ParseFailure(FailureReason.TOO_MANY_PAGES)
         cells = _cells(archive, root, parts, limits)
-        shown = [
+        visible = [
             (number, sheet)
             for number, sheet in enumerate(sheets, 1)
             if sheet.get("state", "visible") == "visible"
         ]
-        for number, sheet in shown:
+        for number, sheet in visible:
             part = parts.get(relation_id(sheet))
             # A chart sheet has no cells.
             if part is not None and part.kind == "worksheet":
@@ -60,9 +186,9 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
                     closing(stream_part(archive, part.part)) as blocks,
                     closing(_Sheet(cells, merged).rows(blocks)) as rows,
                 ):
-                    add_tables(composition, title, rows, page=number)
-    warnings = (HIDDEN_PARTS,) if len(shown) < len(sheets) else ()
-    return composition.finish(pages=len(sheets), warnings=warnings)
+                    add_tables(builder, title, rows, page=number)
+    warnings = (HIDDEN_PARTS,) if len(visible) < len(sheets) else ()
+    return builder.finish(pages=len(sheets), warnings=warnings)
 
 
 class _Cells:
@@ -95,14 +221,14 @@ def _cells(
     properties = child(workbook, "workbookPr")
     is_1904 = properties is not None and properties.get("date1904") in ("1", "true")
     styles = read_part(archive, names.get("styles", ""), limits)
-    return _Cells(strings.found, NumberFormats.read(styles, is_1904=is_1904))
+    return _Cells(strings.texts, NumberFormats.read(styles, is_1904=is_1904))
 
 
 class _SharedStrings:
     """Collects the shared strings; readings of Chinese and Japanese names are left out."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.texts: list[str] = []
         self._parts: list[str] = []
         self._takes = False
         self._readings = 0
@@ -116,7 +242,7 @@ class _SharedStrings:
 
     def end(self, name: str) -> None:
         if name == "si":
-            self.found.append(_unescaped("".join(self._parts)))
+            self.texts.append(_unescaped("".join(self._parts)))
         elif name == "rPh":
             self._readings -= 1
         self._takes = False
@@ -128,7 +254,7 @@ class _SharedStrings:
 
 def _unescaped(text: str) -> str:
     """A text in which no character is written by its number."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:
@@ -137,15 +263,15 @@ def _merged(archive: ZipFile, part: str) -> dict[str, int]:
     They stand behind the rows, which are read one by one. To read all of the XML for them before
     would take twice the time, to look through its bytes a hundredth.
     """
-    found: dict[str, int] = {}
+    labels: dict[str, int] = {}
     before = b""
     with closing(stream_part(archive, part)) as blocks:
         for block in blocks:
             before = before[-_LONGEST_RANGE:] + block
             for column, top, bottom in _MERGED.findall(before):
-                if top != bottom and len(found) < _MOST_MERGED:
-                    found[(column + top).decode("ascii")] = int(bottom)
-    return found
+                if top != bottom and len(labels) < _MOST_MERGED:
+                    labels[(column + top).decode("ascii")] = int(bottom)
+    return labels
 
 
 class _Sheet:
@@ -218,10 +344,10 @@ class _Sheet:
     def _index(self, reference: str) -> int:
         """The column of a reference such as ``AB12``, from 0."""
         letters = reference.rstrip("0123456789")
-        known = self._columns.get(letters)
-        if known is None:
-            known = 0
+        column = self._columns.get(letters)
+        if column is None:
+            column = 0
             for letter in letters[:4].upper():
-                known = 26 * known + ord(letter) - 64
-            self._columns[letters] = known = known - 1
-        return known
+                column = 26 * column + ord(letter) - 64
+            self._columns[letters] = column = column - 1
+        return column

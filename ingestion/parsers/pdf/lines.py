@@ -1,4 +1,4 @@
-"""The lines and tables of a PDF's pages with size and place; with ``pdf_rules`` what knows PDFium."""
+"""The lines and tables of a PDF's pages, with size and position, as PDFium reads them."""
 
 # pypdfium2 wraps a C library and has no types for what its raw functions return.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -17,8 +17,7 @@ from pypdfium2 import PdfImage, raw
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import GreyImage
-from ingestion.parsers.pdf.ruling_lines import read_ruling_lines
-from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids
+from ingestion.parsers.pdf.tables import RuledGrid, TableRows, find_grids, read_ruling_lines
 
 _LOCKED = frozenset({raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY})
 _TAIL = 4096
@@ -36,8 +35,6 @@ class PdfLine:
     Attributes:
         text: The line's characters as PDFium reads them.
         size: Height of its type.
-        left: Where it begins.
-        right: Where it ends.
         y: Where its first character stands, as a length.
         place: The same as share of the page's height, 1 at the top.
         rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
@@ -121,7 +118,9 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
 def _render_dpi(page: pypdfium2.PdfPage) -> int:
     """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
-    finest = max((_image_dpi(one) for one in pictures if isinstance(one, PdfImage)), default=0.0)
+    finest = max(
+        (_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0
+    )
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
     return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
 
@@ -250,18 +249,18 @@ def _lines(
 ) -> Iterator[PdfLine]:
     """The lines that stand in no table, and each table where its first character is read."""
     table_of = {index: table for table in tables for index in table.characters}
-    told: list[_Table] = []
+    emitted: list[_Table] = []
     start = 0
     for text in _characters(page).split("\n"):
         places = range(start, start + len(text))
         for table in (table_of[place] for place in places if place in table_of):
-            if table not in told:
-                told.append(table)
+            if table not in emitted:
+                emitted.append(table)
                 yield table.line(height)
         outside = [place for place in places if place not in table_of]
-        kept = "".join(text[place - start] for place in outside)
-        if stripped := kept.strip():
-            first = len(kept) - len(kept.lstrip())
+        rest = "".join(text[place - start] for place in outside)
+        if stripped := rest.strip():
+            first = len(rest) - len(rest.lstrip())
             yield _line(page, stripped, outside[first : first + len(stripped)], height)
         start += len(text) + 1
 

@@ -1,19 +1,23 @@
 """PDF: text and ruled tables of its pages without running heads, feet and tables of contents."""
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
-from ingestion.parsers.builder import DocumentBuilder
+from ingestion.parsers.builder import DocumentBuilder, table_text
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr, preprocess
 from ingestion.parsers.image.ocr import OcrResult
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.model import ParsedDocument
-from ingestion.parsers.pdf.blocks import MAX_HEADING, add_blocks
+from ingestion.parsers.model import LaterPages, ParsedDocument
 from ingestion.parsers.pdf.lines import PdfLine, PdfPage, read_pages, render_pages
 from ingestion.parsers.sandbox.progress import track_progress
+from ingestion.parsers.text.csv import is_header
+from ingestion.parsers.text_cleanup import BREAK, flow_lines
 
 DAMAGED_PAGES = "damaged_pages"
 """Warning: some pages could not be read."""
@@ -40,19 +44,19 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     recognises = bool(scanned) and ocr.is_ready()
     if scanned and not recognises and not any(page.lines for page in pages):
         raise ParseFailure(FailureReason.NO_TEXT_LAYER)
-    composition = DocumentBuilder(limits)
-    kept = [(page.number, line) for page in pages for line in page.lines]
+    builder = DocumentBuilder(limits)
+    lines = [(page.number, line) for page in pages for line in page.lines]
     running = _running_lines(pages)
-    kept = [(number, line) for number, line in kept if not _is_apparatus(line, running)] or kept
+    lines = [(number, line) for number, line in lines if not _is_apparatus(line, running)] or lines
     pictures = _recognise(path, scanned, limits) if recognises else {}
     read = {number: reading.paragraphs for number, reading in pictures.items()}
-    add_blocks(kept, composition, read)
+    _add_blocks(lines, builder, read)
     warnings = ocr.warnings(pictures.values())
     if not recognises and len(scanned) > _SCANNED_SHARE * len(pages):
         warnings = (FailureReason.NO_TEXT_LAYER.value,)
     if any(page.is_damaged for page in pages):
         warnings += (DAMAGED_PAGES,)
-    return composition.finish(pages=len(pages), warnings=warnings)
+    return builder.finish(pages=len(pages), warnings=warnings)
 
 
 def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[int, OcrResult]:
@@ -78,7 +82,7 @@ def _running_lines(pages: Sequence[PdfPage]) -> frozenset[str]:
 
 
 def _is_marginal(line: PdfLine) -> bool:
-    return not _MARGIN < line.place < 1 - _MARGIN and len(line.text) <= MAX_HEADING
+    return not _MARGIN < line.place < 1 - _MARGIN and len(line.text) <= _MAX_HEADING
 
 
 def _running_key(line: PdfLine) -> str:
@@ -89,3 +93,205 @@ def _is_apparatus(line: PdfLine, running: frozenset[str]) -> bool:
     if not line.rows and _CONTENTS_LINE.search(line.text[-60:]):
         return True
     return _is_marginal(line) and _running_key(line) in running
+
+
+_MAX_HEADING = 200
+_HEADING_SCALE = 1.12
+_MOST_LEVELS = 6
+_BULLET = re.compile(r"([•▪‣●○■□◦∙·–*\uf0b7\uf0a7-])\s+(?=\S)")
+_NUMBERED = re.compile(r"(?:\(?\d{1,2}[.)、]|[（(][一二三四五六七八九十]{1,3}[）)])\s*(?=\D)")
+_SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"'”’」』)）\]]*$")
+_HYPHENS = ("\x02", "\ufffe", "\xad")
+_COLUMN = 72  # points; lines that begin this close to each other share a right edge
+_SHIFT = 5  # points by which the two parts of a table may differ in place
+_VISIBLE = re.compile(r"\S")
+_RAGGED = 0.15  # share of its column's width that a full line may leave free
+
+
+def _add_blocks(
+    lines: Sequence[tuple[int, PdfLine]],
+    out: DocumentBuilder,
+    pictures: Mapping[int, Sequence[str]],
+) -> None:
+    """Add the elements that lines make up, each with its page number.
+
+    Args:
+        pictures: Paragraphs read from pages that are pictures, by page number.
+    """
+    kind = _Typography.of(lines)
+    waiting = sorted(pictures, reverse=True)
+
+    def add_pictures(before: float) -> None:
+        while waiting and waiting[-1] < before:
+            page = waiting.pop()
+            for text in pictures[page]:
+                out.add("paragraph", text, page=page)
+
+    for block in _blocks(lines, kind):
+        add_pictures(block.lines[0][0])
+        block.add_to(out, kind)
+    add_pictures(math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Typography:
+    """The document's type: size and pitch of its body, level of each larger size, right edges."""
+
+    body: float
+    pitch: float
+    levels: dict[float, int]
+    edges: dict[tuple[int, int], float]
+
+    @classmethod
+    def of(cls, lines: Sequence[tuple[int, PdfLine]]) -> "_Typography":
+        sizes: Counter[float] = Counter()
+        for _, line in lines:
+            if not line.rows:
+                sizes[line.size] += len(line.text)
+        body = sizes.most_common(1)[0][0] if sizes else 0.0
+        larger = {
+            line.size
+            for _, line in lines
+            if line.size >= body * _HEADING_SCALE and len(line.text) <= _MAX_HEADING
+        }
+        ranked = sorted(larger, reverse=True)
+        levels = {size: min(rank, _MOST_LEVELS) for rank, size in enumerate(ranked, 1)}
+        edges: dict[tuple[int, int], float] = {}
+        for page, line in lines:
+            if line.size == body:
+                column = (page, int(line.left // _COLUMN))
+                edges[column] = max(edges.get(column, 0.0), line.right)
+        return cls(body, _pitch(lines, body), levels, edges)
+
+    def level(self, line: PdfLine) -> int:
+        """Level of a heading line, 0 for body text."""
+        has_words = sum(char.isalpha() for char in line.text[:_MAX_HEADING]) > 1
+        is_short = len(line.text) <= _MAX_HEADING
+        return self.levels.get(line.size, 0) if has_words and is_short else 0
+
+    def is_full(self, page: int, line: PdfLine) -> bool:
+        """Whether a line reaches the right edge of its column, so that the next may go on."""
+        column = int(line.left // _COLUMN)
+        edge = max(self.edges.get((page, near), 0.0) for near in (column - 1, column, column + 1))
+        return line.right >= edge - _RAGGED * (edge - line.left)
+
+
+def _pitch(lines: Sequence[tuple[int, PdfLine]], body: float) -> float:
+    """The usual distance between lines of the body."""
+    pitches: Counter[int] = Counter()
+    before: PdfLine | None = None
+    for _, line in lines:
+        if before is not None and before.size == line.size == body and before.y > line.y:
+            pitches[round(before.y - line.y)] += 1
+        before = line
+    return float(pitches.most_common(1)[0][0]) if pitches else 1.2 * body
+
+
+@dataclass(slots=True)
+class _LineBlock:
+    """Lines that belong together, each with its page."""
+
+    level: int
+    lines: list[tuple[int, PdfLine]] = field(default_factory=list[tuple[int, PdfLine]])
+
+    def takes(self, page: int, line: PdfLine, kind: _Typography) -> bool:
+        """Whether a line goes on with this block."""
+        last_page, last = self.lines[-1]
+        if line.rows or last.rows:
+            return page == last_page + 1 and _continues_table(self.lines[0][1], line)
+        if kind.level(line) != self.level or abs(line.size - last.size) > 1:
+            return False
+        drop = last.y - line.y
+        if self.level:
+            return page == last_page and 0 < drop < 2 * line.size
+        ended = _SENTENCE_END.search(last.text[-8:]) is not None
+        if _BULLET.match(line.text) or (ended and _NUMBERED.match(line.text)):
+            return False
+        if page != last_page or not 0 < drop < 1.45 * max(kind.pitch, line.size):
+            # Another column or page: the paragraph goes on if it stopped within a sentence.
+            return not ended and kind.is_full(last_page, last) and (drop < 0 or page != last_page)
+        is_indented = 0.7 * line.size < line.left - last.left < 5 * line.size
+        return not ended or (kind.is_full(last_page, last) and not is_indented)
+
+    def add_to(self, out: DocumentBuilder, kind: _Typography) -> None:
+        page, first = self.lines[0]
+        if first.rows:
+            text, later = self._table()
+            out.add("table", text, page=page, later_pages=later)
+            return
+        text, later = self._text(kind)
+        if self.level:
+            out.add("heading", text.replace("\n", " "), level=self.level, page=page)
+        elif bullet := _BULLET.match(text):
+            later = tuple((max(0, at + 2 - bullet.end()), number) for at, number in later)
+            text = f"- {text[bullet.end() :]}"
+            out.add("list_item", text, level=1, page=page, later_pages=later)
+        elif _NUMBERED.match(text):
+            out.add("list_item", text, level=1, page=page, later_pages=later)
+        else:
+            out.add("paragraph", text, page=page, later_pages=later)
+
+    def _table(self) -> tuple[str, LaterPages]:
+        """The rows of all its pages, without the headers that are repeated, and their pages."""
+        header = self.lines[0][1].rows[0]
+        text = table_text(self.lines[0][1].rows)
+        later: list[tuple[int, int]] = []
+        parts = [text]
+        place = len(text)
+        for page, line in self.lines[1:]:
+            rows = line.rows[1:] if line.rows[0] == header else line.rows
+            later.append((place + 1, page))
+            parts.append(table_text(rows))
+            place += 1 + len(parts[-1])
+        return "\n".join(parts), tuple(later)
+
+    def _text(self, kind: _Typography) -> tuple[str, LaterPages]:
+        """Full lines run on, others keep their end; a hyphen PDFium marks as a line's last goes."""
+        parts: list[str] = []
+        later: dict[int, int] = {}
+        visible = 0
+        last_page = self.lines[0][0]
+        for page, line in self.lines:
+            if page != last_page:
+                later[visible] = last_page = page
+            if line.text.endswith(_HYPHENS):
+                parts.append(line.text[:-1])
+            else:
+                parts.append(line.text + ("\n" if kind.is_full(page, line) else BREAK))
+            visible += len("".join(parts[-1].replace(BREAK, " ").split()))
+        text = flow_lines("".join(parts))
+        return text, tuple(_page_offsets(text, later.items()))
+
+
+def _page_offsets(text: str, counts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Where pages begin, given how many visible characters stand before each, ascending."""
+    places = (match.start() for match in _VISIBLE.finditer(text))
+    passed = 0
+    for count, page in counts:
+        place = next(islice(places, count - passed, None), None)
+        if place is None:
+            return
+        yield place, page
+        passed = count + 1
+
+
+def _continues_table(table: PdfLine, line: PdfLine) -> bool:
+    """Whether a line at the top of the next page is more of a table, its header repeated or not."""
+    if not line.rows or not table.rows or len(line.rows[0]) != len(table.rows[0]):
+        return False
+    is_below = abs(line.left - table.left) < _SHIFT and abs(line.right - table.right) < _SHIFT
+    # With a header of its own it is another one.
+    return is_below and (line.rows[0] == table.rows[0] or not is_header(list(line.rows[0])))
+
+
+def _blocks(lines: Iterable[tuple[int, PdfLine]], kind: _Typography) -> Iterator[_LineBlock]:
+    block: _LineBlock | None = None
+    for page, line in lines:
+        if block is not None and block.takes(page, line, kind):
+            block.lines.append((page, line))
+            continue
+        if block is not None:
+            yield block
+        block = _LineBlock(kind.level(line), [(page, line)])
+    if block is not None:
+        yield block

@@ -1,4 +1,4 @@
-"""Parsing in a child process that can be killed: what the worker calls."""
+"""Parser children that can be killed, and a pool of them: the worker's side of the sandbox."""
 
 import asyncio
 import os
@@ -14,6 +14,7 @@ import psutil
 
 from core.errors.requests import UnsupportedFileType
 from core.logging import get_logger
+from core.settings import Settings
 from ingestion.parsers import PARSERS
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image.ocr import OcrSettings, is_installed
@@ -37,14 +38,14 @@ _PIPE_BYTES = 2**20
 _SMALL_REPLY_BYTES = 64 * 1024
 # A child this close to its bound when a signal ended it had run out of memory.
 _NEARLY_ALL = 0.8
-# Either cuts every library in the child off from the network (``jail``).
+# Either cuts every library in the child off from the network (see ``limits``).
 _NO_NETWORK = frozenset({"no_sockets", "no_network"})
 ProgressListener = Callable[[int], Awaitable[None]]
-"""Is told the percent that is done."""
+"""Called with the percent that is done; what it raises ends the child."""
 
 
 async def ignore_progress(_: int) -> None:
-    """Nobody listens."""
+    """Progress is not reported."""
 
 
 class ParserChild:
@@ -55,7 +56,6 @@ class ParserChild:
     Args:
         recycle_after: Documents after which a fresh child is started.
         recycle_bytes: Resident memory at rest after which a fresh child is started.
-        recognition: How pictures are read.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class ParserChild:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
         self._memory = _ProcessMemory(None)
-        self._burials: set[asyncio.Task[None]] = set()
+        self._reaping: set[asyncio.Task[None]] = set()
         self._served = 0
         self.isolation: tuple[str, ...] = ()
-        """Names of what holds in the child (``jail``); empty before the first start."""
+        """Names of the limits that hold in the child (see ``limits``); empty before the first start."""
 
     @property
     def pid(self) -> int | None:
@@ -90,7 +90,6 @@ class ParserChild:
 
         Args:
             path: A file the child may read.
-            media_type: A key of ``ingestion.parsers.PARSERS``.
             limits: Bounds; the defaults of ``ParseLimits`` without.
 
         Raises:
@@ -105,19 +104,14 @@ class ParserChild:
         return outcome
 
     async def parse_each(
-        self, requests: Sequence[ParseRequest], *, heard: ProgressListener = ignore_progress
+        self, requests: Sequence[ParseRequest], *, listener: ProgressListener = ignore_progress
     ) -> list[ParsedDocument | ParseFailure]:
-        """Parse small files one after the other, without going back and forth for each.
+        """Parse files one after the other, without a round trip for each.
 
-        What ``parse`` promises holds for each of them: those behind one that ended the child are
-        parsed in another.
+        Files behind one that ended the child are parsed in another child.
 
         Args:
             requests: not many, and all with the same bound on memory.
-            heard: is told how far a long one is, in percent; what it raises ends the child.
-
-        Returns:
-            For each what ``parse`` returns or raises.
 
         Raises:
             ParseFailure: no child can be started.
@@ -129,16 +123,16 @@ class ParserChild:
         outcomes: list[ParsedDocument | ParseFailure] = []
         async with self._turn:
             while remaining := requests[len(outcomes) :]:
-                outcomes += await self._parse_in(await self._running(), remaining, heard)
+                outcomes += await self._parse_in(await self._running(), remaining, listener)
         return outcomes
 
     async def _parse_in(
-        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+        self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
-        """Parse until a file ends this child, that one included."""
+        """Parse up to and including the file that ends this child."""
         is_settled = False
         try:
-            outcomes = await self._exchange(process, requests, heard)
+            outcomes = await self._exchange(process, requests, listener)
             is_settled = not _ends_child(outcomes[-1])
         finally:
             if not is_settled:
@@ -149,7 +143,7 @@ class ParserChild:
     async def close(self) -> None:
         """Kill the child and wait for its end; a later ``parse`` starts a new one."""
         self._kill()
-        await asyncio.gather(*self._burials)
+        await asyncio.gather(*self._reaping)
 
     async def _running(self) -> Process:
         process = self._process
@@ -182,12 +176,12 @@ class ParserChild:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        burial = asyncio.create_task(_reap(process))
-        self._burials.add(burial)
-        burial.add_done_callback(self._burials.discard)
+        reaping = asyncio.create_task(_reap(process))
+        self._reaping.add(reaping)
+        reaping.add_done_callback(self._reaping.discard)
 
     async def _exchange(
-        self, process: Process, requests: Sequence[ParseRequest], heard: ProgressListener
+        self, process: Process, requests: Sequence[ParseRequest], listener: ProgressListener
     ) -> list[ParsedDocument | ParseFailure]:
         memory = _MemoryWatch(process, self._memory, requests[0].limits.memory_bytes)
         watch = asyncio.create_task(memory.run())
@@ -195,7 +189,7 @@ class ParserChild:
         unsent = b"".join(map(pack_request, requests))
         try:
             for request in requests:
-                outcomes.append(await _ask(process, request, unsent, memory, heard))
+                outcomes.append(await _ask(process, request, unsent, memory, listener))
                 unsent = b""
                 if _ends_child(outcomes[-1]):
                     break
@@ -209,15 +203,15 @@ async def _ask(
     request: ParseRequest,
     unsent: bytes,
     memory: "_MemoryWatch",
-    heard: ProgressListener,
+    listener: ProgressListener,
 ) -> ParsedDocument | ParseFailure:
-    """Send what is unsent and wait for the answer to a request."""
+    """Send ``unsent`` and wait for the reply to a request."""
     try:
         async with asyncio.timeout(_seconds(request)):
             if unsent:
                 await _write(process, unsent)
             while isinstance(reply := await _reply(process, request), int):
-                await heard(reply)
+                await listener(reply)
             return reply
     except TimeoutError:
         return ParseFailure(FailureReason.PARSE_TIMEOUT)
@@ -236,14 +230,14 @@ async def _reply(process: Process, request: ParseRequest) -> ParsedDocument | Pa
 
 
 def _seconds(request: ParseRequest) -> float:
-    """How long a parse may take; reading pictures has time of its own."""
+    """How long a parse may take; text recognition has its own time."""
     limits = request.limits
-    may_recognise = PARSERS[request.media_type].content in ("pdf", "image") and is_installed()
+    may_recognise = PARSERS[request.media_type].family.is_recognised and is_installed()
     return limits.seconds + (limits.recognition_seconds if may_recognise else 0)
 
 
 def _ends_child(outcome: ParsedDocument | ParseFailure) -> bool:
-    """Whether the child can't be trusted with another document."""
+    """Whether the child must not get another document."""
     reasons = (
         FailureReason.PARSE_MEMORY,
         FailureReason.PARSE_TIMEOUT,
@@ -266,7 +260,7 @@ def _exit_failure(code: int, memory_share: float) -> ParseFailure:
 
 
 async def _reap(process: Process) -> None:
-    """Empty and close the pipes of a killed child and take its exit code."""
+    """Drain and close the pipes of a killed child and collect its exit code."""
     if process.stdin is not None:
         process.stdin.close()
     while process.stdout is not None and await process.stdout.read(_PIPE_BYTES):
@@ -276,7 +270,7 @@ async def _reap(process: Process) -> None:
 
 @cache
 def _warn_of_network(isolation: frozenset[str]) -> None:
-    """Say once that this system cuts off only what is written in Python."""
+    """Warn once that this system cuts off only sockets of Python code."""
     if not isolation & _NO_NETWORK:
         _log.warning("parser.network_not_cut_off", holds=sorted(isolation))
 
@@ -326,7 +320,7 @@ class _MemoryWatch:
         self._bound = bound
         self._base = memory.resident()
         self.highest = 0.0
-        """The highest share of the bound that was seen."""
+        """The highest share of the bound so far."""
 
     async def run(self) -> None:
         """Look every twentieth of a second until the child has ended."""
@@ -340,11 +334,7 @@ class _MemoryWatch:
 
 
 class _ProcessMemory:
-    """The memory of one process; looked up once, as finding a process costs more than asking it.
-
-    Args:
-        pid: of the process; None for one that there is not yet.
-    """
+    """The memory of one process, looked up once: finding a process costs more than asking it."""
 
     def __init__(self, pid: int | None) -> None:
         self._process: psutil.Process | None = None
@@ -357,3 +347,42 @@ class _ProcessMemory:
             return int(self._process.memory_info().rss) if self._process is not None else 0
         except psutil.Error:
             return 0
+
+
+def parse_limits(settings: Settings) -> ParseLimits:
+    """The operator's bounds on one document."""
+    return ParseLimits(
+        seconds=settings.parse_timeout_seconds,
+        memory_bytes=settings.parse_memory_bytes,
+        output_characters=settings.parse_output_characters,
+        recognition_seconds=settings.ocr_timeout_seconds,
+    )
+
+
+class ParserPool:
+    """Children that parse in parallel: a slow document holds up no other.
+
+    Args:
+        size: number of children; each is started at its first document.
+    """
+
+    def __init__(self, size: int, *, recognition: OcrSettings | None = None) -> None:
+        self._children = [ParserChild(recognition=recognition) for _ in range(size)]
+        # Last in, first out: a worker with little to do keeps one child warm, not all.
+        self._idle: asyncio.LifoQueue[ParserChild] = asyncio.LifoQueue()
+        for child in self._children:
+            self._idle.put_nowait(child)
+
+    async def parse_each(
+        self, requests: Sequence[ParseRequest], *, listener: ProgressListener = ignore_progress
+    ) -> list[ParsedDocument | ParseFailure]:
+        """Parse small files, or one of any size, in the next idle child; see ``ParserChild``."""
+        child = await self._idle.get()
+        try:
+            return await child.parse_each(requests, listener=listener)
+        finally:
+            self._idle.put_nowait(child)
+
+    async def close(self) -> None:
+        """Kill all children and wait for their end."""
+        await asyncio.gather(*(child.close() for child in self._children))

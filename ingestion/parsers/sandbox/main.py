@@ -1,6 +1,6 @@
-"""The parser child (``python -m ingestion.parsers.child_process``): reads requests, parses, replies.
+"""The parser child (``python -m ingestion.parsers.sandbox.main``), started by ``client`` only.
 
-It speaks ``messages`` on its standard input and output and is started by ``child`` only.
+It speaks ``protocol`` on its standard input and output.
 """
 
 import gc
@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+from ingestion.parsers import parser_for
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.image import ocr
 from ingestion.parsers.image.ocr import OcrSettings
-from ingestion.parsers.loader import parser_for
 from ingestion.parsers.model import ParsedDocument
 from ingestion.parsers.sandbox import limits as sandbox_limits
 from ingestion.parsers.sandbox.progress import reporting_to
@@ -26,10 +26,10 @@ from ingestion.parsers.sandbox.protocol import (
 )
 from ingestion.parsers.text.charset import forced_codec, is_valid_text, selectable_codecs
 
-# Of the time of a parse: what uses up so much of it was not held up by others, and is not tried
-# again. What runs into its time without may have been.
+# Share of a parse's time. A parse that uses so much processor time was not held up by others, so a
+# second attempt is of no use.
 _PROCESSOR_SHARE = 0.9
-# What JSON or XML seems to be that is read in another encoding than its own.
+# How JSON or XML fails that is read in another encoding than its own.
 _OF_WRONG_TEXT = frozenset({FailureReason.CORRUPT_FILE, FailureReason.EMPTY_TEXT})
 
 
@@ -46,7 +46,7 @@ def main() -> None:
             outcome = _parse(request)
         _send(replies, pack_reply(outcome))
         gc.collect()
-        # What is left are modules and tables of theirs: the next collection passes them over.
+        # What is left are modules and their tables: later collections skip them.
         gc.freeze()
 
 
@@ -78,13 +78,13 @@ def _parse(request: ParseRequest) -> ParsedDocument | ParseFailure:
         return ParseFailure(FailureReason.PARSE_MEMORY)
     except RecursionError:
         return ParseFailure(FailureReason.TOO_COMPLEX)
-    # The edge of a process: a defect in a parser is this document's failure, not the worker's.
+    # The edge of a process: a defect in a parser fails this document, not the worker.
     except Exception as error:  # noqa: BLE001
         return ParseFailure(FailureReason.PARSER_CRASHED, type(error).__name__)
 
 
 def _blame_chosen_encoding(failure: ParseFailure, path: Path, codec: str | None) -> ParseFailure:
-    """The failure, or that the file is no text in the encoding that somebody chose for it."""
+    """The failure, or ``wrong_encoding`` if the file is not valid in the chosen encoding."""
     if (
         failure.reason not in _OF_WRONG_TEXT
         or codec not in selectable_codecs()

@@ -1,18 +1,19 @@
-"""The wire between worker and parser child: length-prefixed msgpack of plain tuples."""
+"""Frames between worker and parser child: length-prefixed msgpack, derived from dataclasses."""
 
 # msgpack has no types for its two functions.
 # pyright: reportUnknownMemberType=false
 
 import struct
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgpack
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from ingestion.parsers.model import Element, Kind, LaterPages, ParsedDocument
+from ingestion.parsers.model import Element, ParsedDocument
 
 HEADER = struct.Struct("!I")
 """Precedes each message: the number of bytes that follow."""
@@ -25,11 +26,15 @@ _SLACK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
-    """One document to parse; ``encoding`` is the codec of its text, None to find it out."""
+    """One document to parse; a new option is a field here, read in ``main``.
+
+    Attributes:
+        encoding: Codec of its text, None to detect it.
+    """
 
     path: Path
     media_type: str
-    limits: ParseLimits
+    limits: ParseLimits = field(default_factory=ParseLimits)
     encoding: str | None = None
 
 
@@ -48,31 +53,27 @@ def pack_isolation(isolation: tuple[str, ...]) -> bytes:
 
 def unpack_isolation(message: bytes) -> tuple[str, ...]:
     """Inverse of ``pack_isolation``."""
-    return tuple(cast("list[str]", _unpack(message)))
+    return cast("tuple[str, ...]", _unpack(message))
 
 
 def pack_request(request: ParseRequest) -> bytes:
     """A request as one frame."""
-    limits = list(astuple(request.limits))
-    return _pack([str(request.path), request.media_type, limits, request.encoding])
+    return _pack({**asdict(request), "path": str(request.path)})
 
 
 def unpack_request(message: bytes) -> ParseRequest:
     """Inverse of ``pack_request``, without the header."""
-    unpacked = cast("tuple[str, str, list[int], str | None]", _unpack(message))
-    path, media_type, limits, encoding = unpacked
-    return ParseRequest(Path(path), media_type, ParseLimits(*limits), encoding)
+    values = cast("dict[str, Any]", _unpack(message))
+    values |= {"path": Path(values["path"]), "limits": ParseLimits(**values["limits"])}
+    return ParseRequest(**values)
 
 
 def pack_reply(outcome: ParsedDocument | ParseFailure) -> bytes:
     """A result as one frame; elements go without their texts, which the whole text holds."""
     if isinstance(outcome, ParseFailure):
         return _pack([outcome.reason.value, outcome.detail])
-    spans = [
-        (e.kind, e.level, e.page, e.char_start, e.char_end, e.later_pages) for e in outcome.elements
-    ]
-    facts = (outcome.encoding, outcome.encoding_confidence, outcome.pages, outcome.warnings)
-    return _pack([outcome.text, spans, facts])
+    spans = list(map(_span_of, outcome.elements))
+    return _pack([outcome.text, spans, {name: getattr(outcome, name) for name in _FACTS}])
 
 
 def pack_progress(percent: int) -> bytes:
@@ -85,21 +86,24 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     unpacked = _unpack(message)
     if isinstance(unpacked, int):
         return unpacked
-    parts = cast("list[object]", unpacked)
+    parts = cast("tuple[Any, ...]", unpacked)
     if len(parts) == 2:
-        reason, detail = cast("tuple[str, str]", parts)
-        return ParseFailure(FailureReason(reason), detail)
-    text, spans, facts = cast("tuple[str, list[_Span], _Facts]", parts)
+        return ParseFailure(FailureReason(parts[0]), parts[1])
+    text, spans, facts = parts
     elements = (
-        Element(kind, text[start:end], level, page, start, end, tuple((at, no) for at, no in later))
-        for kind, level, page, start, end, later in spans
+        Element(*(*span[:_TEXT_AT], text[span[_START] : span[_END]], *span[_TEXT_AT:]))
+        for span in spans
     )
-    encoding, confidence, pages, warnings = facts
-    return ParsedDocument(tuple(elements), text, encoding, confidence, pages, tuple(warnings))
+    return ParsedDocument(tuple(elements), text, **facts)
 
 
-_Span = tuple[Kind, int, int | None, int, int, LaterPages]
-_Facts = tuple[str | None, float | None, int | None, list[str]]
+# All that a document and an element have, so that a new field needs no line here.
+_FACTS = [part.name for part in fields(ParsedDocument) if part.name not in ("elements", "text")]
+_ELEMENT = [part.name for part in fields(Element)]
+_TEXT_AT = _ELEMENT.index("text")
+_SPAN = [name for name in _ELEMENT if name != "text"]
+_START, _END = _SPAN.index("char_start"), _SPAN.index("char_end")
+_span_of = attrgetter(*_SPAN)
 
 
 def _pack(value: object) -> bytes:
@@ -109,4 +113,4 @@ def _pack(value: object) -> bytes:
 
 def _unpack(message: bytes) -> object:
     # Both ends are ours; the frame's own length is the bound on its parts.
-    return cast("object", msgpack.unpackb(message))
+    return cast("object", msgpack.unpackb(message, use_list=False))

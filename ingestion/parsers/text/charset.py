@@ -12,7 +12,50 @@ from functools import cache, partial
 from pathlib import Path
 
 from ingestion.parsers.errors import FailureReason, ParseFailure
-from ingestion.parsers.text import charset_data
+
+SIMPLIFIED = (
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过"
+    "发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本"
+    "前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很"
+    "最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度"
+    "门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电"
+    "数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马"
+    "科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万"
+    "取拉格望觉术领共确传师观清今切院让识候带导争运，。、；：？！“”‘’（）《》—…·　【】"
+)
+TRADITIONAL = (
+    "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過"
+    "發後作裡用道行所然家種事成方多經麼去法學如都同現當沒動面起看定天分還進好小部其些主樣理心她本"
+    "前開但因只從想實日軍者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很"
+    "最重並物手應戰向頭文體政美相見被利什二等產或新己制身果加西斯月話合回特代內信表化老給世位次度"
+    "門任常先海通教兒原東聲提立及比員解水名真論處走義各入幾口認條平系氣題活爾更別打女變四神總何電"
+    "數安少報才結反受目太量再感建務做接必場件計管期市直德資命山金指克許統區保至隊形社便空決治展馬"
+    "科司五基眼書非則聽白卻界達光放強即像難且權思王象完設式色路記南品住告類求據程北邊死張該交規萬"
+    "取拉格望覺術領共確傳師觀清今切院讓識候帶導爭運，。、；：？！「」『』（）《》—…‧　【】"
+)
+JAPANESE = (
+    "のにたいをはしてとるがでなっれかすまらこりもあき、。くさんだよそうけせつえわおみちめどやばじ"
+    "ょへゃろずびべゅぎげぶむひごぐほ「」ーンスルトイアラリクシタドレジフプッマカテロコサメニキオ"
+    "バャムナグィョェュデウパエハチダズミツモセブソビペポボホケベゴガギザノヤワヨネヒユ・（）"
+    "日一人年大十二本中長出三同時政事自行社見月分議後前民生連五発間対上部東者党地合市業内相方四"
+    "定今回新場金員九入選立開手米力学問高代明実円関決子動京全目表戦経通外最言氏現理調体化田当八"
+    "六約主題下首意法不来作性的要用制治度務強気小七成期公野取々語私使電水話書何国会以名"
+)
+KOREAN = (
+    "이다는을의에가지고하은로한기를사서인어도자대리아시수그나과들일해정보라전으있게여상만부제스주"
+    "장니었동구생원성마당성조공비경유적면할없것오신거실세중소미무안문화위우모내트선진연학회분계민국"
+    "방습교바발관말였법각용심요물치러차통식했음된되며때년간단입산개월금업천따불결명체력현영음강"
+    "르드단본행타레호약저양반많람야등건집와더란속점까린운복터류형란작업규설습던려종"
+)
+CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъёіїєґОПНСВКАИМТДРБГЕЗЛЧУШЯЭХФЖЮЦЙЩЫЬЁІ«»—–№…“”„"
+WESTERN = "éèàüäöñáíóçêßãúåøæôõîâïûëìòù’–«»“”—…¿¡°§‘ÉÄÖÜÀÅØÆÇÁÍÓÚÑÈÊŒœ·©®€£½²ðþýÐÞÎÔÕÃÂ•™„‚º\xa0"
+CENTRAL = "íáéłąęěščřžýůúóśćżźńőűăťďňđöüäŁŚŻŹŠČŘŽÁÍÚÝŮÓŐŰĄĘĆŃĎŤ„“”–»«’…—\xa0"
+GREEK = "αοιετσνηυρπκμλςωδγχθφβξζψίόάέύήώΑΤΟΕΗΚΠΜΣΝΙΡΛΔΥΓΦΘΒΧΩΆΈΌΊΉΎΏ«»–—’…·"
+TURKISH = "ıişğüöçİÇŞÖÜĞâîû’“”–…‘"
+HEBREW = "יוהלאתרבשםנמדעפקחצכגטסזןץךף״׳–"
+ARABIC = "اليمنوترعبدفسهكقحجةشصطخىأضثذءزغإئظؤآ،؟؛ًپچگژ"
+THAI = "านรกอเง่มยลว้ทสต์ดะบปคหแจพชขใไซผโธถศณุูึืิี็ัำฟภษฐญๆ"
+
 
 _SAMPLE = 16_384
 _BLOCK = 65_536
@@ -85,31 +128,31 @@ _ODD = {
 # From likely to unlikely in a Chinese and English product: each place costs one bit. Named as
 # ``selectable_codec`` names them.
 _CANDIDATES = (
-    ("gb18030", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
-    ("gb18030", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
-    ("big5hkscs", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
-    ("cp950", charset_data.TRADITIONAL, _Script.IDEOGRAPHS),
-    ("cp932", charset_data.JAPANESE, _Script.IDEOGRAPHS),
-    ("euc_jp", charset_data.JAPANESE, _Script.IDEOGRAPHS),
-    ("cp949", charset_data.KOREAN, _Script.IDEOGRAPHS),
-    ("utf-16-le", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
-    ("utf-16-be", charset_data.SIMPLIFIED, _Script.IDEOGRAPHS),
-    ("cp1252", charset_data.WESTERN, _Script.ACCENTS),
-    ("iso8859-1", charset_data.WESTERN, _Script.ACCENTS),
-    ("mac-roman", charset_data.WESTERN, _Script.ACCENTS),
-    ("cp1250", charset_data.CENTRAL, _Script.ACCENTS),
-    ("iso8859-2", charset_data.CENTRAL, _Script.ACCENTS),
-    ("cp1254", charset_data.TURKISH, _Script.ACCENTS),
-    ("cp1251", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("koi8-r", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("koi8-u", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("cp866", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("iso8859-5", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("mac-cyrillic", charset_data.CYRILLIC, _Script.ALPHABET),
-    ("cp1253", charset_data.GREEK, _Script.ALPHABET),
-    ("cp1255", charset_data.HEBREW, _Script.ALPHABET),
-    ("cp1256", charset_data.ARABIC, _Script.ALPHABET),
-    ("cp874", charset_data.THAI, _Script.ALPHABET),
+    ("gb18030", SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("gb18030", TRADITIONAL, _Script.IDEOGRAPHS),
+    ("big5hkscs", TRADITIONAL, _Script.IDEOGRAPHS),
+    ("cp950", TRADITIONAL, _Script.IDEOGRAPHS),
+    ("cp932", JAPANESE, _Script.IDEOGRAPHS),
+    ("euc_jp", JAPANESE, _Script.IDEOGRAPHS),
+    ("cp949", KOREAN, _Script.IDEOGRAPHS),
+    ("utf-16-le", SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("utf-16-be", SIMPLIFIED, _Script.IDEOGRAPHS),
+    ("cp1252", WESTERN, _Script.ACCENTS),
+    ("iso8859-1", WESTERN, _Script.ACCENTS),
+    ("mac-roman", WESTERN, _Script.ACCENTS),
+    ("cp1250", CENTRAL, _Script.ACCENTS),
+    ("iso8859-2", CENTRAL, _Script.ACCENTS),
+    ("cp1254", TURKISH, _Script.ACCENTS),
+    ("cp1251", CYRILLIC, _Script.ALPHABET),
+    ("koi8-r", CYRILLIC, _Script.ALPHABET),
+    ("koi8-u", CYRILLIC, _Script.ALPHABET),
+    ("cp866", CYRILLIC, _Script.ALPHABET),
+    ("iso8859-5", CYRILLIC, _Script.ALPHABET),
+    ("mac-cyrillic", CYRILLIC, _Script.ALPHABET),
+    ("cp1253", GREEK, _Script.ALPHABET),
+    ("cp1255", HEBREW, _Script.ALPHABET),
+    ("cp1256", ARABIC, _Script.ALPHABET),
+    ("cp874", THAI, _Script.ALPHABET),
 )
 
 
@@ -161,7 +204,6 @@ def no_text_failure(warnings: Collection[str], chosen: str | None) -> ParseFailu
     """Why a text has nothing that could be found.
 
     Args:
-        warnings: Of its reading.
         chosen: The codec that somebody chose for it, if any.
     """
     # What did not fit the choice is left as signs that stand for nothing.
@@ -185,7 +227,6 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     frequency in the encoding's languages gives it.
 
     Args:
-        data: The whole file.
         declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
 
     Within ``forced_codec`` a person's choice goes before all that.

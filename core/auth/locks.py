@@ -1,0 +1,24 @@
+"""Row locks on accounts, held until the end of a transaction."""
+
+from sqlmodel import select
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from core.auth.models import Role, User
+from core.auth.permissions import ADMIN_ROLE
+
+
+async def lock_owner(session: AsyncSession, user_id: str) -> None:
+    """Let transactions that count against one account's limits follow one another.
+
+    In SQLite the transaction is the only writer anyway.
+    """
+    await session.exec(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
+
+
+async def lock_admins(session: AsyncSession) -> None:
+    """Let transactions that change what accounts may do follow one another.
+
+    Two administrators who demote each other at once would both see the other one left.
+    """
+    admin = select(Role.id).where(Role.name == ADMIN_ROLE)
+    await session.exec(admin.with_for_update(key_share=True))
