@@ -1,11 +1,133 @@
 """Resolving the ``[n]`` marks of an answer to the passages they name."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.citations import Citation, Passage
+from agents.citations import Citation, Passage, UnsupportedClaim
 from agents.evidence import Evidence
-from kb_service.text.tokenizer import sentences, tokenize
+from kb_service.text.tokenizer import is_cjk_dominant, sentences, tokenize
+
+_LEADING_MARKS = re.compile(r"^(?:\s*[\[【][\d,，、; ]{1,40}[\]】])+[.。]?")
+_CLAIM_CHECK_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_BULLET = re.compile(r"^\s*(?:[-*+>•]|\d{1,3}[.)])\s+")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$|\|)")
+# A sentence that says what is not known claims nothing about the documents.
+_DISCLAIMER = re.compile(
+    r"\b(?:no (?:passage|document|information|mention|source)|do(?:es)? not (?:say|mention|contain|"
+    r"state|hold|cover|specify)|don't|doesn't|not (?:mentioned|stated|found|specified)|"
+    r"could(?: not|n't)|can(?:not|'t)|unable|unknown|sorry)\b"
+    r"|没有(?:提到|提及|说明|找到|相关|给出|涉及)|未(?:提到|提及|说明|找到|给出|涉及)|无法|不清楚|抱歉",
+    re.IGNORECASE,
+)
+_FEWEST_TOKENS = 3
+_LONGEST_ANSWER = 100_000
+_MOST_CLAIMS = 50
+_CLAIM_CHECK_LONGEST_CLAIM = 500
+
+
+def unsupported_claims(
+    answer: str, evidence: Evidence, *, told: str = ""
+) -> tuple[UnsupportedClaim, ...]:
+    """The statements without a source, in order.
+
+    When nothing was retrieved, only those with marks count: the others claim no source.
+
+    A statement is borne out by the marks in it, else by the next ones in its paragraph or list
+    item, else by those before it there. A figure must stand in one of the cited passages, and in
+    one language the statement must share a word with them; whether a passage means what the
+    statement says is not judged.
+
+    Args:
+        answer: with its ``[n]`` marks.
+        evidence: what the marks may name.
+        told: what tools said that has no number; a statement without a mark may rest on it.
+    """
+    is_bare = not evidence.numbers()
+    prose = _CLAIM_CHECK_CODE.sub("\n", answer[:_LONGEST_ANSWER])
+    found: list[UnsupportedClaim] = []
+    for block in _blocks(prose):
+        for claim, numbers in _with_marks(_statements(block)):
+            verdict = _verdict(claim, numbers, evidence)
+            is_told = told and not numbers and _bears_out(told, claim)
+            if verdict is not None and not is_told and (numbers or not is_bare):
+                found.append(verdict)
+    return tuple(found[:_MOST_CLAIMS])
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Paragraphs and list items; headings and tables are left out."""
+    lines: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        is_item = _BULLET.match(line) is not None
+        if not line.strip() or is_item or _HEADING.match(line):
+            if lines:
+                yield " ".join(lines)
+            lines = []
+        if line.strip() and not _HEADING.match(line):
+            lines.append(_BULLET.sub("", line).strip())
+
+
+def _statements(block: str) -> list[str]:
+    """The sentences of a block; marks behind the full stop belong to the sentence before."""
+    whole: list[str] = []
+    for sentence in sentences(block):
+        marks = _LEADING_MARKS.match(sentence)
+        if marks and whole:
+            whole[-1] += marks.group()
+            sentence = sentence[marks.end() :]
+        if sentence.strip():
+            whole.append(sentence.strip())
+    return whole
+
+
+def _with_marks(statements: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    own = [
+        [int(number) for mark in _MARK.findall(text) for number in re.findall(r"\d+", mark)]
+        for text in statements
+    ]
+    for place, statement in enumerate(statements):
+        following = next((numbers for numbers in own[place:] if numbers), None)
+        before = next((numbers for numbers in reversed(own[:place]) if numbers), list[int]())
+        claim = re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", _MARK.sub("", statement)).strip()
+        yield claim, before if following is None else following
+
+
+def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> UnsupportedClaim | None:
+    tokens = set(tokenize(claim))
+    says_much = len(tokens) >= _FEWEST_TOKENS or _FIGURE.search(claim) is not None
+    if not says_much or claim.endswith((":", "：", "?", "？")) or _DISCLAIMER.search(claim):
+        return None
+    text = claim[:_CLAIM_CHECK_LONGEST_CLAIM]
+    passages = [passage for number in numbers if (passage := evidence.get(number)) is not None]
+    if not passages:
+        return UnsupportedClaim(text, "no_source" if numbers else "uncited")
+    sources = [
+        " ".join([p.document_name, *p.heading_path, p.before, p.content, p.after]) for p in passages
+    ]
+    is_borne_out = _bears_out(" ".join(sources), claim)
+    return None if is_borne_out else UnsupportedClaim(text, "not_in_source")
+
+
+def _bears_out(source: str, claim: str) -> bool:
+    """Whether all figures of the claim, and a word of it, stand in the source."""
+    # Between two languages no word is shared, and none is missed.
+    is_foreign = is_cjk_dominant(claim) != is_cjk_dominant(source)
+    shares = is_foreign or not set(tokenize(claim)).isdisjoint(tokenize(source))
+    return shares and _figures(claim) <= _figures(source)
+
+
+def _figures(text: str) -> set[str]:
+    """Numbers as they are compared: without thousands separators and trailing zeros."""
+    plain: set[str] = set()
+    for figure in _FIGURE.findall(text):
+        digits = re.sub(r",(?=\d{3})", "", figure)
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        # "07:00" and "7:00" name one hour.
+        plain.add(digits.lstrip("0") or "0")
+    return plain
+
 
 _MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,，、;]\s*\d{1,3})*)[\]】](?!\()")
 _TRAILING_MARKS = re.compile(r"(?:\s*[\[【][\d,，、; ]{1,40}[\]】]){1,20}\s*$")
