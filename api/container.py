@@ -1,4 +1,4 @@
-"""The process-wide objects of the API, in groups by who needs them."""
+"""The process-wide objects of the API, grouped by their users."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING

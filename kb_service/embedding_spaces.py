@@ -25,7 +25,6 @@ class EmbeddingSpace:
 
     Args:
         model: its capabilities: dimension, languages, window.
-        encoder: makes its vectors.
         index: holds the points of every knowledge base that uses it.
         counter: counts tokens as its tokenizer does, for splitters.
     """

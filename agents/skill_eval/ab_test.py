@@ -100,10 +100,7 @@ class ComparisonSetup:
     """The versions to compare and the models.
 
     Args:
-        skill: the version under test.
         against: another version; None for no skill.
-        model: answers.
-        judge: may be the same model.
         user_id: the account that pays for the tokens.
     """
 

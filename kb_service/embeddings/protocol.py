@@ -39,7 +39,6 @@ class Encoder(Protocol):
         """Encode text that is to be indexed.
 
         Args:
-            texts: the passages.
             account: for whom; those who wait at the same time get equal shares of an encoder that
                 is this server's.
 

@@ -65,8 +65,6 @@ class IndexMaintenance:
     """Looks after the indexes of one engine, one at a time.
 
     Args:
-        indexes: by model.
-        policy: when to optimise.
         socket: the engine's socket; those of its children lie beside it.
     """
 

@@ -24,7 +24,6 @@ class EngineJob:
     """Work that somebody waits for.
 
     Args:
-        steps: the work.
         answer: what is waited for; it is done when nobody waits any more.
         account: whose share of the time it takes.
     """
@@ -375,7 +374,6 @@ class Scheduler:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:
-            steps: the job.
             interactive: before those that are not, and as a whole.
             inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a

@@ -15,7 +15,6 @@ class ShardBackend:
     """Where a shard's requests are carried out.
 
     Args:
-        carry_out: does one.
         close: gives the shard up; called when no request uses it any more.
     """
 
@@ -169,7 +168,6 @@ class ShardHost:
 
         Args:
             place: has the same points, in another process.
-            record: names its folder.
 
         Returns:
             The former place, to be retired.

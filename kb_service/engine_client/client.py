@@ -75,8 +75,6 @@ class _Connection:
         """Send a request and wait for its answer; taken back when the caller is cancelled.
 
         Args:
-            op: the operation.
-            body: its body.
             doubted: whether to give up on an engine that does not even say how it is.
 
         Raises:

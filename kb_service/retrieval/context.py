@@ -23,8 +23,6 @@ def with_context(
     passage, ends the context of the others there. Disabled chunks are left out.
 
     Args:
-        connection: to read from.
-        passages: best first.
         request: ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` so many
             chunks on each side; both together take the larger.
     """

@@ -42,8 +42,6 @@ class PassageExplanation:
 
     Args:
         reason: the first thing that kept it out, or that it is shown.
-        result: the whole search.
-        document_name: of its document.
         chunk: the passage; None if the text asked for is in none.
         dense: its place and score in the dense leg, exact beyond that leg's depth; None if the
             leg does not have it or was not asked.
@@ -83,10 +81,7 @@ async def find_passage(
     """The passage that is meant, and its document.
 
     Args:
-        session: to read from.
         reader: who asks; they have passed the gate of the knowledge base.
-        knowledge_base: the passage's.
-        passage: which one.
 
     Returns:
         None for the passage if none of the searchable revision has the words.
@@ -130,10 +125,6 @@ class Explainer:
     """Answers for one passage.
 
     Args:
-        database: to read from.
-        searcher: the product's search.
-        reader: who asks.
-        knowledge_base: the passage's.
         request: the search in question, over this knowledge base.
     """
 
@@ -214,7 +205,6 @@ async def _positions(
 
     Args:
         query: to the space and knowledge base of the passage.
-        chunk: the passage.
         hit: its ranks as a candidate, if it is one: they need no search.
     """
     dense = _as_position(hit.fused.dense if hit else None)

@@ -98,7 +98,6 @@ def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool
     """What must hold for a document; both databases decide alike.
 
     Args:
-        filters: from a caller.
         is_sqlite: the two look into JSON differently.
     """
     parts = [*_about_identity(filters)]

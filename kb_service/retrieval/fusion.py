@@ -83,7 +83,6 @@ class FusedHits:
             to the query's own lists.
         dense: the leg by meaning.
         sparse: the leg by words.
-        dense_weight: what was applied.
     """
 
     def __init__(
@@ -125,7 +124,6 @@ def dense_weight(query: str, languages: frozenset[str]) -> float:
     """The weight of the dense leg against the sparse one's 1.
 
     Args:
-        query: the user's query.
         languages: ISO codes the encoder was trained for; ``mul`` means many.
 
     Returns:
@@ -208,7 +206,6 @@ def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> Fuse
     The index orders them by chance, and ids differ between a knowledge base and its copy.
 
     Args:
-        fusion: best first.
         places: of each hit, the name of its document and its position there.
     """
 

@@ -24,7 +24,6 @@ class UnsearchedWarning:
 
     Args:
         names: of the knowledge bases.
-        model: their embedding model.
         error: one of ``MODEL_ERRORS``.
     """
 
@@ -212,8 +211,6 @@ class FoundPassage:
     text.
 
     Args:
-        chunk: the passage.
-        document_name: of its document.
         hit: how it got its place.
         before: what stands before it, in reading order, if the request asks for it.
         after: what stands behind it.
@@ -231,9 +228,6 @@ class DroppedHit:
     """A candidate that is not in the answer.
 
     Args:
-        chunk_id: its id.
-        document_id: its document.
-        reason: the first one.
         hit: how far it came; None if it was dropped before it had a score.
     """
 

@@ -72,8 +72,6 @@ class Replay:
     """A record beside the same retrieval of today.
 
     Args:
-        result: of today.
-        kept: passages in both.
         lost: those only in the record.
         new: those only in today's answer, with their places.
         missing: knowledge bases that are gone, or that the caller may not see any more.
@@ -97,9 +95,7 @@ async def save(
     """Keep what a run asked and got.
 
     Args:
-        work: the transaction.
         user_id: whose run it is.
-        result: of the search.
         run_id: key of the run; the record goes with it.
     """
     record = RetrievalRecord(
@@ -144,7 +140,6 @@ async def delete_of_runs(work: UnitOfWork, run_ids: SelectOfScalar[str]) -> None
     """Delete the records of runs.
 
     Args:
-        work: the transaction.
         run_ids: a query for the keys of the runs.
     """
     await work.session.exec(delete(RetrievalRecord).where(col(RetrievalRecord.run_id).in_(run_ids)))
@@ -186,10 +181,7 @@ async def replay(
     """Run a recorded retrieval again, with its own parameters, on the data of today.
 
     Args:
-        database: to read from.
-        searcher: the product's search.
         principal: the record's owner; what it may not see any more is not searched.
-        record: what to run.
 
     Raises:
         AgentexError: as the search does.

@@ -20,7 +20,6 @@ class Selection:
     """The passages of an answer, chosen one after the other from a ranked list.
 
     Args:
-        reads: to read from.
         request: threshold, top_k, whether equal texts are dropped.
     """
 
@@ -91,12 +90,6 @@ async def second_rerank(
     reranker: Reranker, query: str, ranked: Sequence[RankedHit], texts: Mapping[str, str]
 ) -> list[RankedHit]:
     """Order the head of a ranked list by a reranker's relevance; the rest stays behind it.
-
-    Args:
-        reranker: judges.
-        query: the user's query.
-        ranked: best first.
-        texts: of the hits to judge, by id.
 
     Returns:
         The same hits; the score of a judged one is its relevance, that of one behind them is

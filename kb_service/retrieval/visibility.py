@@ -84,13 +84,7 @@ _NOTHING = VisibilityResult()
 def check_visibility(
     reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
 ) -> VisibilityResult:
-    """Ask SQL about hits of the index, in one statement: it sees one moment.
-
-    Args:
-        reads: to read from.
-        chunk_ids: of the hits.
-        scope: where was searched.
-    """
+    """Ask SQL about hits of the index, in one statement: it sees one moment."""
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return VisibilityResult()
@@ -190,7 +184,6 @@ def has_newer_revision(
     flip counts once in a search: points of an old revision may stay until they are swept.
 
     Args:
-        connection: to read from.
         revisions: of hits that SQL does not know, by document.
         scope: where was searched; it remembers the flips.
     """

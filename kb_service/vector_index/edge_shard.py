@@ -175,8 +175,6 @@ class Shard:
         """One page of a revision's points with their vectors.
 
         Args:
-            document_id: the document.
-            revision: of the document.
             offset: where the last page ended; None for the first one.
 
         Returns:

@@ -38,7 +38,6 @@ class EngineVectorIndex:
     """A ``VectorIndex`` whose shard the engine process owns; the caller closes the client.
 
     Args:
-        engine: The engine's client.
         model: Name of the embedding model, which selects the shard.
         dimension: Length of the model's vectors.
     """

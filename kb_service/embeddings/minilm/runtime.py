@@ -77,8 +77,6 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
     """Load the converted model.
 
     Args:
-        backend: the runtime.
-        folder: has the file.
         threads: on which ``lane_count(threads)`` calls at a time are computed.
     """
     path = folder / backend.model_file

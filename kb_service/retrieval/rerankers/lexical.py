@@ -61,8 +61,6 @@ def rerank(
     ``RankedHit``). Rarity is counted over the candidates themselves.
 
     Args:
-        query: the user's query.
-        fusion: the fused legs.
         features: of the first ``depth`` hits; one without features has W = P = 0.
         behind: more hits, behind all of the fused legs'.
         depth: hits reranked; the hits behind them keep their order and stay behind them.
