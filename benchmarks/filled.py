@@ -24,8 +24,8 @@ from kb_service.embeddings.factory import open_encoder
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine_client.client import EngineClient
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus
-from kb_service.text.term_hashes import pack_terms
 from kb_service.text.token_counter import token_counter
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import point_id
 

@@ -1,4 +1,4 @@
-"""Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
+"""Embedding spaces: the encoder, the index and the token counter of each model."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +16,7 @@ from kb_service.engine_client.client import EngineClient
 from kb_service.text.token_counter import TokenCounter
 from kb_service.vector_index.engine_index import EngineVectorIndex
 from kb_service.vector_index.factory import open_vector_index
-from kb_service.vector_index.protocol import VectorIndex
+from kb_service.vector_index.protocol import EncodingIndex, VectorIndex
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class EmbeddingSpace:
 
     Args:
         model: its capabilities: dimension, languages, window.
-        encoder: makes its vectors.
         index: holds the points of every knowledge base that uses it.
         counter: counts tokens as its tokenizer does, for splitters.
     """
@@ -36,7 +35,7 @@ class EmbeddingSpace:
     counter: TokenCounter
 
     @property
-    def encoding_index(self) -> EngineVectorIndex | None:
+    def encoding_index(self) -> EncodingIndex | None:
         """The index, where one request both encodes a question and asks it; else None."""
         if isinstance(self.index, EngineVectorIndex) and isinstance(self.encoder, EngineEncoder):
             return self.index

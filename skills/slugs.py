@@ -1,4 +1,4 @@
-"""Slugs: the key of a skill for machines, of lower-case ASCII words with hyphens (agentskills.io)."""
+"""Slugs of skills: lower-case ASCII words with hyphens (agentskills.io)."""
 
 import re
 import unicodedata
@@ -33,12 +33,12 @@ _LATIN = str.maketrans(
 
 
 def is_slug(text: str) -> bool:
-    """Whether a text is a name that every consumer of the open standard takes: its ASCII form."""
+    """Whether a text is a name that every consumer of the open standard accepts."""
     return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
 
 
 def has_reserved_word(text: str) -> bool:
-    """Whether a name holds a word that uploads elsewhere refuse."""
+    """Whether a name contains a word that uploads elsewhere refuse."""
     lowered = text.lower()
     return any(word in lowered for word in RESERVED_WORDS)
 
@@ -51,14 +51,8 @@ def is_placeholder(slug: str) -> bool:
 def slugify(name: str) -> str:
     """The ASCII fold of a name: ``Résumé Review`` becomes ``resume-review``.
 
-    Words that uploads elsewhere refuse are left out, and whole words are kept where the name is too
-    long.
-
-    Args:
-        name: what people read, in any script.
-
-    Returns:
-        A slug, or nothing where no ASCII letter or digit is left.
+    Reserved words are left out, and a long name is cut between words. Empty where no ASCII letter or
+    digit is left.
     """
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_LATIN)
     decomposed = unicodedata.normalize("NFKD", _APOSTROPHES.sub("", folded))
@@ -68,42 +62,32 @@ def slugify(name: str) -> str:
 
 
 def placeholder_slug(identity: str) -> str:
-    """The slug of a skill whose name gives none: ``skill-`` and six digits.
-
-    Args:
-        identity: what stays the same for the skill, such as its id or the hash of its content; at
-            least six hexadecimal digits.
-    """
+    """The slug of a skill whose name gives none: ``skill-`` and six digits of its id or hash."""
     return f"skill-{_NOT_HEXADECIMAL.sub('', identity.lower())[:6]:0<6}"
 
 
 def choose_slug(name: str, identity: str, requested: str | None = None) -> str:
-    """The slug of a skill: what its owner or file wants, else from its name, else a placeholder.
-
-    Args:
-        identity: see ``placeholder_slug``.
-        requested: for example ``metadata.slug``; folded where it is no slug yet.
-    """
+    """The requested slug, else one made from the name, else a placeholder of the identity."""
     return slugify(requested or "") or slugify(name) or placeholder_slug(identity)
 
 
 def numbered_slug(slug: str, number: int) -> str:
-    """A slug beside others of its kind: ``code-review-2``; never too long."""
+    """A slug with a number, such as ``code-review-2``; never too long."""
     tail = f"-{number}"
     return slug[: LONGEST_SLUG - len(tail)].rstrip("-") + tail
 
 
-def free_slug(first: str, taken: Container[str]) -> str:
-    """A slug that is not taken: the first one, else with the lowest free number behind it."""
+def free_slug(first: str, taken_slugs: Container[str]) -> str:
+    """The first slug, with the lowest free number behind it where it is taken."""
     slug, number = first, 1
-    while slug in taken:
+    while slug in taken_slugs:
         number += 1
         slug = numbered_slug(first, number)
     return slug
 
 
 def slug_prefix(slug: str) -> str:
-    """What a slug and all numbered ones beside it begin with."""
+    """The prefix that a slug shares with all its numbered forms."""
     return slug[: LONGEST_SLUG - _LONGEST_TAIL].rstrip("-")
 
 

@@ -1,4 +1,4 @@
-"""Strict skills: their agents are shown one step at a time, and report each before the next."""
+"""Strict skills, whose steps agents are shown one at a time and report in order."""
 
 from skills.parser.param_types import read_flag
 from skills.schema import ParsedSkill
@@ -7,10 +7,7 @@ _STRICT = "strict"
 
 
 def is_strict(parsed: ParsedSkill) -> bool:
-    """Whether the author asks for it, with ``strict: true`` among the metadata.
-
-    A skill without steps has none to show one by one.
-    """
+    """Whether a skill has steps, and ``strict: true`` among its metadata."""
     return bool(parsed.steps) and read_flag(parsed.metadata.get(_STRICT, "")) is True
 
 

@@ -1,4 +1,4 @@
-"""Content and files of a skill, read and judged before they are written down."""
+"""Validation of the content and files of a version before it is stored."""
 
 import asyncio
 import hashlib
@@ -18,16 +18,15 @@ from skills.schema import ParsedSkill, SkillFile, SkillReport
 
 @dataclass(frozen=True)
 class ValidatedSkill:
-    """What a version is to hold, and what was found in it.
+    """The content and files of a version, with its lint report.
 
     Args:
         content: the bytes of SKILL.md.
-        files: what lies beside it, in the order of paths.
-        parsed: what the content says.
+        files: beside it, in the order of paths.
         sha256: of the content, hexadecimal.
         manifest: the files as a version lists them.
-        snapshot: what the content says, as a version keeps it.
-        row_bytes: about what the row of such a version takes.
+        snapshot: ``parsed`` as a version stores it.
+        row_bytes: estimated size of the version's row.
     """
 
     content: bytes
@@ -41,10 +40,10 @@ class ValidatedSkill:
 
 
 async def validate(content: bytes, files: Iterable[SkillFile] = ()) -> ValidatedSkill:
-    """Read a skill; on a thread, because large ones take longer than an event loop may stand still.
+    """Validate a skill on a thread: large ones would block the event loop.
 
     Raises:
-        SkillFilesRefused: a file is not taken in.
+        SkillFilesRefused: a file is not allowed.
         UnreadableSkill: no skill can be read from the content.
     """
     listed = tuple(sorted(files, key=lambda file: file.path))
@@ -75,7 +74,7 @@ def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
 
 
 def files_refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
-    """The error that says why files are not taken in."""
+    """The error for files that are not allowed."""
     return SkillFilesRefused(
         field="files",
         problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("core", "kb_service", "skills", "ingestion", "agents", "api", "cli", "migrations")
 # Folder -> the module that names each of its modules.
 REGISTRIES = {
-    "agents/models": "__init__.py",
+    "agents/llm": "factory.py",
     "agents/strategies": "__init__.py",
     "agents/tools": "__init__.py",
     "ingestion/parsers": "__init__.py",

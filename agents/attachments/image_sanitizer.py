@@ -17,7 +17,7 @@ from core.logging import get_logger
 log = get_logger(__name__)
 
 _MODULE = "agents.attachments.reencode_main"
-# Starting and reading are not processor time of the drawing.
+# For starting and reading, which are no processor time of the child.
 _MARGIN_SECONDS = 10
 _AT_ONCE = 2
 _LONGEST_LINE = 1000
@@ -72,7 +72,7 @@ class ImageSanitizer:
             raise UnsupportedFileType(field="file", error=f"Send one of {', '.join(MIME_TYPES)}")
         async with self._turn:
             reply = await _in_child(content, *((FOR_MODELS,) if for_models else ()))
-        line, _, drawn = reply[:_LONGEST_LINE].partition(b"\n")
+        line = reply[:_LONGEST_LINE].partition(b"\n")[0]
         drawn = reply[len(line) + 1 :]
         reply_fields = cast(dict[str, object], json.loads(line)) if line else {"fault": "killed"}
         fault = reply_fields.get("fault")
@@ -95,7 +95,7 @@ async def _in_child(content: bytes, *arguments: str) -> bytes:
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        # Without any variable of this process.
+        # No variables of this process.
         env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LC_ALL": "C.UTF-8"},
         start_new_session=True,
     )
@@ -113,7 +113,7 @@ async def _end(process: Process) -> None:
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        # Its pipes must be emptied before it counts as ended.
+        # Its pipes must be drained before wait() returns.
         if process.stdout is not None:
             while await process.stdout.read(2**20):
                 pass

@@ -8,7 +8,6 @@ import io
 import json
 import sys
 from struct import error as StructError
-from typing import BinaryIO
 
 from PIL import Image, ImageOps
 
@@ -93,26 +92,20 @@ def answer(content: bytes, *, for_models: bool = False) -> tuple[dict[str, objec
     """The JSON line's fields and the new image."""
     try:
         kind, (width, height), drawn = reencode(content, for_models=for_models)
-    except TooManyPixels:
-        return {"fault": "too_many_pixels"}, b""
-    except MemoryError:
+    except (TooManyPixels, MemoryError):
         return {"fault": "too_many_pixels"}, b""
     except _DAMAGE:
         return {"fault": "damaged"}, b""
     return {"mime_type": f"image/{kind.lower()}", "width": width, "height": height}, drawn
 
 
-def _reply(to: BinaryIO, content: bytes, *, for_models: bool) -> None:
-    fields, drawn = answer(content, for_models=for_models)
-    to.write(json.dumps(fields).encode() + b"\n" + drawn)
-    to.flush()
-
-
 if __name__ == "__main__":
-    # All that is imported later would have to be read inside the jail.
+    # Import plugins now: later imports would fail in the sandbox.
     Image.preinit()
     Image.init()
     sandbox_limits.enter_sandbox()
     sandbox_limits.limit_processor_time(SECONDS)
     sandbox_limits.limit_memory(_MEMORY_BYTES)
-    _reply(sys.stdout.buffer, sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)
+    fields, drawn = answer(sys.stdin.buffer.read(), for_models=FOR_MODELS in sys.argv)
+    sys.stdout.buffer.write(json.dumps(fields).encode() + b"\n" + drawn)
+    sys.stdout.buffer.flush()

@@ -51,7 +51,7 @@ class LinkSigner:
     def make(self, attachment_id: str, owner_id: str, *, now: datetime) -> SignedLink:
         """A link that works for whoever has it."""
         expires = int(now.timestamp()) + self._seconds
-        signature = self._sign(attachment_id, owner_id, expires)
+        signature = self._signer.sign("GET", attachment_id, owner_id, str(expires))
         return SignedLink(
             f"{PREFIX}{attachment_id}/content?expires={expires}&signature={signature}",
             now.replace(microsecond=0) + timedelta(seconds=self._seconds),
@@ -61,9 +61,6 @@ class LinkSigner:
         """Whether this installation signed the link for this owner."""
         facts = ("GET", claim.attachment_id, owner_id, str(claim.expires))
         return self._signer.is_valid(claim.signature, *facts)
-
-    def _sign(self, attachment_id: str, owner_id: str, expires: int) -> str:
-        return self._signer.sign("GET", attachment_id, owner_id, str(expires))
 
 
 def parse_link(url: str, *, hosts: Collection[str] = ()) -> LinkClaim:

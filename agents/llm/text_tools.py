@@ -265,7 +265,7 @@ class TextCallParser:
         self._held = self._arguments.feed(self._held)
         if not self._arguments.is_closed:
             return False
-        if not _is_object(self._arguments.text):
+        if not is_json_object(self._arguments.text):
             self.fault = "what stands between the tags is not one JSON object"
             return False
         self._add(self._arguments.text.strip())
@@ -287,7 +287,8 @@ class TextCallParser:
         self.calls.append(ToolCall(f"call_{uuid4().hex}", self._name, arguments))
 
 
-def _is_object(text: str) -> bool:
+def is_json_object(text: str) -> bool:
+    """Whether a text is one JSON object."""
     try:
         return isinstance(parse(text), dict)
     except ValueError:

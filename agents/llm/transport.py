@@ -180,9 +180,10 @@ async def stream_turn(
             yield event
     if reader.usage is not None:
         yield reader.usage
-    failure = reader.failure or _missing_end(reader)
-    if failure is not None:
-        raise failure
+    if reader.failure is not None:
+        raise reader.failure
+    if reader.finish_reason is None and not reader.is_done:
+        raise model_failed(ModelFault.ENDED_EARLY)
     if reader.usage is None:
         # Without counts of the endpoint, tokens are estimated from the request's size.
         yield TokenUsage(
@@ -213,12 +214,6 @@ async def _events(
     if reader.failure is None:
         for event in reader.close():
             yield event
-
-
-def _missing_end(reader: PayloadReader) -> ModelFailed | None:
-    if reader.finish_reason is None and not reader.is_done:
-        return model_failed(ModelFault.ENDED_EARLY)
-    return None
 
 
 def _finish_reason(reader: PayloadReader) -> FinishReason:

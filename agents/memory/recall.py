@@ -23,7 +23,7 @@ from core.logging import get_logger
 from kb_service.embeddings.protocol import Encoder, Vectors
 from kb_service.retrieval.fusion import dense_weight, fuse
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, rerank
-from kb_service.text.term_hashes import compute_terms
+from kb_service.text.tokenizer import compute_terms
 from kb_service.vector_index.bm25 import encode_document, encode_query
 
 log = get_logger(__name__)

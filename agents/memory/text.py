@@ -13,14 +13,14 @@ MAX_CHARACTERS = 2000
 
 _ENOUGH_OF_IT = 0.5
 _CLOSING = " .!。！;；,，"
-# How models speak of the person: no words of a fact.
+# How models refer to the person, which is no part of a fact.
 _PERSON = re.compile(r"\b(?:the )?user(?:'s)?\b|用户|使用者", re.IGNORECASE)
 _SECRET = re.compile(
     r"pass(?:word|code|phrase)|(?-i:\bPIN\b)|pin[ _-]?(?:code|number)|api[ _-]?key|(?:access|secret|private)[ _-]?(?:key|token)"
     r"|密码|口令|密钥|私钥|验证码|令牌",
     re.IGNORECASE,
 )
-# Control characters, format characters and half characters; those that belong into a text.
+# Control and format characters and surrogates, except for those that texts need.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 _KEPT = frozenset("\n\t\u200c\u200d")
 
@@ -33,21 +33,19 @@ def clean(text: str, *, field: str = "text") -> str:
     Raises:
         InvalidRequest: nothing is left, or it is longer than ``MAX_CHARACTERS``.
     """
-    cleaned = "".join(filter(_is_visible, text)).strip()
+    cleaned = "".join(
+        c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE
+    ).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:
         raise InvalidRequest(field, f"Use 1 to {MAX_CHARACTERS} characters")
     return cleaned
-
-
-def _is_visible(character: str) -> bool:
-    return character in _KEPT or unicodedata.category(character) not in _INVISIBLE
 
 
 def text_digest(text: str) -> str:
     """Digest that ignores case, width, spacing and final punctuation."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     spaced = " ".join(folded.split())
-    # What is nothing but signs is told apart by them.
+    # Texts of punctuation only keep it.
     plain = spaced.rstrip(_CLOSING) or spaced
     return hashlib.sha256(plain.encode()).hexdigest()
 

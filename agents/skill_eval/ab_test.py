@@ -1,4 +1,4 @@
-"""Whether answers get better with a skill: both kinds side by side, judged by a model that can't tell them.
+"""A/B test of a skill: answers with and without it, judged blindly by a model.
 
 Each pair is judged twice, in both orders, because models favour what they read first; only where both
 judgements agree one answer counts as the better one (Zheng et al. 2023, arXiv:2306.05685, section 3.4).
@@ -18,10 +18,10 @@ from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.active import ActiveSkill, SkillVersionRef
-from agents.strategies.model_turn import TurnTooLong, stream_turn
-from agents.strategies.prompts import REPAIR
-from agents.strategies.structured_output import InvalidStructuredOutput, read_object
-from agents.strategies.tool_calls import load_call
+from agents.strategies.shared.model_turn import TurnTooLong, stream_turn
+from agents.strategies.shared.prompts import REPAIR
+from agents.strategies.shared.structured_output import InvalidStructuredOutput, read_object
+from agents.strategies.shared.tool_calls import load_call
 from agents.tools.load_skill import render_skill
 from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
@@ -97,13 +97,11 @@ class ComparisonReport:
 
 @dataclass(frozen=True)
 class ComparisonSetup:
-    """What is compared, by whom.
+    """The versions to compare and the models.
 
     Args:
-        skill: the version under test.
         against: another version; None for no skill.
-        judge: judges; it may be the same one.
-        user_id: whose usage the tokens are.
+        user_id: the account that pays for the tokens.
     """
 
     skill: OpenedSkill
@@ -119,11 +117,7 @@ class _Verdict(BaseModel):
 
 
 class SkillComparison:
-    """One comparison.
-
-    Args:
-        database: where usage is counted.
-    """
+    """One comparison; its tokens are recorded in the database."""
 
     def __init__(self, database: Database, contest: ComparisonSetup) -> None:
         self._database = database
@@ -131,7 +125,7 @@ class SkillComparison:
         self._pairs: dict[int, list[ComparedPair]] = {}
 
     def run(self, queries: Sequence[str], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times and judge the answers; see ``run_concurrently``.
+        """Ask each request ``runs`` times and judge the answers; see ``run_concurrently``.
 
         Yields:
             How many pairs are judged.
@@ -148,7 +142,7 @@ class SkillComparison:
         return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
-        """What came of it; to be asked once :meth:`run` has ended."""
+        """The report, once :meth:`run` has ended."""
         contest = self._contest
         pairs = tuple(pair for of_query in self._pairs.values() for pair in of_query)
         counted = Counter(pair.outcome for pair in pairs)
@@ -189,7 +183,7 @@ class SkillComparison:
         return outcomes.get((first.better, second.better), ComparisonOutcome.SAME), reasons
 
     async def _verdict(self, query: str, first: str, other: str) -> _Verdict | None:
-        """What the judge says of two answers in this order; None where that can't be read."""
+        """The judge's verdict on two answers in this order; None where it can't be read."""
         request = json.dumps({"request": query, "A": first, "B": other}, ensure_ascii=False)
         messages = [ModelMessage("system", _JUDGE), ModelMessage("user", request)]
         for _ in range(2):
@@ -230,7 +224,7 @@ async def _text_of(
 
 
 def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
-    """A skill as a run is given it, whole also where it is strict: there is one turn."""
+    """The messages that load a skill in a run, whole even where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
     active = ActiveSkill(

@@ -1,4 +1,4 @@
-"""What trials of skills on models share: many at once, and their tokens counted."""
+"""Runner of trials of skills on models: concurrency and token accounting."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -16,16 +16,13 @@ _LOOK_SECONDS = 1.0
 
 
 async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> AsyncGenerator[int]:
-    """Make trials, some at once; closed early, the others are not made.
-
-    Args:
-        trials: each is called once.
+    """Run trials, some at once; closing the generator cancels the rest.
 
     Yields:
-        How many are done; at least once a second, so that whoever waits can leave.
+        How many are done; at least once a second, so that a waiting caller can leave.
 
     Raises:
-        Exception: what the first trial that broke off raised; the others end, too.
+        Exception: that of the first failing trial; the others are cancelled.
     """
     free = asyncio.Semaphore(_AT_ONCE)
 
@@ -52,7 +49,7 @@ async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> A
 async def record_usage(
     database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]
 ) -> None:
-    """Write down what a trial took as somebody's usage."""
+    """Record the tokens of a trial as a user's usage."""
     tokens = SpentTokens(
         sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent)
     )

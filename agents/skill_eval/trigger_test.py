@@ -1,4 +1,4 @@
-"""Asks a language model which skill it would load for a request, as a run would ask it."""
+"""Trigger test on a model: which skill it loads for a request, asked as in a run."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -7,12 +7,13 @@ from functools import partial
 from agents.evidence import Evidence
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
 from agents.llm_registry.selection import SelectedModel
+from agents.run_context import RunContext
 from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
-from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
-from agents.strategies.tool_loop import with_skills
+from agents.strategies.shared.model_turn import Turn, TurnTooLong, stream_turn
+from agents.strategies.shared.tool_loop import with_skills
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database
@@ -33,9 +34,8 @@ async def loaded_skill_ids(
 ) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
-    It gets ReAct's prompt, the index, and the tools of a run without documents. A search for skills
-    is answered, and so is a name that there is not; anything else that it calls or says ends the
-    trial. Nothing is loaded.
+    It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills
+    and unknown names are answered; any other call or text ends the trial. Nothing is loaded.
 
     Args:
         skills: the skills that it may load.
@@ -48,7 +48,8 @@ async def loaded_skill_ids(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=skills))
+    context = RunContext(request, model, skills=skills)
+    tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
     request_messages = [ModelMessage("system", REACT), ModelMessage("user", request)]
     messages = with_skills(skills, request_messages, tools)
     for _ in range(_MOST_TURNS):
@@ -81,7 +82,7 @@ async def _turn(
 
 
 def _ignore(_: object) -> None:
-    """Nobody follows what is said in a trial."""
+    """Drop the events of a trial."""
 
 
 def _requested_name(call: ToolCall) -> str:
@@ -92,13 +93,7 @@ def _requested_name(call: ToolCall) -> str:
 
 
 class TriggerTrials:
-    """Trials of one skill on a model, for somebody whose usage they are.
-
-    Args:
-        database: where usage is counted.
-        factory: gives trials their skills.
-        candidates: the skills to choose among.
-    """
+    """Trials of one skill on a model; tokens count as the reader's usage."""
 
     def __init__(
         self,
@@ -114,13 +109,13 @@ class TriggerTrials:
         self._loaded: dict[int, list[tuple[str, ...]]] = {}
 
     def run(self, queries: Sequence[TriggerQuery], runs: int) -> AsyncGenerator[int]:
-        """Ask each request so many times, some at once; closed early, the others are not asked.
+        """Ask each request ``runs`` times; see ``run_concurrently``.
 
         Yields:
-            How many trials are done; at least once a second, so that whoever waits can leave.
+            How many trials are done.
 
         Raises:
-            ModelFailed: the model broke off; the other trials end, too.
+            ModelFailed: the model broke off.
         """
         self._loaded = {place: [] for place in range(len(queries))}
         trials = [
@@ -147,7 +142,7 @@ class TriggerTrials:
             await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
     def answers(self, queries: Sequence[TriggerQuery]) -> list[Answer]:
-        """What came of all trials, request by request; to be asked once :meth:`run` has ended."""
+        """The answers, request by request, once :meth:`run` has ended."""
         candidates = self._candidates
         cards = {card.id: card for card in (*candidates.siblings, candidates.tested)}
         answers: list[Answer] = []

@@ -66,7 +66,17 @@ async def select_skills(
         choice = SkillChoice(by_slash.ref.id, by_slash.ref.version)
         together[by_slash.ref.id] = await _opened(session, principal, choice, field)
     _check_size(list(together.values()), field)
-    return SkillSelection(cards, tuple(map(_pinned, together.values())))
+    pinned = (
+        PinnedSkill(
+            opened.card.id,
+            opened.card.slug,
+            opened.card.owner,
+            opened.card.version,
+            opened.card.sha,
+        )
+        for opened in together.values()
+    )
+    return SkillSelection(cards, tuple(pinned))
 
 
 def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
@@ -107,8 +117,3 @@ async def _opened(
         return await catalog.open_skill(session, principal, choice.id, choice.version)
     except (SkillNotFound, SkillVersionNotFound):
         raise InvalidRunInput(field=field, error=_NO_SUCH, value=choice.id) from None
-
-
-def _pinned(skill: OpenedSkill) -> PinnedSkill:
-    card = skill.card
-    return PinnedSkill(card.id, card.slug, card.owner, card.version, card.sha)

@@ -1,4 +1,4 @@
-"""Why a passage is not in the answer: one question to a search, from one passage."""
+"""Explanation of why a search did not return a passage."""
 
 from typing import Self
 
@@ -18,8 +18,13 @@ from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
-from kb_service.retrieval.explain import Explainer, PassageExplanation, PassageRef, find_passage
-from kb_service.retrieval.positions import PassagePosition
+from kb_service.retrieval.explain import (
+    Explainer,
+    PassageExplanation,
+    PassagePosition,
+    PassageRef,
+    find_passage,
+)
 from kb_service.retrieval.request import RetrievalRequest
 
 router = Router(prefix="/api/v1", tags=["search"])
@@ -107,8 +112,8 @@ async def explain_absence(
     request = context.knowledge.searcher.resolve(
         [row], body.query, body, filters=body.filters, top_k=most
     )
-    investigation = Explainer(context.database, context.knowledge.searcher, principal, row, request)
-    return Envelope(data=_answer(await investigation.of(document, chunk)))
+    explainer = Explainer(context.database, context.knowledge.searcher, principal, row, request)
+    return Envelope(data=_answer(await explainer.explain(document, chunk)))
 
 
 def _answer(why: PassageExplanation) -> WhyAnswer:

@@ -1,4 +1,4 @@
-"""The registry of models, for who manages it (seed 002, sections 6.2 to 6.4)."""
+"""Routes of the model registry (docs/reference/agentex-api.md, sections 6.2 to 6.4)."""
 
 import json
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Models that people may use: list, test, and what was spent on them (seed 002, section 6)."""
+"""Routes of models: list, test and usage (docs/reference/agentex-api.md, section 6)."""
 
 from dataclasses import asdict
 from datetime import date, timedelta
@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query
 
 from agents.llm.base import ChatModel
-from agents.llm.probe import probe_model
 from agents.llm_registry import service as llm_registry
+from agents.llm_registry.probe import probe_model
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
-from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, UsageRow, list_usage
+from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, list_usage
 from api.container import AgentServices
 from api.dependencies import (
     Agents,
@@ -150,17 +150,17 @@ async def read_model_usage(
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
     listing = await list_usage(session, usage_filter, page)
-    listed = page_of([_usage(row) for row in listing.rows], page, total=listing.total).data
+    answers = [
+        UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
+        for row in listing.rows
+    ]
+    listed = page_of(answers, page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
         data=UsageList(
             **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
         )
     )
-
-
-def _usage(row: UsageRow) -> UsageAnswer:
-    return UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
 
 
 @router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))

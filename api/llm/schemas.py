@@ -1,4 +1,4 @@
-"""How models are shown (seed 002, section 6.1)."""
+"""Response models of language models (docs/reference/agentex-api.md, section 6.1)."""
 
 from datetime import datetime
 from typing import Literal, Self

@@ -1,4 +1,4 @@
-"""Skills and what lies in their folders, as MCP describes resources."""
+"""MCP resources of skills and their files."""
 
 import mimetypes
 
@@ -37,10 +37,7 @@ def skill_resource(folder: SkillFolder) -> Resource:
 
 
 def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
-    """What lies in a directory of a folder, in the order of names.
-
-    Args:
-        path: of the directory within it; empty for the folder itself.
+    """The entries of a directory of a folder, by name; an empty path means the folder itself.
 
     Raises:
         SkillFileNotFound: it is no directory.

@@ -27,7 +27,7 @@ class SkillServer:
         self._open: asyncio.Task[None] | None = None
 
     async def answer(self) -> Response:
-        """What answers the request at hand."""
+        """The response to the current request."""
         async with self._opening:
             endpoint = self._endpoint = self._endpoint or await self._opened()
         return endpoint.answer()
@@ -43,7 +43,7 @@ class SkillServer:
         return endpoint
 
     async def close(self) -> None:
-        """Answer nothing any more."""
+        """Stop serving."""
         self._closing.set()
         if self._open is not None:
             await asyncio.wait({self._open})

@@ -19,7 +19,7 @@ _LONGEST = 8000
 
 
 def skill_uri(place: Sequence[str], path: str) -> str:
-    """The address of a file, in ASCII; the owner is the authority, which no host name is asked of."""
+    """The ASCII address of a file; its authority is the owner, not a host."""
     return _SCHEME + "/".join(quote(part, safe="") for part in (*place, *path.split("/")))
 
 
@@ -35,7 +35,7 @@ def uri_segments(uri: str) -> list[str]:
 
 
 def encode_cursor(position: FolderPosition | None) -> str | None:
-    """A place in a list as clients give it back."""
+    """The cursor of a position in a list."""
     if position is None:
         return None
     cursor_text = json.dumps([position.slug, position.owner, position.id], ensure_ascii=False)
@@ -43,7 +43,7 @@ def encode_cursor(position: FolderPosition | None) -> str | None:
 
 
 def decode_cursor(cursor: str | None) -> FolderPosition | None:
-    """The place behind which a list goes on.
+    """The position behind which a list goes on.
 
     Raises:
         InvalidPagination: it is no cursor of ours.

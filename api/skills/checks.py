@@ -1,4 +1,4 @@
-"""What is found in skills: validation, fixes, reviews (seed 002, section 8.6)."""
+"""Checks of skills: validation, fixes, reviews (docs/reference/agentex-api.md, section 8.6)."""
 
 from typing import Annotated
 

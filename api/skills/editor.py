@@ -80,5 +80,5 @@ async def edit_skill(
 
 
 def _edited(body: EditBody, lint: Linter) -> WrittenSkill:
-    content = edit_fields(body.content.encode(), body.changes.given())
+    content = edit_fields(body.content.encode(), body.changes.provided())
     return WrittenSkill.of_content(lint(content), content.decode())

@@ -1,4 +1,4 @@
-"""What a change of a skill was made from, as requests say it."""
+"""The header ``If-Match``: the state that a change was made from."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class IfMatch:
-    """The header's word; a number in the body adds to it."""
+    """The state that the header names; the body may name a version too."""
 
     base: BaseState
 
@@ -55,7 +55,7 @@ async def _file_if_match(
 
 
 def _tag(if_match: str) -> str | None:
-    """What stands between the quotation marks, nothing where there are none; None for any state."""
+    """The tag between quotation marks, empty where they are missing; None for any state."""
     tag = if_match.strip()
     if tag in {"", "*"}:
         return None

@@ -1,4 +1,4 @@
-"""Skills as files (seed 002, section 8.7)."""
+"""Skills as files (docs/reference/agentex-api.md, section 8.7)."""
 
 import asyncio
 from typing import Annotated, Any, Literal
@@ -36,7 +36,7 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 
 
 def attachment(slug: str, name: str, suffix: str) -> str:
-    """The header that names a download: for everybody, and as people call it."""
+    """The header ``Content-Disposition`` with an ASCII name and the full name."""
     encoded = quote(name.replace("/", "-"), safe="")
     return f"attachment; filename=\"{slug}{suffix}\"; filename*=UTF-8''{encoded}{suffix}"
 

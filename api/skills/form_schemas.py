@@ -1,4 +1,4 @@
-"""Skills as forms send them: the fields of the model, to be written as markdown."""
+"""Request models of skill forms."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
@@ -95,7 +95,7 @@ class SkillForm(RequestModel):
     )
     metadata: dict[Text, FormText] = Field(default_factory=dict[Text, FormText])
 
-    def given(self) -> dict[SkillField, Any]:
+    def provided(self) -> dict[SkillField, Any]:
         """The values of the fields that the request has, in the domain's terms."""
         values: Mapping[SkillField, Any] = {
             field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS
@@ -122,7 +122,7 @@ class ParsedForm(SkillForm):
         """The same in the domain's terms, with nothing of what follows from the rest."""
         fields: dict[str, Any] = {"name": self.name, "description": self.description}
         return ParsedSkill(
-            **fields | self.given(),
+            **fields | self.provided(),
             triggers_derived=self.triggers_derived,
             format=SkillFormat.NATIVE,
             slug="",

@@ -71,11 +71,7 @@ class SkillImportAnswer(ResponseModel):
 
 
 class _UploadedSkills:
-    """What the files of a request hold, unpacked, in memory.
-
-    Args:
-        most_skills: what comes beyond is refused; nobody may have more.
-    """
+    """The skills in the files of a request, in memory; more than an account may own are refused."""
 
     def __init__(self, most_skills: int) -> None:
         self.incoming: list[IncomingSkill] = []
@@ -85,8 +81,8 @@ class _UploadedSkills:
         self._sent_bytes = 0
         self._held_bytes = 0
 
-    async def take(self, sent: FormFile) -> None:
-        """Read one file; what is wrong with it is told in the answer."""
+    async def add(self, sent: FormFile) -> None:
+        """Read one file; its faults become part of the answer."""
         name = sent.file.filename or ""
         self._sent_bytes += sent.file.size or 0
         if sent.is_too_large or max(self._sent_bytes, self._held_bytes) > _MOST_BYTES:
@@ -98,15 +94,15 @@ class _UploadedSkills:
         if read.problems:
             self._refuse(name, problems=read.problems)
         for packaged in read.skills:
-            if error := self._room_for(packaged):
+            if error := self._count(packaged):
                 # Told once of a file: there can be thousands behind this one.
                 self._refuse(name, error=error)
                 break
             self.incoming.append(await import_service.prepare(name, packaged))
         self.ignored += read.ignored
 
-    def _room_for(self, packaged: PackagedSkill) -> AgentexError | None:
-        """Count a skill; gives why there is no room for it."""
+    def _count(self, packaged: PackagedSkill) -> AgentexError | None:
+        """Count a skill; the error if there is no room for it."""
         self._skills += 1
         self._held_bytes += len(packaged.content) + sum(
             len(file.content) for file in packaged.files
@@ -147,7 +143,7 @@ async def import_skills(
     """
     limits = skill_limits(settings)
     received = _UploadedSkills(limits.skills)
-    await read_files(request, received.take, max_bytes=DEFAULT_LIMITS.total_bytes)
+    await read_files(request, received.add, max_bytes=DEFAULT_LIMITS.total_bytes)
     if not received.incoming:
         raise missing_file(many=True)
     language = request.headers.get("accept-language", "")

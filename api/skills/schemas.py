@@ -1,4 +1,4 @@
-"""Skills as answers show them."""
+"""Response models of skills."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -105,7 +105,7 @@ class FixedSkill(SavedSkill):
 
     @classmethod
     def with_fixes(cls, saved: SavedSkill, codes: Sequence[str]) -> Self:
-        """The answer to the fixes that made a skill what it is."""
+        """A skill after fixes of these codes."""
         fields = {name: getattr(saved, name) for name in SavedSkill.model_fields}
         return cls(**fields, fixed=list(codes), left=len(saved.diagnostics))
 
@@ -261,9 +261,9 @@ def _version_fields(
     author = None
     if author_id in names:
         author = SkillOwner(id=author_id or "", username=names[author_id or ""])
-    shown = set(VersionAnswer.model_fields) - {"files", "author", "usage"}
+    included = set(VersionAnswer.model_fields) - {"files", "author", "usage"}
     return {
-        **version.model_dump(include=shown),
+        **version.model_dump(include=included),
         "review_note": note,
         "files": list_files(version),
         "author": author,
@@ -272,10 +272,10 @@ def _version_fields(
 
 
 def etag(view: SkillView) -> str:
-    """What a change of a skill is tied to with ``If-Match``: version and state of the entry."""
+    """The ETag of a skill: version and revision."""
     return f'"{view.version}.{view.skill.revision}"'
 
 
 def skill_limits(settings: Settings) -> SkillLimits:
-    """How much one user may keep, by the settings of this moment."""
+    """The limits of one user, by the current settings."""
     return SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)

@@ -1,4 +1,4 @@
-"""Skills (seed 002, sections 8.1 to 8.5)."""
+"""Skills (docs/reference/agentex-api.md, sections 8.1 to 8.5)."""
 
 from typing import Annotated
 
@@ -122,11 +122,13 @@ async def list_skills(
     principal: CurrentPrincipal,
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*listing.SORT_FIELDS))],
-    wanted: Annotated[SkillFilter, Depends(_filter)],
+    skill_filter: Annotated[SkillFilter, Depends(_filter)],
 ) -> Envelope[Items[SkillAnswer]]:
     """One's own skills and those shared with the caller; public ones where they are asked for."""
-    found = await listing.list_visible(session, principal, page, wanted)
-    return page_of([skill_answer(listed) for listed in found.items], page, total=found.total)
+    skill_list = await listing.list_visible(session, principal, page, skill_filter)
+    return page_of(
+        [skill_answer(listed) for listed in skill_list.items], page, total=skill_list.total
+    )
 
 
 @router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
@@ -136,10 +138,10 @@ async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[
     Only a content that no text can be read from is refused. One with errors is kept for its owner,
     but agents are not offered it and it can't be shared.
     """
-    wanted = NewSkill(
+    new = NewSkill(
         await validate(body.content.encode()), body.entry(), VersionChange(body.change_note)
     )
-    return Envelope(data=await changes.create(wanted))
+    return Envelope(data=await changes.create(new))
 
 
 @router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
@@ -152,9 +154,9 @@ async def read_skill(
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
     async with database.reading() as session:
-        seen = await skill_access.get(session, principal, skill_id)
-    response.headers["ETag"] = etag(seen)
-    return Envelope(data=SkillDetail.of(await read_linted(database, seen, linter)))
+        view = await skill_access.get(session, principal, skill_id)
+    response.headers["ETag"] = etag(view)
+    return Envelope(data=SkillDetail.of(await read_linted(database, view, linter)))
 
 
 @router.put("/{skill_id}", dependencies=[Write], responses=error_responses(*CHANGING))

@@ -140,7 +140,7 @@ async def _choose_model(
 
 @dataclass(frozen=True)
 class _TriggerTest:
-    """What is tested, and by whom it is chosen; no model for the offline selector."""
+    """A trigger test to run; no model for the offline selector."""
 
     context: AppContext
     field: trigger_tests.TriggerCandidates
@@ -150,7 +150,7 @@ class _TriggerTest:
 
 
 async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerReport]:
-    """How far a test is, and at last its report, which is kept."""
+    """The progress of a test, and at the end its report, which is stored."""
     context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
         report = await trigger_tests.run_offline(

@@ -1,4 +1,4 @@
-"""The versions of a skill (seed 002, section 8.8): read, compared, restored, forked."""
+"""The versions of a skill (docs/reference/agentex-api.md, section 8.8): read, compared, restored, forked."""
 
 import re
 from typing import Annotated
@@ -65,7 +65,7 @@ class ForkBody(SkillFields):
 
 
 def parse_number(text: str) -> int:
-    """A version's number in a path; what is none names no version."""
+    """A version's number in a path; 0 where it is none."""
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 
@@ -85,10 +85,10 @@ async def list_skill_versions(
     Who may only read the skill sees those that were served to others.
     """
     view = await skill_access.get(session, principal, skill_id)
-    found = await skill_access.list_versions(session, view, page)
-    shown = await version_fields(session, view, found.items)
-    items = [VersionAnswer.model_validate(fields) for fields in shown]
-    return page_of(items, page, total=found.total)
+    version_list = await skill_access.list_versions(session, view, page)
+    version_rows = await version_fields(session, view, version_list.items)
+    items = [VersionAnswer.model_validate(fields) for fields in version_rows]
+    return page_of(items, page, total=version_list.total)
 
 
 @router.get("/versions/{version}", dependencies=[View], responses=error_responses(*_MISSING))
@@ -99,8 +99,8 @@ async def read_skill_version(
     view = await skill_access.get(session, principal, skill_id)
     row = await skill_access.get_version(session, view, parse_number(version))
     content = await skill_access.read_content(session, row)
-    (shown,) = await version_fields(session, view, [row])
-    fields = shown | {
+    (version_row,) = await version_fields(session, view, [row])
+    fields = version_row | {
         "content": content.decode(),
         "parsed": await schema.from_json(row.parsed),
         "parser_version": row.parser_version,
@@ -121,15 +121,15 @@ async def compare_skill_versions(
     Without `to` it is the caller's version, without `from` the one before `to` that they may read.
     """
     view = await skill_access.get(session, principal, skill_id)
-    found = await version_diff.compare_versions(session, view, older, newer)
+    difference = await version_diff.compare_versions(session, view, older, newer)
     return Envelope(
         data=DiffAnswer(
-            from_version=found.older,
-            to_version=found.newer,
-            breaking=found.semantic.breaking,
-            text=found.text,
-            semantic=found.semantic,
-            files=list(found.files),
+            from_version=difference.older,
+            to_version=difference.newer,
+            breaking=difference.semantic.breaking,
+            text=difference.text,
+            semantic=difference.semantic,
+            files=list(difference.files),
         )
     )
 

@@ -1,15 +1,58 @@
-"""The encoder as the API and the worker see it: a client of the engine."""
+"""The encoder that runs in the engine, and the messages to it."""
 
 import time
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Literal
 
+import numpy as np
+
 from kb_service.embeddings.catalog import EmbeddingModel
-from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, join_vectors
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, encodable
+from kb_service.engine_client.protocol import (
+    FLOAT32,
+    INGEST_SECONDS,
+    QUERY_SECONDS,
+    WireMessage,
+    encodable,
+)
+
+
+class EmbedRequest(WireMessage):
+    """Texts to encode; queries go first and are cut, passages are encoded whole.
+
+    Passages of different accounts get equal shares of the encoder.
+    """
+
+    model: str
+    account: str = ""
+    role: Literal["query", "passage"]
+    texts: list[str]
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether the texts are to be indexed."""
+        return self.role == "passage"
+
+
+class EmbedReply(WireMessage):
+    """A ``float32`` matrix, little endian, row by row."""
+
+    dimension: int
+    data: bytes
+
+
+def pack_vectors(vectors: Vectors) -> EmbedReply:
+    """Put a matrix on the wire."""
+    return EmbedReply(dimension=vectors.shape[1], data=vectors.astype(FLOAT32).tobytes())
+
+
+def join_vectors(replies: Sequence[EmbedReply], dimension: int) -> Vectors:
+    """The rows of all replies, in order; shape (0, dimension) for none."""
+    data = b"".join(reply.data for reply in replies)
+    return np.frombuffer(data, dtype=FLOAT32).astype(np.float32).reshape(-1, dimension)
+
 
 # One request keeps the engine busy for about two seconds with the model that comes with Agentex, and
 # gives it enough texts to sort by length.
@@ -71,10 +114,10 @@ class EngineEncoder:
             is_answered = True
             return reply
         finally:
-            taken = time.monotonic() - started
+            seconds = time.monotonic() - started
             # Nothing is to be learnt from an engine that is away, or a caller who is gone.
-            if is_answered or taken >= INGEST_SECONDS:
-                pace = sum(map(len, texts)) / max(taken, 0.001)
+            if is_answered or seconds >= INGEST_SECONDS:
+                pace = sum(map(len, texts)) / max(seconds, 0.001)
                 self._characters = int(_REQUEST_SECONDS * pace)
 
     async def _embed(

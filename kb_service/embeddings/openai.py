@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import binascii
+import math
 import random
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,9 +19,8 @@ from core.errors.server import EmbeddingsRefused, EmbeddingsUnavailable, Invalid
 from core.settings.embeddings import EmbeddingModelSetting
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
-from kb_service.embeddings.windows import equal_pieces, first_piece, room_for_text
 from kb_service.engine_client.protocol import FLOAT32
-from kb_service.text.token_counter import TokenCounter
+from kb_service.text.token_counter import TokenCounter, Word, characters
 
 _OK = 200
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -67,8 +67,6 @@ class EndpointEncoder:
         client: follows no redirects, so that the key goes nowhere else.
         counter: counts tokens to keep texts within the window; it may be another model's, so a
             quarter of the window is left free.
-        queries: patience with questions.
-        passages: patience with passages.
     """
 
     def __init__(
@@ -262,7 +260,6 @@ def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) ->
     Args:
         model: its source may ask for shorter vectors than the model's own.
         asked_for: the model's name at the endpoint.
-        texts: what to encode.
     """
     body: dict[str, object] = {"model": asked_for, "input": list(texts), "encoding_format": "float"}
     if model.shortened:
@@ -321,3 +318,71 @@ def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
         return np.frombuffer(embedded, dtype=FLOAT32).astype(np.float64)
     # In double precision: a number beyond single precision is refused, not made infinite.
     return np.asarray(embedding, dtype=np.float64)
+
+
+# Bounds the work one absurd text can cause; splitters stay far below.
+MAX_PIECES = 16
+# A foreign tokenizer's counts are an estimate.
+_MARGIN = 0.75
+
+
+def room_for_text(window_tokens: int, prefix: str, counter: TokenCounter) -> int:
+    """Tokens of text that fit a window beside two special tokens and a prefix, with a margin."""
+    return max(8, int((window_tokens - 2) * _MARGIN) - counter.count(prefix))
+
+
+def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
+    """A text in as few pieces of about equal size as fit ``room`` tokens each; at least one.
+
+    Args:
+        text: any text; beyond ``MAX_PIECES`` pieces it is left out.
+        room: most tokens of a piece.
+    """
+    words = [
+        part
+        for window in counter.windows(text)
+        for word in window
+        for part in _fine(text, word, room)
+    ]
+    total = sum(word.tokens for word in words)
+    if total <= room:
+        return [text]
+    words = _first(words, room * MAX_PIECES)
+    total = sum(word.tokens for word in words)
+    size = math.ceil(total / math.ceil(total / room))
+    pieces: list[list[Word]] = [[]]
+    filled = 0
+    for word in words:
+        if pieces[-1] and filled + word.tokens > min(room, max(size, word.tokens)):
+            pieces.append([])
+            filled = 0
+        pieces[-1].append(word)
+        filled += word.tokens
+    return [text[piece[0].start : piece[-1].end] for piece in pieces]
+
+
+def first_piece(text: str, room: int, counter: TokenCounter) -> str:
+    """The beginning of a text that fits ``room`` tokens."""
+    words = [
+        part
+        for window in counter.windows(text)
+        for word in window
+        for part in _fine(text, word, room)
+    ]
+    first = _first(words, room)
+    return text if len(first) == len(words) else text[: first[-1].end] if first else ""
+
+
+def _fine(text: str, word: Word, room: int) -> Sequence[Word]:
+    return [word] if word.tokens <= room else list(characters(text, word))
+
+
+def _first(words: Sequence[Word], tokens: int) -> list[Word]:
+    first: list[Word] = []
+    left = tokens
+    for word in words:
+        left -= word.tokens
+        if left < 0:
+            break
+        first.append(word)
+    return first

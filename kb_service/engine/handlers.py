@@ -1,4 +1,4 @@
-"""The engine's operations: which body each takes, how urgent it is, what it does in steps."""
+"""The engine's operations: body, priority and steps of each."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from core.errors.requests import InvalidRequest
-from kb_service.embeddings.engine_messages import EmbedReply, EmbedRequest, pack_vectors
+from kb_service.embeddings.engine_encoder import EmbedReply, EmbedRequest, pack_vectors
 from kb_service.embeddings.stepwise import WorkUnit
-from kb_service.engine.encode_pool import JobSteps
 from kb_service.engine.resources import Resources
+from kb_service.engine.scheduler import JobSteps
 from kb_service.engine_client.protocol import EmptyBody, EngineRequest, WireMessage
-from kb_service.vector_index.engine_messages import (
+from kb_service.vector_index.engine_index import (
     CountReply,
     CountRequest,
     DeleteDocumentsRequest,

@@ -3,21 +3,315 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
 
 from kb_service.embeddings.stepwise import WorkUnit
-from kb_service.engine.encode_pool import EncodePool, EngineJob, InteractiveLoad, JobSteps
-from kb_service.engine.fair_queue import FairQueue
+
+JobSteps = Generator[Sequence[WorkUnit] | None, None, object]
+"""Work that pauses wherever something more urgent may go first; its return value is the answer.
+
+It yields None for a mere pause, or units that must be done before it goes on.
+"""
+
+
+@dataclass(eq=False)
+class EngineJob:
+    """Work that somebody waits for.
+
+    Args:
+        answer: what is waited for; it is done when nobody waits any more.
+        account: whose share of the time it takes.
+    """
+
+    steps: JobSteps
+    answer: asyncio.Future[object]
+    account: str = ""
+    units: deque[WorkUnit] = field(default_factory=deque[WorkUnit])
+    busy_lanes: int = 0
+
+    def fail(self, error: Exception) -> None:
+        """Answer with an error, on the event loop."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class InteractiveLoad:
+    """Whether something urgent is under way, and how long ago that was; any thread may ask.
+
+    Args:
+        rest: seconds after it until the lane that rests works again.
+    """
+
+    def __init__(self, rest: float) -> None:
+        self._rest = rest
+        self._open = 0
+        self._last = -rest
+        self._calm = asyncio.Event()
+        self._calm.set()
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing urgent is under way."""
+        return not self._open
+
+    @property
+    def rest_left(self) -> float:
+        """Seconds until the lane that rests may work; 0 or less when it may."""
+        return self._last + self._rest - time.monotonic()
+
+    def touch(self) -> None:
+        """Something urgent is done at this moment."""
+        self._last = time.monotonic()
+
+    @contextmanager
+    def under_way(self) -> Generator[None]:
+        """Something urgent is under way in this block."""
+        self._open += 1
+        self.touch()
+        self._calm.clear()
+        try:
+            yield
+        finally:
+            self._open -= 1
+            if not self._open:
+                self._calm.set()
+
+    async def wait_out_rest(self) -> None:
+        """Wait until the lane that rests may work."""
+        while True:
+            left = self.rest_left
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
+
+    async def wait_until_calm(self, seconds: float) -> None:
+        """Wait until nothing urgent is under way, but no longer than this."""
+        if self.is_calm:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._calm.wait()
+
+
+class EncodePool:
+    """Do units, one of each job in turn, those of the account first that has had the least.
+
+    A lane's thread goes from unit to unit by itself until there is none, or something urgent comes:
+    to go through the event loop for each costs a tenth of what a unit of one passage takes.
+
+    Args:
+        threads: of the lanes, at least as many as ``width``.
+        width: how many lanes there are.
+        urgency: what they make room for. One lane of several rests for a while after it.
+        patience: seconds that a lane waits before each unit while something urgent goes on.
+        finished: called on the event loop with a job whose units are done.
+    """
+
+    def __init__(
+        self,
+        threads: Executor,
+        width: int,
+        urgency: InteractiveLoad,
+        *,
+        patience: float,
+        finished: Callable[[EngineJob], None],
+    ) -> None:
+        self._threads = threads
+        self._width = width
+        self._interactive_load = urgency
+        self._patience = patience
+        self._finished = finished
+        self._guard = Lock()
+        self._waiting = FairQueue[EngineJob]()
+        self._wake = asyncio.Event()
+        self._busy = 0
+        self._is_stopped = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a lane is at work."""
+        return self._busy > 0
+
+    def add(self, job: EngineJob, units: Iterable[WorkUnit]) -> None:
+        """Have units done for a job; called on the event loop."""
+        with self._guard:
+            job.units.extend(units)
+            self._waiting.put(job)
+        self._wake.set()
+
+    async def work(self) -> None:
+        """Serve the lanes until cancelled; a unit under way is done to its end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._serve(rests=self._width > 1))
+                for _ in range(self._width - 1):
+                    group.create_task(self._serve(rests=False))
+        finally:
+            self._is_stopped = True
+
+    async def _serve(self, *, rests: bool) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            if self._has_none():
+                self._wake.clear()
+                await self._wake.wait()
+            if rests:
+                await self._interactive_load.wait_out_rest()
+            await self._interactive_load.wait_until_calm(self._patience)
+            self._busy += 1
+            try:
+                await loop.run_in_executor(self._threads, self._do_units, loop, rests)
+            finally:
+                self._busy -= 1
+
+    def _has_none(self) -> bool:
+        with self._guard:
+            return not self._waiting
+
+    def _do_units(self, loop: asyncio.AbstractEventLoop, rests: bool) -> None:
+        """Do one unit, and then others as long as this lane may; on its thread."""
+        while next_unit := self._next_unit():
+            job, unit = next_unit
+            started = time.monotonic()
+            try:
+                # Where nobody waits any more, the units are only dropped.
+                if not job.answer.done():
+                    unit()
+            except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
+                loop.call_soon_threadsafe(job.fail, error)
+                self._finish_unit(job, loop, started, is_broken=True)
+            else:
+                self._finish_unit(job, loop, started)
+            if self._is_stopped or not self._interactive_load.is_calm:
+                return
+            if rests and self._interactive_load.rest_left > 0:
+                return
+
+    def _next_unit(self) -> tuple[EngineJob, WorkUnit] | None:
+        with self._guard:
+            if not self._waiting:
+                return None
+            job = self._waiting.take()
+            unit = job.units.popleft()
+            if job.units:
+                self._waiting.put(job)
+            job.busy_lanes += 1
+        return job, unit
+
+    def _finish_unit(
+        self,
+        job: EngineJob,
+        loop: asyncio.AbstractEventLoop,
+        started: float,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        with self._guard:
+            self._waiting.charge(job.account, time.monotonic() - started)
+            job.busy_lanes -= 1
+            # Nobody waits for the others.
+            if job.units and (is_broken or job.answer.done()):
+                job.units.clear()
+                self._waiting.remove(job)
+            is_last = not job.units and not job.busy_lanes
+        if is_last:
+            loop.call_soon_threadsafe(self._finished, job)
+
+
+_CREDIT_SECONDS = 1.0
+_MOST_REMEMBERED = 1_000
+
+
+class Accounted(Protocol):
+    """Work that is done on somebody's account."""
+
+    @property
+    def account(self) -> str:
+        """Who the time is counted for; all that nobody is named for has one account."""
+        ...
+
+
+_Work = TypeVar("_Work", bound=Accounted)
+
+
+class FairQueue(Generic[_Work]):
+    """What waits, by account; those that have work all the while get equal shares of the time.
+
+    Who had none for a while begins a little behind the others and is served first until that is
+    used up: a single document need not share with the hundreds of somebody else. (Start-time fair
+    queueing, P. Goyal et al., 1996, with a credit.) Within an account who comes first is first.
+
+    Not for several threads at once.
+
+    Args:
+        credit: seconds that a newcomer is behind.
+    """
+
+    def __init__(self, credit: float = _CREDIT_SECONDS) -> None:
+        self._credit = credit
+        self._waiting: dict[str, deque[_Work]] = {}
+        self._used: dict[str, float] = {}
+        # How much those have had that are served now: it only grows.
+        self._level = 0.0
+
+    def __bool__(self) -> bool:
+        """Whether anything waits."""
+        return bool(self._waiting)
+
+    def put(self, work: _Work) -> None:
+        """Add work, behind all that waits for its account."""
+        account = work.account
+        if account not in self._waiting:
+            used = self._used.get(account, 0.0)
+            self._used[account] = max(used, self._level - self._credit)
+            self._waiting[account] = deque()
+            self._forget()
+        self._waiting[account].append(work)
+
+    def take(self) -> _Work:
+        """Remove and give what goes next.
+
+        Raises:
+            ValueError: nothing waits.
+        """
+        account = min(self._waiting, key=self._used.__getitem__)
+        self._level = max(self._level, self._used[account])
+        work = self._waiting[account].popleft()
+        self._leave(account)
+        return work
+
+    def remove(self, work: _Work) -> None:
+        """Take back what waits."""
+        self._waiting[work.account].remove(work)
+        self._leave(work.account)
+
+    def charge(self, account: str, seconds: float) -> None:
+        """Count time that an account has had."""
+        self._used[account] = self._used.get(account, 0.0) + seconds
+
+    def _leave(self, account: str) -> None:
+        if not self._waiting[account]:
+            del self._waiting[account]
+
+    def _forget(self) -> None:
+        """Drop those who are furthest behind: their return is nearly a newcomer's anyway."""
+        if len(self._used) <= _MOST_REMEMBERED:
+            return
+        recent = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]
+        self._used = {account: self._used[account] for account in {*recent, *self._waiting}}
+
 
 _PATIENCE_SECONDS = 0.02
 _REST_SECONDS = 1.0
 # Where many search without end, documents still get on: by a step, of some milliseconds most often,
 # ten times a second, and by a tenth of the time where a model's steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
-_URGENT_SHARE = 9
+_INTERACTIVE_SHARE = 9
 
 
 class Scheduler:
@@ -53,11 +347,11 @@ class Scheduler:
         rest: float = _REST_SECONDS,
     ) -> None:
         self._thread = thread
-        self._urgency = InteractiveLoad(rest)
+        self._interactive_load = InteractiveLoad(rest)
         self._lanes = EncodePool(
-            lanes, width, self._urgency, patience=patience, finished=self._queue_again
+            lanes, width, self._interactive_load, patience=patience, finished=self._queue_again
         )
-        self._urgent: deque[EngineJob] = deque()
+        self._interactive: deque[EngineJob] = deque()
         self._patient = FairQueue[EngineJob]()
         self._open = 0
         self._wake = asyncio.Event()
@@ -80,7 +374,6 @@ class Scheduler:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:
-            steps: the job.
             interactive: before those that are not, and as a whole.
             inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a
@@ -91,13 +384,13 @@ class Scheduler:
             return self._do_at_once(steps)
         job = EngineJob(steps, asyncio.get_running_loop().create_future(), account)
         if interactive:
-            self._urgent.append(job)
+            self._interactive.append(job)
         else:
             self._patient.put(job)
         self._wake.set()
         self._open += 1
         try:
-            with self._urgency.under_way() if interactive else nullcontext():
+            with self._interactive_load.under_way() if interactive else nullcontext():
                 return await job.answer
         finally:
             self._open -= 1
@@ -106,7 +399,7 @@ class Scheduler:
     def _do_at_once(self, steps: JobSteps) -> object:
         # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
         # have one owner.
-        self._urgency.note()
+        self._interactive_load.touch()
         try:
             return _step(steps, True).value
         finally:
@@ -131,10 +424,10 @@ class Scheduler:
         while True:
             if not self._patient:
                 served = time.monotonic()
-            longest = max(_LONGEST_PASSED_OVER_SECONDS, _URGENT_SHARE * lasted)
+            longest = max(_LONGEST_PASSED_OVER_SECONDS, _INTERACTIVE_SHARE * lasted)
             is_starving = time.monotonic() - served > longest
-            if self._urgent and not is_starving:
-                await self._advance(self._urgent.popleft(), whole=True)
+            if self._interactive and not is_starving:
+                await self._advance(self._interactive.popleft(), whole=True)
             elif self._patient:
                 begun = time.monotonic()
                 await self._advance(self._patient.take(), whole=False)

@@ -1,4 +1,4 @@
-"""From a query to fused candidates: both legs of one embedding space, vouched for by SQL."""
+"""Fused candidates of one query in one embedding space, checked against SQL."""
 
 import asyncio
 import time
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from core.db.read_pool import ReadContext
 from core.errors.base import AgentexError
 from kb_service.embedding_spaces import EmbeddingSpace
-from kb_service.retrieval.fusion import DEPTH, FusedHit, FusedHits, break_ties, fuse
+from kb_service.retrieval.fusion import DEPTH, FusedHit, FusedHits, break_ties, dense_weight, fuse
+from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import DropReason, Timings
 from kb_service.retrieval.visibility import (
     DocumentScope,
@@ -39,12 +40,12 @@ _DEEPER = (4 * DEPTH, 16 * DEPTH)
 
 
 class IndexChanged(Exception):
-    """A knowledge base was cut over, or a document replaced, while it was searched."""
+    """A knowledge base was cut over, or a document replaced, during the search."""
 
 
 @dataclass
 class Stopwatch:
-    """Adds up where a search's time goes, in seconds."""
+    """Seconds spent in each part of a search."""
 
     spent: dict[str, float] = field(default_factory=dict[str, float])
 
@@ -63,16 +64,8 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
-class Where:
-    """What a query looks at: index scopes, and documents there that it must not know of."""
-
-    scopes: Sequence[str]
-    hidden: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
 class SpaceHits:
-    """Both legs, a hit a chunk; whether each leg may have more."""
+    """The hits of both legs, one per chunk, and whether each leg may have more."""
 
     legs: HybridHits
     dense_is_cut: bool
@@ -80,102 +73,117 @@ class SpaceHits:
 
 
 class SpaceQuery:
-    """One query to one embedding space; what it is encoded to is kept.
+    """A query to one embedding space; its vector is computed once.
 
     Args:
-        space: encoder and index.
-        query: the question.
-        where: the knowledge bases, without what is hidden.
-        weight: of the dense leg; at 0 that leg is asked only if ``with_dense`` is set.
-        watch: where the time is counted.
+        request: the query, and the weight of the dense leg if the caller chose it.
+        scope: the knowledge bases of this space.
+        siblings: the same search's queries to all spaces; those without a vector are encoded
+            together.
+        with_dense: whether the dense leg is searched; by default if its weight is not 0.
     """
 
     def __init__(
         self,
         space: EmbeddingSpace,
-        query: str,
-        where: Where,
+        request: RetrievalRequest,
+        scope: DocumentScope,
+        stopwatch: Stopwatch,
         *,
-        weight: float,
-        watch: Stopwatch,
+        siblings: "Sequence[SpaceQuery]",
+        with_dense: bool | None = None,
     ) -> None:
         self.space = space
+        self.scope = scope
+        self.stopwatch = stopwatch
+        weight = request.dense_weight
+        if weight is None:
+            weight = dense_weight(request.query, space.encoder.languages)
         self.weight = weight
-        self.with_dense = weight > 0
-        self._query = query
-        self._where = where
-        self.watch = watch
-        self.companions: Sequence[SpaceQuery] = (self,)
-        self._sparse = encode_query(query)
+        self._with_dense = weight > 0 if with_dense is None else with_dense
+        self._siblings = siblings
+        self._text = request.query
+        self._index_scopes = scope.index_scopes
+        self._hidden = sorted(scope.hidden)
+        self._sparse = encode_query(request.query)
         self._dense: NDArray[np.float32] | None = None
         self._failure: AgentexError | None = None
 
     @property
+    def with_dense(self) -> bool:
+        """Whether the dense leg is searched."""
+        return self._with_dense
+
+    def include_dense(self) -> None:
+        """Search the dense leg from now on, whatever its weight."""
+        self._with_dense = True
+
+    @property
     def lacks_vector(self) -> bool:
-        """Whether the query is still to be encoded, by a request of its own."""
-        is_known = self._dense is not None or self._failure is not None
-        return not is_known and self.space.encoding_index is None
+        """Whether the query must still be encoded by a request of its own."""
+        is_tried = self._dense is not None or self._failure is not None
+        return not is_tried and self.space.encoding_index is None
 
     async def encode(self) -> None:
-        """Encode the query; what goes wrong is raised when the vector is needed."""
+        """Encode the query; an error is raised when the vector is needed."""
         try:
-            (self._dense,) = await self.space.encoder.embed_queries([self._query])
+            (self._dense,) = await self.space.encoder.embed_queries([self._text])
         except AgentexError as error:
             self._failure = error
 
-    async def ask(self, depth: int, documents: Sequence[str] | None = None) -> SpaceHits:
+    async def search(self, depth: int, documents: Sequence[str] | None = None) -> SpaceHits:
         """The best hits of each leg.
 
         Args:
-            depth: points asked of each leg.
+            depth: points requested from each leg.
             documents: only in these; None: in all.
 
         Raises:
             AgentexError: the encoder or the index gave no answer.
         """
-        if self.with_dense and self.lacks_vector:
+        if self._with_dense and self.lacks_vector:
             # Whoever needs its vector late is seldom alone with that.
-            await encode_together(self.companions)
-        if self.with_dense and self._failure is not None:
+            await encode_together(self._siblings)
+        if self._with_dense and self._failure is not None:
             raise self._failure
         started = time.perf_counter()
-        legs = await self._legs(depth, DocumentFilter(documents, self._where.hidden))
-        self.watch.add("index", started)
+        legs = await self._query_index(depth, DocumentFilter(documents, self._hidden))
+        self.stopwatch.add("index", started)
         return SpaceHits(best_windows(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
-    async def ask_each(self, documents: Sequence[str]) -> SpaceHits:
-        """The best hits of each leg among any number of documents, a part of them at a time."""
+    async def search_in_parts(self, documents: Sequence[str]) -> SpaceHits:
+        """The best hits of each leg in any number of documents, some of them at a time."""
         dense = sparse = NO_HITS
         for start in range(0, len(documents), PUSHED_DOCUMENTS):
-            answer = await self.ask(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
-            dense = _best([*dense, *answer.legs.dense])
-            sparse = _best([*sparse, *answer.legs.sparse])
+            hits = await self.search(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
+            dense = _best([*dense, *hits.legs.dense])
+            sparse = _best([*sparse, *hits.legs.sparse])
         return SpaceHits(HybridHits(dense, sparse), len(dense) >= DEPTH, len(sparse) >= DEPTH)
 
-    async def _legs(self, depth: int, documents: DocumentFilter) -> HybridHits:
+    async def _query_index(self, depth: int, documents: DocumentFilter) -> HybridHits:
         encoding_index = self.space.encoding_index
-        if self.with_dense and self._dense is None and encoding_index is not None:
-            question = HybridQuery(self._query, self._sparse, self._where.scopes, depth, documents)
-            answered = await encoding_index.search(question)
-            self._dense = answered.dense
-            self.watch.shift("encode", answered.encoding_seconds, out_of="index")
-            return answered.legs
+        if self._with_dense and self._dense is None and encoding_index is not None:
+            query = HybridQuery(self._text, self._sparse, self._index_scopes, depth, documents)
+            answer = await encoding_index.search(query)
+            self._dense = answer.dense
+            self.stopwatch.shift("encode", answer.encoding_seconds, out_of="index")
+            return answer.legs
         return await self.space.index.query(
-            kb_ids=self._where.scopes,
-            dense=self._dense if self.with_dense else None,
+            kb_ids=self._index_scopes,
+            dense=self._dense if self._with_dense else None,
             sparse=self._sparse,
             depth=depth,
             documents=documents,
         )
 
 
-async def encode_together(probes: Iterable[SpaceQuery]) -> None:
+async def encode_together(queries: Iterable[SpaceQuery]) -> None:
     """Let all encoders have a query at the same time: those that are away are waited for once."""
-    waiting = [probe for probe in probes if probe.lacks_vector]
+    waiting = [query for query in queries if query.lacks_vector]
     if waiting:
         started = time.perf_counter()
-        await asyncio.gather(*(probe.encode() for probe in waiting))
-        waiting[0].watch.add("encode", started)
+        await asyncio.gather(*(query.encode() for query in waiting))
+        waiting[0].stopwatch.add("encode", started)
 
 
 def _best(hits: Sequence[IndexHit]) -> HitList:
@@ -189,7 +197,7 @@ class Candidates:
     Args:
         front: the best of them: all that a rerank looks at.
         versions: of their texts, by chunk id.
-        behind: the others, as far as somebody asks for them; SQL is asked about them then.
+        behind: the others; SQL is asked about them only when they are reached.
     """
 
     front: FusedHits
@@ -198,154 +206,150 @@ class Candidates:
 
 
 class CandidateCollector:
-    """Turns a probe's hits into candidates.
+    """Turns the hits of a query into candidates.
 
     Args:
-        reads: to read from, and to wait for the index.
-        probe: the query.
-        scope: where it searches.
-        enough: hits per leg that must do, if there are more that may not be shown.
+        enough: hits per leg that suffice, if there are more that may not be shown.
         documents: those that meet the filters; None without filters.
     """
 
     def __init__(
         self,
         reads: ReadContext,
-        probe: SpaceQuery,
-        scope: DocumentScope,
+        query: SpaceQuery,
         enough: int,
         documents: Sequence[str] | None,
     ) -> None:
         self._reads = reads
-        self._probe = probe
-        self._scope = scope
+        self._query = query
+        self._scope = query.scope
         self._enough = min(enough, DEPTH)
         self._documents = documents
-        self._vouched = VisibilityResult()
+        self._checked = VisibilityResult()
         self.documents_of_hits: dict[str, str] = {}
 
     @property
     def refused(self) -> dict[str, DropReason]:
         """Hits that may not be shown, and why."""
-        return self._vouched.refused
+        return self._checked.refused
 
-    def gather(self, first: SpaceHits | None) -> Candidates:
-        """Vouch for the hits, ask for more where too few are left, and fuse.
+    def collect(self, first: SpaceHits | None) -> Candidates:
+        """Check the hits, ask for more where too few are left, and fuse.
 
         Args:
-            first: the answer to the first question, if it was put already.
+            first: the hits of the first search, if it was made already.
 
         Raises:
-            Moved: the answer would mix two generations, or miss both.
+            IndexChanged: the candidates would mix two generations, or miss both.
         """
         if first is not None and self._documents is None:
-            candidates = self._in_front(first)
+            candidates = self._front_only(first)
             if candidates is not None:
                 return candidates
-        answer = self._search(first)
-        if not answer.legs.sparse and not self._probe.with_dense:
+        hits = self._search(first)
+        if not hits.legs.sparse and not self._query.with_dense:
             # An encoder that can't read the query is asked only when no word of it is found.
-            self._probe.with_dense = True
-            answer = self._search(None)
+            self._query.include_dense()
+            hits = self._search(None)
         # Points and rows of a generation that is cleared away are not all gone at one moment.
-        is_empty = not self._vouched.alive and not self._scope.is_shadow
+        is_empty = not self._checked.alive and not self._scope.is_shadow
         if is_empty and has_other_generation(self._reads.connection, self._scope.generations):
             raise IndexChanged
-        fusion = break_ties(self._fused(answer), self._vouched.places)
-        return Candidates(fusion, self._vouched.alive)
+        fused = break_ties(self._fuse(hits), self._checked.places)
+        return Candidates(fused, self._checked.alive)
 
     def look_behind_filter(self) -> None:
-        """Search without the filters too: what they keep out comes to be ``refused``."""
-        self._living(self._ask(DEPTH, None))
+        """Search without the filters too, so that ``refused`` has what they keep out."""
+        self._only_visible(self._search_once(DEPTH, None))
 
-    def _in_front(self, answer: SpaceHits) -> Candidates | None:
-        """The candidates, where those in front may all be shown: mostly they may.
+    def _front_only(self, hits: SpaceHits) -> Candidates | None:
+        """The candidates, if all those in front may be shown: mostly they may.
 
         A hit that may not be shown takes nothing from others but the room behind it, unless it is
         an end of its leg, which scales the leg's scores. So, of two hundred, SQL need not be asked
         about those that stand behind, as long as nobody gets there.
         """
-        fusion = self._fused(answer)
-        if not fusion.order or self._is_starved(answer):
+        fused = self._fuse(hits)
+        if not fused.order or self._is_starved(hits):
             return None
-        count = _up_to_next_score(fusion.order, self._enough)
-        front = fusion.part(0, count)
+        count = _up_to_next_score(fused.order, self._enough)
+        front = fused.part(0, count)
         ids = {id_ for id_, _ in front.order}
-        for leg in (answer.legs.dense, answer.legs.sparse):
+        for leg in (hits.legs.dense, hits.legs.sparse):
             ids.update(leg.ids[:1], leg.ids[-1:])
-        self._vouch_for({id_: of for id_, of in _documents(answer.legs) if id_ in ids})
-        if not ids <= self._vouched.alive.keys():
+        self._check({id_: document for id_, document in _documents(hits.legs) if id_ in ids})
+        if not ids <= self._checked.alive.keys():
             return None
-        behind = self._behind(answer, fusion.part(count, None))
-        return Candidates(break_ties(front, self._vouched.places), self._vouched.alive, behind)
+        behind = self._behind(hits, fused.part(count, None))
+        return Candidates(break_ties(front, self._checked.places), self._checked.alive, behind)
 
-    def _behind(self, answer: SpaceHits, fusion: FusedHits) -> Iterator[FusedHit]:
-        self._living(answer)
-        alive = [entry for entry in fusion.order if entry[0] in self._vouched.alive]
-        yield from break_ties(fusion.reordered(alive), self._vouched.places).hits
+    def _behind(self, hits: SpaceHits, fused: FusedHits) -> Iterator[FusedHit]:
+        self._only_visible(hits)
+        alive = [entry for entry in fused.order if entry[0] in self._checked.alive]
+        yield from break_ties(fused.reordered(alive), self._checked.places).hits
 
-    def _fused(self, answer: SpaceHits) -> FusedHits:
+    def _fuse(self, hits: SpaceHits) -> FusedHits:
         return fuse(
-            answer.legs.dense,
-            answer.legs.sparse,
-            weight=self._probe.weight,
-            sparse_is_cut=answer.sparse_is_cut,
+            hits.legs.dense,
+            hits.legs.sparse,
+            weight=self._query.weight,
+            sparse_is_cut=hits.sparse_is_cut,
         )
 
     def _search(self, first: SpaceHits | None) -> SpaceHits:
         if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:
             if not self._documents:
                 return SpaceHits(HybridHits(), dense_is_cut=False, sparse_is_cut=False)
-            return self._deepened(first, self._documents)
-        answer = self._deepened(first, None)
-        if self._documents is not None and self._is_starved(answer):
-            answer = self._living(self._reads.wait_for(self._probe.ask_each(self._documents)))
-        return answer
+            return self._search_deeper(first, self._documents)
+        hits = self._search_deeper(first, None)
+        if self._documents is not None and self._is_starved(hits):
+            parts = self._query.search_in_parts(self._documents)
+            hits = self._only_visible(self._reads.wait_for(parts))
+        return hits
 
-    def _deepened(self, answer: SpaceHits | None, documents: Sequence[str] | None) -> SpaceHits:
-        answer = answer or self._ask(DEPTH, documents)
-        living = self._living(answer)
+    def _search_deeper(self, hits: SpaceHits | None, documents: Sequence[str] | None) -> SpaceHits:
+        visible = self._only_visible(hits or self._search_once(DEPTH, documents))
         for depth in _DEEPER:
-            if not self._is_starved(living):
+            if not self._is_starved(visible):
                 break
-            living = self._living(self._ask(depth, documents))
-        return living
+            visible = self._only_visible(self._search_once(depth, documents))
+        return visible
 
-    def _ask(self, depth: int, documents: Sequence[str] | None) -> SpaceHits:
-        return self._reads.wait_for(self._probe.ask(depth, documents))
+    def _search_once(self, depth: int, documents: Sequence[str] | None) -> SpaceHits:
+        return self._reads.wait_for(self._query.search(depth, documents))
 
-    def _is_starved(self, answer: SpaceHits) -> bool:
-        return (answer.dense_is_cut and len(answer.legs.dense) < self._enough) or (
-            answer.sparse_is_cut and len(answer.legs.sparse) < self._enough
+    def _is_starved(self, hits: SpaceHits) -> bool:
+        return (hits.dense_is_cut and len(hits.legs.dense) < self._enough) or (
+            hits.sparse_is_cut and len(hits.legs.sparse) < self._enough
         )
 
-    def _living(self, answer: SpaceHits) -> SpaceHits:
-        """The answer without the hits that SQL does not vouch for, at most ``DEPTH`` a leg."""
-        legs = (answer.legs.dense, answer.legs.sparse)
-        self._vouch_for(dict(_documents(answer.legs)))
+    def _only_visible(self, hits: SpaceHits) -> SpaceHits:
+        """The hits that may be shown, at most ``DEPTH`` a leg."""
+        legs = (hits.legs.dense, hits.legs.sparse)
+        self._check(dict(_documents(hits.legs)))
         if self._is_outdated(legs):
             raise IndexChanged
-        dense, sparse = [leg.restricted_to(self._vouched.alive) for leg in legs]
+        dense, sparse = [leg.restricted_to(self._checked.alive) for leg in legs]
         return replace(
-            answer,
+            hits,
             legs=HybridHits(dense[:DEPTH], sparse[:DEPTH]),
-            dense_is_cut=answer.dense_is_cut or len(dense) > DEPTH,
-            sparse_is_cut=answer.sparse_is_cut or len(sparse) > DEPTH,
+            dense_is_cut=hits.dense_is_cut or len(dense) > DEPTH,
+            sparse_is_cut=hits.sparse_is_cut or len(sparse) > DEPTH,
         )
 
-    def _vouch_for(self, documents: dict[str, str]) -> None:
+    def _check(self, documents: dict[str, str]) -> None:
         """Ask SQL about hits, given with their documents, that it was not asked about yet."""
         new = documents.keys() - self.documents_of_hits.keys()
         self.documents_of_hits |= documents
         started = time.perf_counter()
-        self._vouched = self._vouched.joined(check_visibility(self._reads, new, self._scope))
-        self._probe.watch.add("database", started)
-        if self._vouched.is_moved:
+        self._checked = self._checked.joined(check_visibility(self._reads, new, self._scope))
+        self._query.stopwatch.add("database", started)
+        if self._checked.is_moved:
             raise IndexChanged
 
     def _is_outdated(self, legs: Iterable[HitList]) -> bool:
-        known = self._vouched.alive.keys() | self._vouched.refused.keys()
-        lost = {hit.document_id: hit.revision for hit in _unknown(legs, known)}
+        checked = self._checked.alive.keys() | self._checked.refused.keys()
+        lost = {hit.document_id: hit.revision for hit in _unchecked(legs, checked)}
         return has_newer_revision(self._reads.connection, lost, self._scope)
 
 
@@ -355,16 +359,16 @@ def _documents(legs: HybridHits) -> Iterator[tuple[str, str]]:
 
 
 def _up_to_next_score(order: Sequence[tuple[str, float]], count: int) -> int:
-    """So many entries, and those behind them whose score is that of the last one."""
+    """``count``, and the entries behind it that have the score of the last one."""
     while 0 < count < len(order) and order[count][1] == order[count - 1][1]:
         count += 1
     return count
 
 
-def _unknown(legs: Iterable[HitList], known: Set[str]) -> Iterator[IndexHit]:
+def _unchecked(legs: Iterable[HitList], checked: Set[str]) -> Iterator[IndexHit]:
     for leg in legs:
-        if not known >= set(leg.ids):
-            yield from (hit for hit in leg if hit.id not in known)
+        if not checked >= set(leg.ids):
+            yield from (hit for hit in leg if hit.id not in checked)
 
 
 def best_windows(legs: HybridHits) -> HybridHits:
@@ -372,10 +376,10 @@ def best_windows(legs: HybridHits) -> HybridHits:
 
     Ranks counted over the result are ranks of chunks. Hits that are chunks stay as they are.
     """
-    return HybridHits(dense=_windows_best(legs.dense), sparse=_windows_best(legs.sparse))
+    return HybridHits(dense=_one_per_chunk(legs.dense), sparse=_one_per_chunk(legs.sparse))
 
 
-def _windows_best(leg: HitList) -> HitList:
+def _one_per_chunk(leg: HitList) -> HitList:
     if not any(leg.chunk_ids):
         return leg
     best: dict[str, IndexHit] = {}

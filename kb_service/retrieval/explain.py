@@ -1,4 +1,4 @@
-"""Why is this passage not in the answer? One search, looked at from one passage."""
+"""Explanation of why a passage is not in the answer of a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,30 @@ from core.db.database import Database
 from core.errors.auth import ChunkNotFound
 from kb_service.documents import queries as document_queries
 from kb_service.models import Chunk, Document, KnowledgeBase
+from kb_service.retrieval.candidates import SpaceQuery
 from kb_service.retrieval.filters import filter_condition
-from kb_service.retrieval.positions import PassagePosition, PassagePositions
+from kb_service.retrieval.fusion import LegRank
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.results import DropReason, SearchResult
 from kb_service.retrieval.service import Searcher
 from kb_service.retrieval.visibility import DocumentScope, check_visibility
+from kb_service.vector_index.protocol import IndexHit
 from kb_service.visibility import Viewer, visible_to
 
 # Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
+_DEPTHS = (1_000, 10_000)
+
+
+@dataclass(frozen=True)
+class PassagePosition:
+    """A passage in one leg: the leg's own score, and its rank from 1.
+
+    The rank is None where it lies behind the deepest one looked at (10,000).
+    """
+
+    score: float
+    rank: int | None
 
 
 @dataclass(frozen=True)
@@ -28,8 +42,6 @@ class PassageExplanation:
 
     Args:
         reason: the first thing that kept it out, or that it is shown.
-        result: the whole search.
-        document_name: of its document.
         chunk: the passage; None if the text asked for is in none.
         dense: its place and score in the dense leg, exact beyond that leg's depth; None if the
             leg does not have it or was not asked.
@@ -64,15 +76,12 @@ class PassageRef:
 
 
 async def find_passage(
-    session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, wanted: PassageRef
+    session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, passage: PassageRef
 ) -> tuple[Document, Chunk | None]:
     """The passage that is meant, and its document.
 
     Args:
-        session: to read from.
-        reader: who asks.
-        knowledge_base: they have passed its gate.
-        wanted: which one.
+        reader: who asks; they have passed the gate of the knowledge base.
 
     Returns:
         None for the passage if none of the searchable revision has the words.
@@ -81,36 +90,31 @@ async def find_passage(
         ChunkNotFound: no such passage in this knowledge base, or not for this reader.
         DocumentNotFound: no such document in this knowledge base, or not for this reader.
     """
-    if wanted.chunk_id is not None:
+    if passage.chunk_id is not None:
         query = (
             select(Chunk, Document)
             .join(Document, col(Document.id) == col(Chunk.document_id))
             .where(
-                Chunk.id == wanted.chunk_id,
+                Chunk.id == passage.chunk_id,
                 Document.knowledge_base_id == knowledge_base.id,
                 col(Document.deleted_at).is_(None),
                 visible_to(reader),
             )
         )
-        found = (await session.exec(query)).first()
-        if found is None:
+        row = (await session.exec(query)).first()
+        if row is None:
             raise ChunkNotFound
-        chunk, document = found
-        return document, chunk
+        return row[1], row[0]
     document = await document_queries.get(
-        session, reader, knowledge_base.id, wanted.document_id or ""
+        session, reader, knowledge_base.id, passage.document_id or ""
     )
     chunks = select(Chunk.id, Chunk.content).where(
         Chunk.document_id == document.id, Chunk.revision == document.active_revision
     )
     rows = (await session.exec(chunks.order_by(col(Chunk.position)))).all()
-    best = _holding(rows, wanted.text or "")
+    text = _normalise(passage.text or "")
+    best = next((id_ for id_, content in rows if text in _normalise(content)), None)
     return document, None if best is None else await session.get_one(Chunk, best)
-
-
-def _holding(rows: Sequence[tuple[str, str]], text: str) -> str | None:
-    wanted = _normalise(text)
-    return next((id_ for id_, content in rows if wanted in _normalise(content)), None)
 
 
 def _normalise(text: str) -> str:
@@ -121,10 +125,6 @@ class Explainer:
     """Answers for one passage.
 
     Args:
-        database: to read from.
-        searcher: the product's search.
-        reader: who asks.
-        knowledge_base: the passage's.
         request: the search in question, over this knowledge base.
     """
 
@@ -142,7 +142,7 @@ class Explainer:
         self._knowledge_base = knowledge_base
         self._request = request
 
-    async def of(self, document: Document, chunk: Chunk | None) -> PassageExplanation:
+    async def explain(self, document: Document, chunk: Chunk | None) -> PassageExplanation:
         """Why this passage is not in the answer, or that it is.
 
         Raises:
@@ -151,39 +151,43 @@ class Explainer:
         base = self._knowledge_base
         result = await self._searcher.search(self._reader, [base], self._request, explain=True)
         if chunk is None:
-            known = document.active_revision is not None
-            reason = DropReason.TEXT_NOT_FOUND if known else DropReason.NOT_SEARCHABLE
+            is_searchable = document.active_revision is not None
+            reason = DropReason.TEXT_NOT_FOUND if is_searchable else DropReason.NOT_SEARCHABLE
             return PassageExplanation(reason, result, document.name)
         if not base.enabled:
             return PassageExplanation(
                 DropReason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk
             )
         reason, hit, place = await self._first_reason(document, chunk, result)
-        found = await self._searcher.positions(self._reader, result, base, chunk, hit)
-        reason = _told_apart(reason, found)
+        query = await self._searcher.query(self._reader, base, result)
+        dense, sparse = await _positions(query, chunk, hit)
+        if reason is DropReason.BEYOND_DEPTH and not dense and not sparse:
+            reason = DropReason.NOT_INDEXED if query.with_dense else DropReason.NO_MATCH
         return PassageExplanation(
-            reason, result, document.name, chunk, found.dense, found.sparse, hit=hit, place=place
+            reason, result, document.name, chunk, dense, sparse, hit=hit, place=place
         )
 
     async def _first_reason(
         self, document: Document, chunk: Chunk, result: SearchResult
     ) -> tuple[DropReason, RankedHit | None, int | None]:
-        shown = {passage.chunk.id: passage.hit for passage in result.passages}
-        dropped = {one.chunk_id: one for one in result.dropped}
+        hits = {passage.chunk.id: passage.hit for passage in result.passages}
+        dropped = {hit.chunk_id: hit for hit in result.dropped}
         ranked = sorted(
-            [*shown.values(), *(one.hit for one in result.dropped if one.hit is not None)],
+            [*hits.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
             key=lambda hit: -hit.score,
         )
         place = next((n for n, hit in enumerate(ranked, start=1) if hit.id == chunk.id), None)
-        if chunk.id in shown:
-            return DropReason.SHOWN, shown[chunk.id], place
+        if chunk.id in hits:
+            return DropReason.SHOWN, hits[chunk.id], place
         if chunk.id in dropped:
             return dropped[chunk.id].reason, dropped[chunk.id].hit, place
         if document.active_revision is None:
             return DropReason.NOT_SEARCHABLE, None, None
-        ids, scope = [chunk.id], self._scope()
-        vouched = await self._database.read(lambda reads: check_visibility(reads, ids, scope))
-        return vouched.refused.get(chunk.id, DropReason.BEYOND_DEPTH), None, None
+        scope = self._scope()
+        checked = await self._database.read(
+            lambda reads: check_visibility(reads, [chunk.id], scope)
+        )
+        return checked.refused.get(chunk.id, DropReason.BEYOND_DEPTH), None, None
 
     def _scope(self) -> DocumentScope:
         filters = self._request.filters
@@ -194,8 +198,43 @@ class Explainer:
         )
 
 
-def _told_apart(reason: DropReason, positions: PassagePositions) -> DropReason:
-    """What "not among the candidates" means for a passage that neither leg has at all."""
-    if reason is not DropReason.BEYOND_DEPTH or positions.dense or positions.sparse:
-        return reason
-    return DropReason.NOT_INDEXED if positions.dense_is_used else DropReason.NO_MATCH
+async def _positions(
+    query: SpaceQuery, chunk: Chunk, hit: RankedHit | None
+) -> tuple[PassagePosition | None, PassagePosition | None]:
+    """Where a passage stands in the dense and the sparse leg.
+
+    Args:
+        query: to the space and knowledge base of the passage.
+        hit: its ranks as a candidate, if it is one: they need no search.
+    """
+    dense = _as_position(hit.fused.dense if hit else None)
+    sparse = _as_position(hit.fused.sparse if hit else None)
+    if dense is None or sparse is None:
+        # Only its own document: its score is the same there, and it can't be crowded out.
+        legs = (await query.search(_DEPTHS[-1], [chunk.document_id])).legs
+        dense = dense or _unranked(legs.dense, chunk.id)
+        sparse = sparse or _unranked(legs.sparse, chunk.id)
+    for depth in _DEPTHS:
+        if all(position is None or position.rank is not None for position in (dense, sparse)):
+            break
+        legs = (await query.search(depth)).legs
+        dense = _ranked(dense, legs.dense, chunk.id)
+        sparse = _ranked(sparse, legs.sparse, chunk.id)
+    return dense, sparse
+
+
+def _as_position(rank: LegRank | None) -> PassagePosition | None:
+    return None if rank is None else PassagePosition(rank.score, rank.rank)
+
+
+def _unranked(leg: Sequence[IndexHit], chunk_id: str) -> PassagePosition | None:
+    return next((PassagePosition(hit.score, None) for hit in leg if hit.id == chunk_id), None)
+
+
+def _ranked(
+    position: PassagePosition | None, leg: Sequence[IndexHit], chunk_id: str
+) -> PassagePosition | None:
+    if position is None or position.rank is not None:
+        return position
+    places = (rank for rank, hit in enumerate(leg, start=1) if hit.id == chunk_id)
+    return PassagePosition(position.score, next(places, None))

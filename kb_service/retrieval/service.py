@@ -1,4 +1,4 @@
-"""The one search: the test page, the terminal, the agents' tool and replays all call it."""
+"""The search that the test page, the terminal, the agents' tool and replays share."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,16 @@ from core.errors.conflicts import Conflict
 from core.errors.requests import EmptyQuery, QueryTooLong
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.failures import MODEL_ERRORS
-from kb_service.models import Chunk, KnowledgeBase
-from kb_service.retrieval.candidates import IndexChanged
-from kb_service.retrieval.filters import Filters
-from kb_service.retrieval.pipeline import RetrievalPipeline, SearchDeps, SearchScope
-from kb_service.retrieval.positions import PassagePositions, positions
+from kb_service.models import KnowledgeBase
+from kb_service.retrieval.candidates import SpaceQuery, Stopwatch
+from kb_service.retrieval.filters import Filters, filter_condition
+from kb_service.retrieval.pipeline import RetrievalPipeline, SearchDeps
 from kb_service.retrieval.request import RetrievalOptions, RetrievalRequest
-from kb_service.retrieval.rerankers.lexical import RankedHit
 from kb_service.retrieval.rerankers.protocol import Reranker
 from kb_service.retrieval.results import FoundPassage as FoundPassage
 from kb_service.retrieval.results import SearchResult as SearchResult
 from kb_service.retrieval.token_cache import TermCache
+from kb_service.retrieval.visibility import DocumentScope
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
 # A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
@@ -48,7 +47,7 @@ class Searcher:
         max_query_characters: int,
         rerankers: Mapping[str, Reranker] | None = None,
     ) -> None:
-        self._means = SearchDeps(database, spaces, dict(rerankers or {}), TermCache())
+        self._deps = SearchDeps(database, spaces, dict(rerankers or {}), TermCache())
         self._max_query_characters = max_query_characters
 
     def resolve(
@@ -63,13 +62,10 @@ class Searcher:
         """A request with every choice made: the caller's, the knowledge bases', the product's.
 
         Args:
-            knowledge_bases: where to search.
             query: a question or keywords.
-            options: the caller's choices.
-            filters: which documents count.
             top_k: used where neither the caller nor the knowledge bases say how many.
         """
-        own = RetrievalOptions(top_k=top_k, reranker=next(iter(self._means.rerankers), None))
+        own = RetrievalOptions(top_k=top_k, reranker=next(iter(self._deps.rerankers), None))
         return RetrievalRequest.resolve(
             query, knowledge_bases, options, filters=filters, fallback=own
         )
@@ -110,48 +106,38 @@ class Searcher:
         started = time.perf_counter()
         request = request.model_copy(update={"query": self._checked(request.query)})
         rows = knowledge_bases
-        flips: set[tuple[str, int]] = set()
+        new_revisions: set[tuple[str, int]] = set()
         for _ in range(_TRIES):
-            alive = [row for row in rows if row.enabled]
-            try:
-                ground = await self._ground(reader, alive)
-                execution = RetrievalPipeline(
-                    self._means, ground, request, shadow=shadow, flips=flips
-                )
-                result = await execution.result(explain=explain)
-            except IndexChanged:
-                rows = await self._reread(rows)
-                continue
-            return replace(result, took_ms=(time.perf_counter() - started) * 1000)
+            enabled = [row for row in rows if row.enabled]
+            scope = await self._scope(reader, enabled, request.filters)
+            scope = replace(scope, is_shadow=shadow, new_revisions=new_revisions)
+            pipeline = RetrievalPipeline(self._deps, request, enabled, scope, explain=explain)
+            result = await pipeline.run()
+            if result is not None:
+                return replace(result, took_ms=(time.perf_counter() - started) * 1000)
+            rows = await self._reread(rows)
         raise Conflict(reason="the knowledge base changes its settings all the time")
 
-    async def positions(
-        self,
-        reader: Viewer,
-        result: SearchResult,
-        knowledge_base: KnowledgeBase,
-        chunk: Chunk,
-        hit: RankedHit | None,
-    ) -> PassagePositions:
-        """Where a passage stands in each leg of a search of its knowledge base.
-
-        Args:
-            reader: who searched.
-            result: of that search.
-            knowledge_base: the passage's.
-            chunk: the passage.
-            hit: its places as a candidate, if it was one.
+    async def query(
+        self, reader: Viewer, knowledge_base: KnowledgeBase, result: SearchResult
+    ) -> SpaceQuery:
+        """The query of a search that was made, to be put again to one of its knowledge bases.
 
         Raises:
-            AgentexError: as ``search`` does.
+            EmbeddingModelNotServed: the model is not there any more.
         """
-        ground = await self._ground(reader, [knowledge_base])
-        execution = RetrievalPipeline(
-            self._means, ground, result.request, shadow=False, flips=set()
+        scope = await self._scope(reader, [knowledge_base], result.request.filters)
+        siblings: list[SpaceQuery] = []
+        query = SpaceQuery(
+            self._deps.spaces.of(knowledge_base.embedding_model),
+            result.request,
+            scope,
+            Stopwatch(),
+            siblings=siblings,
+            with_dense=result.dense_weight > 0,
         )
-        (probe,) = execution.probes
-        probe.with_dense = result.dense_weight > 0
-        return await positions(probe, chunk, hit)
+        siblings.append(query)
+        return query
 
     async def warm_up(self) -> None:
         """Do all that a search does once, so that no person waits for what is made at first use.
@@ -159,7 +145,7 @@ class Searcher:
         Raises:
             AgentexError: a part did not answer.
         """
-        for model in self._means.spaces:
+        for model in self._deps.spaces:
             nowhere = KnowledgeBase(
                 id="",
                 owner_id="",
@@ -182,18 +168,25 @@ class Searcher:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
 
-    async def _ground(self, reader: Viewer, rows: Sequence[KnowledgeBase]) -> SearchScope:
+    async def _scope(
+        self, reader: Viewer, rows: Sequence[KnowledgeBase], filters: Filters
+    ) -> DocumentScope:
+        generations = {row.id: row.generation for row in rows}
+        is_sqlite = self._deps.database.is_sqlite
+        condition = None if filters.is_empty else filter_condition(filters, is_sqlite=is_sqlite)
         if reader is SYSTEM_VIEWER:
-            return SearchScope(rows, is_whole=True)
-        if not any(row.narrowed for row in rows):
-            return SearchScope(rows)
-        async with self._means.database.reading() as session:
-            return SearchScope(rows, await hidden_document_ids(session, rows, reader))
+            return DocumentScope(generations, condition)
+        hidden: frozenset[str] = frozenset()
+        if any(row.narrowed for row in rows):
+            async with self._deps.database.reading() as session:
+                hidden = await hidden_document_ids(session, rows, reader)
+        unnarrowed = frozenset(row.id for row in rows if not row.narrowed)
+        return DocumentScope(generations, condition, hidden=hidden, unnarrowed=unnarrowed)
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(
             col(KnowledgeBase.id).in_([row.id for row in rows]),
             col(KnowledgeBase.deleted_at).is_(None),
         )
-        async with self._means.database.reading() as session:
+        async with self._deps.database.reading() as session:
             return (await session.exec(query)).all()

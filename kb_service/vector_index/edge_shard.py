@@ -1,16 +1,20 @@
-"""One Qdrant Edge shard on disk: opening, writing in small steps, querying; synchronous."""
+"""A Qdrant Edge shard on disk: opened, written in small steps, queried; synchronous."""
 
 # qdrant_edge ships stubs whose payloads and vectors are Any.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
+# An id may be a number or a text too; all of ours are UUIDs.
+# pyright: reportAttributeAccessIssue=false
 
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -34,6 +38,7 @@ from qdrant_edge import (
     QueryBatchRequest,
     QueryRequest,
     Record,
+    ScoredPoint,
     ScrollRequest,
     SearchParams,
     UpdateOperation,
@@ -42,18 +47,19 @@ from qdrant_edge import (
 from qdrant_edge import SparseVector as EdgeSparseVector
 
 from core.errors.server import StorageFull, VectorIndexUnavailable
-from kb_service.vector_index.payload import BM25, DENSE, to_payload, to_point
-from kb_service.vector_index.payload_cache import PayloadCache
+from kb_service.vector_index.payload import BM25, DENSE, HIT_FIELDS, to_hit, to_payload, to_point
 from kb_service.vector_index.protocol import (
     ALL_DOCUMENTS,
     NO_HITS,
     ChunkPoint,
     DocumentFilter,
+    HitList,
     HybridHits,
     IndexedDocument,
     SparseVector,
+    check_points,
+    check_query,
 )
-from kb_service.vector_index.validation import check_points, check_query
 
 # An update holds Python's interpreter lock: writing 256 points takes about 10 ms, deleting 2,000
 # about 7 ms.
@@ -120,8 +126,8 @@ class Shard:
         unseen = [_one_of("document_id", documents.hidden)] if documents.hidden else []
         corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
         if documents.only is not None:
-            wanted = _one_of("document_id", documents.only)
-            scope = Filter(must=[mine, wanted], must_not=[*unseen] or None)
+            only = _one_of("document_id", documents.only)
+            scope = Filter(must=[mine, only], must_not=[*unseen] or None)
         requests: dict[str, QueryRequest] = {}
         if kb_ids and dense is not None:
             nearest = Query.Nearest(dense.tolist(), using=DENSE)
@@ -146,8 +152,8 @@ class Shard:
         mine = FieldCondition(key="document_id", match=MatchAny(list(document_ids)))
         condemned = Filter(must=[mine])
         if revisions is not None:
-            named = FieldCondition(key="revision", match=MatchAny(list(revisions)))
-            condemned = Filter(must=[mine, named])
+            of_revisions = FieldCondition(key="revision", match=MatchAny(list(revisions)))
+            condemned = Filter(must=[mine, of_revisions])
         yield from self._delete(condemned)
 
     def delete_knowledge_base(self, kb_id: str) -> Generator[None]:
@@ -156,9 +162,9 @@ class Shard:
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
         """The exact number of points that match what is given."""
-        wanted = {"kb_id": kb_id, "document_id": document_id}
+        conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = Filter(
-            must=[_equals(key, value) for key, value in wanted.items() if value is not None]
+            must=[_equals(key, value) for key, value in conditions.items() if value is not None]
         )
         with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
@@ -169,8 +175,6 @@ class Shard:
         """One page of a revision's points with their vectors.
 
         Args:
-            document_id: the document.
-            revision: of the document.
             offset: where the last page ended; None for the first one.
 
         Returns:
@@ -353,12 +357,12 @@ def _to_edge(point: ChunkPoint) -> Point:
 
 
 def _from_edge(record: Record) -> ChunkPoint:
-    named = record.vector if isinstance(record.vector, dict) else {}
-    sparse = named.get(BM25)
+    vectors = record.vector if isinstance(record.vector, dict) else {}
+    sparse = vectors.get(BM25)
     return to_point(
         record.id,
         record.payload,
-        dense=named.get(DENSE),
+        dense=vectors.get(DENSE),
         sparse=(sparse.indices, sparse.values) if isinstance(sparse, EdgeSparseVector) else None,
     )
 
@@ -376,3 +380,85 @@ def _one_of(key: str, values: Sequence[str]) -> FieldCondition:
 
 def _equals(key: str, value: str | int) -> FieldCondition:
     return FieldCondition(key=key, match=MatchValue(value))
+
+
+# About 7 MB.
+_CAPACITY = 20_000
+
+
+class _CachedPayload(NamedTuple):
+    id: str
+    document_id: str
+    revision: int
+    chunk_id: str | None
+
+
+class PayloadCache:
+    """Turns points that a shard legs into legs; for the thread that owns the shard.
+
+    Where most points of the last query were known, the next one goes without payloads, and those
+    of unknown points are read one by one; that takes twice as long per point.
+
+    Args:
+        shard: whose points they are.
+    """
+
+    def __init__(self, shard: EdgeShard) -> None:
+        self._shard = shard
+        # By the number that a point's id is: ids themselves are compared in Python.
+        self._cache: dict[int, _CachedPayload] = {}
+        self._is_mostly_cached = False
+
+    @property
+    def payload_fields(self) -> list[str] | bool:
+        """What the next query should bring of each point's payload."""
+        return False if self._is_mostly_cached else HIT_FIELDS
+
+    def hit_lists(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
+        """The legs of a query that brought ``payload_fields``."""
+        # Each look at a point's id makes one.
+        numbers = [[point.id.int for point in leg] for leg in legs]
+        requested = {number for leg in numbers for number in leg}
+        # Taking the keys away from the set would go through all that is kept.
+        unknown = {number for number in requested if number not in self._cache}
+        if len(self._cache) + len(unknown) > _CAPACITY:
+            self._cache.clear()
+            unknown = requested
+        if unknown:
+            self._load(unknown, legs, numbers)
+        self._is_mostly_cached = 2 * len(unknown) < len(requested)
+        return [self._hit_list(*leg) for leg in zip(numbers, legs, strict=True)]
+
+    def discard(self, ids: Iterable[str]) -> None:
+        """Points of these ids are about to be replaced."""
+        if self._cache:
+            for id_ in ids:
+                self._cache.pop(UUID(id_).int, None)
+
+    def _load(
+        self,
+        unknown: Set[int],
+        legs: Sequence[Sequence[ScoredPoint]],
+        numbers: Sequence[Sequence[int]],
+    ) -> None:
+        if self._is_mostly_cached:
+            for record in self._shard.retrieve([UUID(int=n) for n in unknown], HIT_FIELDS, False):
+                self._cache[record.id.int] = _cached(record.id, record.payload)
+            return
+        for leg, points in zip(numbers, legs, strict=True):
+            for number, point in zip(leg, points, strict=True):
+                if number in unknown:
+                    self._cache[number] = _cached(UUID(int=number), point.payload)
+
+    def _hit_list(self, numbers: Sequence[int], points: Sequence[ScoredPoint]) -> HitList:
+        if not numbers:
+            return NO_HITS
+        payloads = map(self._cache.__getitem__, numbers)
+        ids, document_ids, revisions, chunk_ids = map(list, zip(*payloads, strict=True))
+        return HitList(ids, [point.score for point in points], document_ids, revisions, chunk_ids)
+
+
+def _cached(id_: int | str | UUID, payload: Mapping[str, Any] | None) -> _CachedPayload:
+    hit = to_hit(id_, 0.0, payload)
+    # A document's points share its id.
+    return _CachedPayload(hit.id, sys.intern(hit.document_id), hit.revision, hit.chunk_id)

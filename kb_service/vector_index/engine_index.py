@@ -1,4 +1,4 @@
-"""The vector index as the API and the worker see it in embedded mode: a client of the engine."""
+"""The vector index whose shard the engine owns, and the messages to it."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,38 +12,23 @@ from kb_service.engine_client.protocol import (
     QUERY_SECONDS,
     UINT32,
     EmptyBody,
+    WireMessage,
     encodable,
-)
-from kb_service.vector_index.engine_messages import (
-    CountReply,
-    CountRequest,
-    DeleteDocumentsRequest,
-    DeleteKnowledgeBaseRequest,
-    DocumentsReply,
-    ModelRequest,
-    PointsReply,
-    PointsRequest,
-    QueryReply,
-    QueryRequest,
-    SearchReply,
-    SearchRequest,
-    pack_points,
-    unpack_documents,
-    unpack_hits,
-    unpack_points,
 )
 from kb_service.vector_index.protocol import (
     ALL_DOCUMENTS,
     NO_TERMS,
     ChunkPoint,
     DocumentFilter,
+    HitList,
     HybridAnswer,
     HybridHits,
     HybridQuery,
     IndexedDocument,
     SparseVector,
+    check_points,
+    check_query,
 )
-from kb_service.vector_index.validation import check_points, check_query
 
 # About 3 MB on the wire.
 _POINTS_PER_REQUEST = 1024
@@ -53,7 +38,6 @@ class EngineVectorIndex:
     """A ``VectorIndex`` whose shard the engine process owns; the caller closes the client.
 
     Args:
-        engine: The engine's client.
         model: Name of the embedding model, which selects the shard.
         dimension: Length of the model's vectors.
     """
@@ -102,22 +86,17 @@ class EngineVectorIndex:
             await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS)
         )
 
-    async def search(self, question: HybridQuery) -> HybridAnswer:
-        """Encode a question and ask both legs, on one way to the engine and back.
-
-        Raises:
-            EngineUnavailable: no answer, or no encoder of this model.
-            VectorIndexUnavailable: the shard failed.
-        """
+    async def search(self, query: HybridQuery) -> HybridAnswer:
+        """See ``EncodingIndex.search``."""
         request = SearchRequest(
             model=self._model,
-            kb_ids=list(question.kb_ids),
-            depth=question.depth,
-            only=_listed(question.documents.only),
-            hidden=_listed(question.documents.hidden or None),
-            question=encodable(question.text),
-            sparse_indices=np.asarray(question.sparse.indices, dtype=UINT32).tobytes(),
-            sparse_values=np.asarray(question.sparse.values, dtype=FLOAT32).tobytes(),
+            kb_ids=list(query.kb_ids),
+            depth=query.depth,
+            only=_listed(query.documents.only),
+            hidden=_listed(query.documents.hidden or None),
+            question=encodable(query.text),
+            sparse_indices=np.asarray(query.sparse.indices, dtype=UINT32).tobytes(),
+            sparse_values=np.asarray(query.sparse.values, dtype=FLOAT32).tobytes(),
         )
         reply = await self._engine.call(
             "search", request, SearchReply, timeout_seconds=QUERY_SECONDS
@@ -153,7 +132,7 @@ class EngineVectorIndex:
 
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """See ``VectorIndex.points``; read a page at a time, so that queries go between."""
-        found: list[ChunkPoint] = []
+        points: list[ChunkPoint] = []
         offset: str | None = None
         while True:
             request = PointsRequest(
@@ -162,10 +141,10 @@ class EngineVectorIndex:
             reply = await self._engine.call(
                 "points", request, PointsReply, timeout_seconds=INGEST_SECONDS
             )
-            found += unpack_points(reply.points, self._dimension)
+            points += unpack_points(reply.points, self._dimension)
             offset = reply.offset
             if offset is None:
-                return found
+                return points
 
     async def documents(self) -> list[IndexedDocument]:
         """See ``VectorIndex.documents``."""
@@ -182,3 +161,256 @@ class EngineVectorIndex:
 
 def _listed(ids: Sequence[str] | None) -> list[str] | None:
     return None if ids is None else list(ids)
+
+
+class UpsertRequest(WireMessage):
+    """Points by columns; ``dense`` holds only the rows that ``has_dense`` marks."""
+
+    model: str
+    ids: list[str]
+    kb_ids: list[str]
+    document_ids: list[str]
+    revisions: list[int]
+    indexes: list[int]
+    has_dense: list[bool]
+    dense: bytes
+    sparse_lengths: list[int]
+    sparse_indices: bytes
+    sparse_values: bytes
+    chunk_ids: list[str | None]
+
+
+class QueryRequest(WireMessage):
+    """One question to both legs; a leg without vector is not asked."""
+
+    model: str
+    kb_ids: list[str]
+    only: list[str] | None = None
+    hidden: list[str] | None = None
+    depth: int
+    dense: bytes | None
+    sparse_indices: bytes
+    sparse_values: bytes
+
+
+class SearchRequest(WireMessage):
+    """One question as text: it is encoded, and both legs are asked."""
+
+    model: str
+    kb_ids: list[str]
+    only: list[str] | None = None
+    hidden: list[str] | None = None
+    depth: int
+    question: str
+    sparse_indices: bytes
+    sparse_values: bytes
+
+    def encoded(self, vector: bytes) -> "QueryRequest":
+        """The same question with its vector, as the index takes it."""
+        return QueryRequest(
+            model=self.model,
+            kb_ids=self.kb_ids,
+            only=self.only,
+            hidden=self.hidden,
+            depth=self.depth,
+            dense=vector,
+            sparse_indices=self.sparse_indices,
+            sparse_values=self.sparse_values,
+        )
+
+
+class LegReply(WireMessage):
+    """The hits of one leg by columns, best first."""
+
+    ids: list[str]
+    document_ids: list[str]
+    revisions: list[int]
+    scores: bytes
+    chunk_ids: list[str | None]
+
+
+class QueryReply(WireMessage):
+    """Both legs."""
+
+    dense: LegReply
+    sparse: LegReply
+
+
+class SearchReply(WireMessage):
+    """Both legs, the question's vector, and how long the encoding took."""
+
+    dense: LegReply
+    sparse: LegReply
+    vector: bytes
+    encoding_ms: float
+
+
+class DeleteDocumentsRequest(WireMessage):
+    """Delete the points of some documents, or those of these revisions of them."""
+
+    model: str
+    document_ids: list[str]
+    revisions: list[int] | None
+
+
+class DeleteKnowledgeBaseRequest(WireMessage):
+    """Delete every point of a knowledge base."""
+
+    model: str
+    kb_id: str
+
+
+class CountRequest(WireMessage):
+    """Count what matches the given ids; None matches all."""
+
+    model: str
+    kb_id: str | None
+    document_id: str | None
+
+
+class CountReply(WireMessage):
+    """A number of points."""
+
+    count: int
+
+
+class PointsRequest(WireMessage):
+    """The points of one revision of a document, a page at a time."""
+
+    model: str
+    document_id: str
+    revision: int
+    offset: str | None
+
+
+class PointsReply(WireMessage):
+    """One page of points; ``offset`` asks for the next one, None: there is none."""
+
+    points: UpsertRequest
+    offset: str | None
+
+
+class ModelRequest(WireMessage):
+    """An operation on a model's index that needs nothing else."""
+
+    model: str
+
+
+class DocumentsReply(WireMessage):
+    """Points per (document, revision), by columns."""
+
+    document_ids: list[str]
+    revisions: list[int]
+    counts: list[int]
+
+
+def pack_points(model: str, points: Sequence[ChunkPoint]) -> UpsertRequest:
+    """Put points on the wire."""
+    rows = [point.dense for point in points if point.dense is not None]
+    sparse = [point.sparse for point in points]
+    return UpsertRequest(
+        model=model,
+        ids=[point.id for point in points],
+        kb_ids=[point.kb_id for point in points],
+        document_ids=[point.document_id for point in points],
+        revisions=[point.revision for point in points],
+        indexes=[point.index for point in points],
+        has_dense=[point.dense is not None for point in points],
+        dense=b"".join(row.astype(FLOAT32).tobytes() for row in rows),
+        sparse_lengths=[len(vector.indices) for vector in sparse],
+        sparse_indices=_bytes([i for vector in sparse for i in vector.indices], UINT32),
+        sparse_values=_bytes([v for vector in sparse for v in vector.values], FLOAT32),
+        chunk_ids=[point.chunk_id for point in points],
+    )
+
+
+def unpack_points(request: UpsertRequest, dimension: int) -> list[ChunkPoint]:
+    """The points of a request.
+
+    Raises:
+        ValueError: The columns do not fit together.
+    """
+    rows = iter(np.frombuffer(request.dense, dtype=FLOAT32).reshape(-1, dimension))
+    indices = iter(np.frombuffer(request.sparse_indices, dtype=UINT32).tolist())
+    values = iter(np.frombuffer(request.sparse_values, dtype=FLOAT32).tolist())
+    columns = zip(
+        request.ids,
+        request.kb_ids,
+        request.document_ids,
+        request.revisions,
+        request.indexes,
+        request.has_dense,
+        request.sparse_lengths,
+        request.chunk_ids,
+        strict=True,
+    )
+    return [
+        ChunkPoint(
+            *identity,
+            dense=next(rows).astype(np.float32) if has_dense else None,
+            sparse=SparseVector(
+                tuple(next(indices) for _ in range(length)),
+                tuple(next(values) for _ in range(length)),
+            ),
+            chunk_id=chunk_id,
+        )
+        for *identity, has_dense, length, chunk_id in columns
+    ]
+
+
+def unpack_dense(request: QueryRequest) -> NDArray[np.float32] | None:
+    """The dense vector, if there is one."""
+    if request.dense is None:
+        return None
+    return np.frombuffer(request.dense, dtype=FLOAT32).astype(np.float32)
+
+
+def unpack_sparse(request: QueryRequest | SearchRequest) -> SparseVector:
+    """The sparse vector, empty if there is none."""
+    return SparseVector(
+        tuple(np.frombuffer(request.sparse_indices, dtype=UINT32).tolist()),
+        tuple(np.frombuffer(request.sparse_values, dtype=FLOAT32).tolist()),
+    )
+
+
+def pack_hits(leg: HitList) -> LegReply:
+    """Put one leg on the wire.
+
+    Its columns are lists: nothing looks at each of their items before who receives them does.
+    """
+    return LegReply.model_construct(
+        ids=leg.ids,
+        document_ids=leg.document_ids,
+        revisions=leg.revisions,
+        scores=_bytes(leg.scores, FLOAT32),
+        chunk_ids=leg.chunk_ids,
+    )
+
+
+def unpack_hits(reply: QueryReply | SearchReply) -> HybridHits:
+    """Both legs of a reply."""
+    return HybridHits(dense=_unpack_hit_list(reply.dense), sparse=_unpack_hit_list(reply.sparse))
+
+
+def pack_documents(documents: Sequence[IndexedDocument]) -> DocumentsReply:
+    """Put the list of documents on the wire."""
+    return DocumentsReply(
+        document_ids=[document.document_id for document in documents],
+        revisions=[document.revision for document in documents],
+        counts=[document.count for document in documents],
+    )
+
+
+def unpack_documents(reply: DocumentsReply) -> list[IndexedDocument]:
+    """The list of documents of a reply."""
+    columns = zip(reply.document_ids, reply.revisions, reply.counts, strict=True)
+    return [IndexedDocument(*column) for column in columns]
+
+
+def _unpack_hit_list(leg: LegReply) -> HitList:
+    scores = np.frombuffer(leg.scores, dtype=FLOAT32).tolist()
+    return HitList(leg.ids, scores, leg.document_ids, leg.revisions, leg.chunk_ids)
+
+
+def _bytes(numbers: Sequence[float], kind: str) -> bytes:
+    return np.asarray(numbers, dtype=kind).tobytes()

@@ -1,4 +1,4 @@
-"""What every vector index offers: points in, two ranked legs out, tenants kept apart."""
+"""The protocol of vector indexes: points in, two ranked legs out, tenants kept apart."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,8 @@ from uuid import UUID, uuid5
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.errors.server import InvalidVector
 
 # Any fixed value works; it must never change, because point ids are derived from it.
 NAMESPACE = UUID("6f3b9c1e-2a57-5d84-9e0b-7c1d4a8f2b63")
@@ -60,10 +62,7 @@ class HitList(Sequence[IndexHit]):
     Its items are made when they are asked for.
 
     Args:
-        ids: of the points.
-        scores: of each.
         document_ids: of the document of each.
-        revisions: of that document.
         chunk_ids: what each is a window of.
     """
 
@@ -268,3 +267,67 @@ class VectorIndex(Protocol):
     async def close(self) -> None:
         """Release the connection or the shard; points written stay."""
         ...
+
+
+class EncodingIndex(Protocol):
+    """An index whose process has the encoder too, so that one request does for both."""
+
+    async def search(self, query: HybridQuery) -> HybridAnswer:
+        """Encode a query and search both legs.
+
+        Raises:
+            EngineUnavailable: no answer, or no encoder of this model.
+            VectorIndexUnavailable: the shard failed.
+        """
+        ...
+
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
+    """Check all points before the first is written.
+
+    Raises:
+        InvalidVector: Names the first bad point and its fault.
+    """
+    for point in points:
+        fault = _dense_fault(point.dense, dimension) or _sparse_fault(point.sparse)
+        if fault:
+            raise InvalidVector(point=point.id, error=fault)
+
+
+def check_query(
+    dense: NDArray[np.float32] | None, sparse: SparseVector | None, dimension: int
+) -> None:
+    """Check a query's vectors.
+
+    Raises:
+        InvalidVector: Names the fault.
+    """
+    fault = _dense_fault(dense, dimension) or (_sparse_fault(sparse) if sparse else None)
+    if fault:
+        raise InvalidVector(error=fault)
+
+
+def _dense_fault(dense: NDArray[np.float32] | None, dimension: int) -> str | None:
+    if dense is None:
+        return None
+    if dense.shape != (dimension,):
+        return f"the dense vector has shape {dense.shape}, the index ({dimension},)"
+    if not np.isfinite(dense).all():
+        return "the dense vector has a value that is not finite"
+    return None
+
+
+def _sparse_fault(sparse: SparseVector) -> str | None:
+    if len(sparse.indices) != len(sparse.values):
+        return "the sparse vector has not as many values as indices"
+    if len(set(sparse.indices)) != len(sparse.indices):
+        return "the sparse vector has an index twice"
+    if any(not 0 <= index < 2**32 for index in sparse.indices):
+        return "the sparse vector has an index that is not an unsigned 32-bit number"
+    # False for what is no number, too.
+    if not all(-_LARGEST <= value <= _LARGEST for value in sparse.values):
+        return "the sparse vector has a value that is not finite"
+    return None

@@ -1,4 +1,4 @@
-"""The table of diagnostics: all codes, and how a finding becomes one of them."""
+"""The table of diagnostic codes, and the conversion of findings to diagnostics."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ _INVISIBLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check noticed, before the table gives it words and weight.
+    """What a rule found, before the table adds messages and severity.
 
     Args:
         code: its key in ``RULES``.

@@ -1,4 +1,4 @@
-"""Fast search for patterns that begin with one of some plain words."""
+"""Fast search for patterns that begin with one of several literals."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,11 @@ def lower_keeping_length(text: str) -> str:
 def find_anchored(
     pattern: re.Pattern[str], text: str, anchors: Iterable[str], lower: str
 ) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that begin with one of some words, in order, none in another.
+    """The matches of a pattern that begin with one of some words, in order, without overlaps.
 
-    Plain words are found a hundred times as fast as a pattern with many beginnings tries them.
+    Finding literals is a hundred times as fast as trying a pattern with many alternatives.
 
     Args:
-        anchors: the beginnings, in lower case.
         lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
     """
     end = 0
@@ -31,7 +30,7 @@ def find_anchored(
 
 
 def occurrences(word: str, text: str) -> Iterator[int]:
-    """Where a word begins in a text."""
+    """The offsets of a word in a text."""
     place = text.find(word)
     while place >= 0:
         yield place

@@ -1,4 +1,4 @@
-"""One row of the table of diagnostics."""
+"""A row of the table of diagnostic codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,12 @@ BilingualText = tuple[str, str]
 
 @dataclass(frozen=True)
 class DiagnosticRule:
-    """What a code stands for.
+    """The messages and severity of a code.
 
     Args:
         code: its key, for example ``SK005``.
-        severity: how much it matters.
         message: fact and next step; the places are filled from the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
-        by_format: where a spelling judges otherwise.
         publishing: how much it matters for showing the skill to others; ``None``: as ``severity``.
         fix: what the button says, where the finding carries a mend.
         portability: it tells about the open standard only and never makes a skill invalid.
@@ -36,9 +34,9 @@ class DiagnosticRule:
     portability: bool = False
 
     def severity_in(self, spelling: SkillFormat) -> Severity:
-        """How much it matters in a file of this spelling."""
+        """The severity in files of a format."""
         return self.by_format.get(spelling, self.severity)
 
     def blocks_publishing(self, spelling: SkillFormat) -> bool:
-        """Whether a skill that has it may not be shown to others."""
+        """Whether it keeps a skill from being published."""
         return not self.portability and ERROR in (self.severity_in(spelling), self.publishing)

@@ -1,4 +1,4 @@
-"""What changed between two versions of a skill: line by line, and in what it means to who uses it."""
+"""Text and semantic diff of two versions of a skill."""
 
 import difflib
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ FIELDS: tuple[EditableField, ...] = get_args(EditableField)
 
 
 def edit_fields(content: bytes, changes: Mapping[EditableField, Any]) -> bytes:
-    """The bytes with fields of the model changed; all outside of their places stay as they are.
+    """The bytes with fields of the model changed; all other bytes stay as they are.
 
     A field stands in its section (a new one is put where the usual order has it), the name in the
     title; what a free document says in its frontmatter is changed there. Line ends are the file's.
@@ -102,7 +102,7 @@ def _closed_frontmatter(draft: SkillDraft) -> Frontmatter | None:
 
 
 def _stands_in(draft: SkillDraft, head: Frontmatter, field: str) -> bool:
-    """Whether the frontmatter is where the file says a field."""
+    """Whether the file has a field in its frontmatter."""
     if field == "tools":
         own = head.entry("allowed-tools") is not None
         return own or (draft.spelling is SkillFormat.AGENT_SKILLS and not draft.of("tools"))
@@ -132,7 +132,7 @@ def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple
 def _metadata_edits(
     draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]
 ) -> list[TextEdit]:
-    """Each pair is changed where it stands; a new one is put into the frontmatter, if there is one."""
+    """Change each pair where it stands; new pairs go into the frontmatter, if the file has one."""
     source, body = draft.source, draft.outline
     above = {} if head is None else metadata.read(head, (), source, body)
     own = {key: section for section in draft.of("metadata") if (key := metadata.own_key(section))}
@@ -162,7 +162,7 @@ def _section_edits(
     value: Any,  # noqa: ANN401 - of any field
     sections: Sequence[DraftSection],
 ) -> tuple[TextEdit, ...]:
-    """A value in the first of its sections, the others removed; in a new one where there is none."""
+    """The value in its first section, the others removed; else in a new section."""
     chinese = _is_chinese(draft)
     text = render.section_body(field, value, chinese=chinese)
     if not sections:
@@ -173,7 +173,7 @@ def _section_edits(
 
 
 def _body_edits(draft: SkillDraft, section: DraftSection, text: str) -> tuple[TextEdit, ...]:
-    """The text below a heading replaced; without any the section goes."""
+    """Replace the text below a heading; remove the section where the text is empty."""
     source = draft.source
     if not text:
         return (TextEdit(section.section.start, section.section.end, ""),)
@@ -192,7 +192,7 @@ def _is_chinese(draft: SkillDraft) -> bool:
 def _new_section(
     draft: SkillDraft, field: str, text: str, *, chinese: bool
 ) -> tuple[TextEdit, ...]:
-    """A section behind the last one that the usual order puts before it."""
+    """A new section behind those that usually come before it."""
     before: DraftSection | None = None
     place = roundtrip.ORDER.index(field)
     for section in draft.sections:

@@ -1,4 +1,4 @@
-"""Changes of what a skill's YAML frontmatter says, line by line."""
+"""Edits of single lines of YAML frontmatter."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,11 +10,7 @@ from skills.schema import TextEdit
 
 
 def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) -> TextEdit:
-    """The edit that writes a field as one line, or removes it.
-
-    Args:
-        text: what it is to say; ``None`` removes it.
-    """
+    """The edit that writes a field as one line; ``None`` removes it."""
     line = "" if text is None else yaml_writer.field(key, text)
     entry = head.entry(key)
     if entry is None:
@@ -25,10 +21,7 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
 def set_metadata(
     draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
 ) -> tuple[TextEdit, ...]:
-    """The edits after which frontmatter has these pairs and no others, each where it stands.
-
-    What is new goes into the field ``metadata``.
-    """
+    """The edits after which frontmatter has exactly these pairs; new ones go into ``metadata``."""
     left = dict(pairs)
     own = head.entry("metadata")
     entries = own.value.entries if own else ()
@@ -52,7 +45,7 @@ def set_metadata(
 def _metadata_edits(
     draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
 ) -> Iterator[TextEdit]:
-    """The edits of the field ``metadata``: of the lines that change, where it is written in lines."""
+    """The edits of the field ``metadata``, line by line where it is in block style."""
     source, own = draft.source, head.entry("metadata")
     whole = yaml_writer.field("metadata", pairs) if pairs else ""
     if own is None:

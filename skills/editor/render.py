@@ -1,4 +1,4 @@
-"""Writes a skill from its model, for authors who fill in a form."""
+"""Renderer: a native SKILL file from a model, such as a form gives."""
 
 import dataclasses
 import re
@@ -30,8 +30,7 @@ def render(model: ParsedSkill) -> str:
     Sections without content are left out. Headings are Chinese where name or description are.
 
     Args:
-        model: what the file shall say. What follows from the rest is not looked at: format, slug,
-            sections, schema, places, body and hash.
+        model: derived fields are ignored: format, slug, sections, schema, places, body and hash.
 
     Returns:
         Markdown, lines ended by ``\\n``.
@@ -54,7 +53,7 @@ def render(model: ParsedSkill) -> str:
         raise unreadable_error(draft)
     expected = {key: complete_value(key, value, chinese=chinese) for key, value in values.items()}
     if expected != field_values(draft.model):
-        # What spills over shows in other fields as well: each is looked at alone first.
+        # Text that spills over changes other fields too, so each is read alone first.
         for key, body in bodies.items():
             if body and (alone := _read_alone(key, body, chinese)):
                 check_reads_back({key: expected[key]}, alone)
@@ -73,10 +72,10 @@ def heading(marks: str, text: str) -> str:
 
 
 def complete_value(key: str, value: Any, *, chinese: bool) -> Any:  # noqa: ANN401 - of any field
-    """A field's value as the file says it.
+    """A field's value as it is written.
 
-    A step's instruction gets a line for the tools and for the condition that it does not name, an
-    example without text is made of its input and output.
+    A step's instruction gets lines for the tools and the condition that it does not name; an example
+    without text is made of its input and output.
     """
     if key == "steps":
         return tuple(_completed_step(step, chinese) for step in value)
@@ -95,15 +94,15 @@ def _completed_step(step: Step, chinese: bool) -> Step:
         codes = " ".join(f"`{tool}`" for tool in missing)
         lines.append(f"{'使用工具：' if chinese else 'Tool: '}{codes}")
     # In the order in which the text names them, which is that of reading.
-    named = (*(tool for tool in tools if tool in step.tools), *missing)
-    return dataclasses.replace(step, instruction="\n\n".join(lines), tools=named)
+    named_tools = (*(tool for tool in tools if tool in step.tools), *missing)
+    return dataclasses.replace(step, instruction="\n\n".join(lines), tools=named_tools)
 
 
 def _completed_example(example: Example, chinese: bool) -> Example:
     if not example.text:
         words = ("输入：", "输出：") if chinese else ("Input: ", "Output: ")
-        told = zip(words, (example.input, example.output), strict=True)
-        text = "\n\n".join(f"{word}{side}" for word, side in told if side)
+        named_sides = zip(words, (example.input, example.output), strict=True)
+        text = "\n\n".join(f"{word}{side}" for word, side in named_sides if side)
         return dataclasses.replace(example, text=text)
     if example.input is None and example.output is None:
         return dataclasses.replace(example, **split_sides(example.text))
@@ -111,7 +110,7 @@ def _completed_example(example: Example, chinese: bool) -> Example:
 
 
 def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401 - of any field
-    """What stands below a section's heading: the plainest form that is read as the value.
+    """The text below a section's heading: the plainest form that reads back as the value.
 
     Args:
         key: the model's name of the section.
@@ -131,14 +130,14 @@ def section_body(key: str, value: Any, *, chinese: bool) -> str:  # noqa: ANN401
 
 
 def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
-    """Whether a section is read as its value, and the one behind it as it is."""
+    """Whether a section reads back as its value and leaves the next section intact."""
     model = _read_alone(key, body, chinese)
     read = {} if model is None else field_values(model)
     return bool(read) and read[key] == value and read[_next_section(key)] == ("x",)
 
 
 def _read_alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
-    """What is read of one section, with a short one behind it."""
+    """The model of one section, with a short one behind it."""
     sections = ((key, body), (_next_section(key), "- x"))
     parts = (
         f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections
@@ -243,9 +242,9 @@ _UNMARKED = "\\u0060"
 def param_line(param: Param, *, chinese: bool) -> str:
     """An input on a line, or more where its description has more."""
     kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
-    told = f": {param.description}" if param.description else ""
+    description = f": {param.description}" if param.description else ""
     attributes = [kind, _required(param.required, chinese), *_values(param, chinese)]
-    return f"`{param.name}` ({', '.join(attributes)}){told}"
+    return f"`{param.name}` ({', '.join(attributes)}){description}"
 
 
 def _values(param: Param, chinese: bool) -> list[str]:
@@ -273,7 +272,7 @@ def _required(required: bool, chinese: bool) -> str:
 
 
 def _value(value: object) -> str:
-    """A value so that it reads back: numbers bare, all else in marks."""
+    """A value that reads back: bare numbers and booleans, all else in marks."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
@@ -291,7 +290,7 @@ def _value(value: object) -> str:
 
 
 def _text(text: str) -> str:
-    """A text in the first marks that do not stand in it, and that keep blanks at its ends."""
+    """A text in the first marks that it does not contain and that keep outer blanks."""
     if "`" not in text and text == text.strip() and text:
         return f"`{text}`"
     return f'"{text}"' if '"' not in text else f"'{text}'"

@@ -1,4 +1,4 @@
-"""What a skill says, field by field, and whether a file that was written says it."""
+"""Round-trip check: whether a written file reads back as the intended fields."""
 
 import dataclasses
 import re
@@ -26,10 +26,7 @@ Values = Mapping[str, Any]
 
 
 def field_values(model: ParsedSkill) -> dict[str, Any]:
-    """What a model says by itself: without places, and without what follows from the rest.
-
-    Triggers that are only taken from the description are left out.
-    """
+    """The fields of a model without places, derived fields and derived triggers."""
     values = {key: without_places(key, getattr(model, key)) for key in ("name", *ORDER)}
     if model.triggers_derived and model.trigger_conditions == derive_triggers(model.description):
         values["trigger_conditions"] = ()
@@ -51,7 +48,7 @@ def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
 
 
 def check_writable(expected: Values) -> None:
-    """Pass where a file can have all characters of what is wanted.
+    """Pass where a file can hold all characters of some values.
 
     Raises:
         SkillNotEditable: one has a NUL, or half a character.
@@ -62,16 +59,16 @@ def check_writable(expected: Values) -> None:
 
 
 def unreadable_error(finding: Finding) -> UnreadableSkill:
-    """The error that says why no skill can be read from some bytes."""
+    """The error for bytes from which no skill can be read."""
     actual = lint_draft(finding).diagnostics
     return UnreadableSkill(field="content", diagnostics=diagnostic_details(actual))
 
 
 def check_reads_back(expected: Values, model: ParsedSkill) -> None:
-    """Pass where a model says all that is wanted.
+    """Pass where a model has the expected values.
 
     Raises:
-        SkillNotEditable: it does not; the details name the first part that differs.
+        SkillNotEditable: it has not; the details name the first part that differs.
     """
     actual = field_values(model)
     for key, value in expected.items():
@@ -80,10 +77,10 @@ def check_reads_back(expected: Values, model: ParsedSkill) -> None:
 
 
 def check_others_unchanged(changed: str, before: ParsedSkill, after: ParsedSkill) -> None:
-    """Pass where two models say the same in all fields but the changed one.
+    """Pass where two models are equal in all fields but the changed one.
 
     Raises:
-        SkillNotEditable: they do not; the details name the changed field, and the other one.
+        SkillNotEditable: they are not; the details name the changed field and the other one.
     """
     old, new = field_values(before), field_values(after)
     for key, value in old.items():
@@ -197,7 +194,7 @@ _REASONS = {
 
 
 def not_editable_error(field: str, reason: str, other: str = "") -> SkillNotEditable:
-    """The error that says why a part can't be written; see ``_REASONS``."""
+    """The error for a part that can't be written; see ``_REASONS``."""
     english, chinese = _REASONS[reason]
     return SkillNotEditable(
         field=field, error=english.format(other=other), error_zh=chinese.format(other=other)

@@ -1,4 +1,4 @@
-"""A draft's text as the checks of security and links search it: with places, and with code set apart."""
+"""A draft's text prepared for searching: offsets, and code set apart from prose."""
 
 import re
 from bisect import bisect_right
@@ -22,15 +22,13 @@ _TO_BLANKS = str.maketrans("*_`>~#\n\t", "        ")
 
 @dataclass(frozen=True)
 class ScannedText:
-    """What is searched; all texts have the same length, so an offset means the same in each.
+    """Searchable texts of equal length: an offset means the same in each.
 
     Args:
         text: the whole file, frontmatter included, each line ended by a line feed.
         prose: the same with blanks in place of code: what a reader sees rendered.
         flat: the file on one line, with blanks in place of markdown's marks.
         lower: ``text`` in lower case.
-        fences: the spans of code blocks.
-        starts: the offset of each line.
     """
 
     draft: SkillDraft
@@ -69,7 +67,7 @@ class ScannedText:
 
 
 def scan(draft: SkillDraft) -> ScannedText:
-    """Make a draft ready to be searched, in linear time."""
+    """Prepare a draft for searching, in linear time."""
     source = draft.source
     text = source.text
     starts = tuple(accumulate((len(line) + 1 for line in source.lines[:-1]), initial=0))

@@ -1,1 +1,1 @@
-"""Packages: skills as files that other programs read, out of here and into here (docs/skills.md)."""
+"""Packages of skills: archives and folders of the open standard (docs/skills.md)."""

@@ -1,4 +1,4 @@
-"""Reading and writing zip archives of skills, wholly in memory; no name here becomes a path."""
+"""Zip archives of skills, read and written in memory; no name becomes a path."""
 
 import stat
 import struct
@@ -43,11 +43,11 @@ _SCRIPTS = "scripts/"
 
 @dataclass(frozen=True)
 class ArchiveContent:
-    """What an archive holds.
+    """The contents of an archive.
 
     Args:
-        files: its regular files in the order of its directory, junk of systems left out.
-        links: the names of what is neither file nor folder; their bytes were not read.
+        files: regular files in the order of its directory, without system junk.
+        links: names of members that are neither files nor folders; their bytes were not read.
     """
 
     files: tuple[SkillFile, ...]
@@ -55,19 +55,19 @@ class ArchiveContent:
 
 
 def is_archive(content: bytes) -> bool:
-    """Whether bytes begin as a zip archive does."""
+    """Whether bytes begin like a zip archive."""
     return content.startswith(_MARKS)
 
 
 def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | PackageProblem:
     """All files of an archive, or why it is refused as a whole.
 
-    Bytes are counted while they are inflated; what the archive says of its own sizes is not
-    trusted. Archives within it stay files.
+    Bytes are counted while they are inflated: the sizes that the archive claims are not trusted.
+    Archives within it stay files.
 
     Args:
         content: the bytes of the archive.
-        limits: ``total_bytes`` and ``ratio``; the number of files counts for each skill alone.
+        limits: ``total_bytes`` and ``ratio``; files are counted for each skill.
     """
     try:
         return _read(content, limits)
@@ -78,10 +78,10 @@ def read_archive(content: bytes, limits: PackageLimits) -> ArchiveContent | Pack
 
 
 def write_archive(files: Iterable[SkillFile]) -> bytes:
-    """A zip archive that is the same, byte for byte, whenever and wherever it is written.
+    """A zip archive whose bytes depend on nothing but the files.
 
-    Nothing is compressed: what deflate makes of the same bytes differs between versions of zlib,
-    and a file of repeated letters would look like an attack to who reads it.
+    Nothing is compressed: deflate's output differs between versions of zlib, and a file of repeated
+    letters would look like an archive bomb.
     """
     target = BytesIO()
     with ZipFile(target, "w", ZIP_STORED) as archive:
@@ -112,11 +112,10 @@ def _read(content: bytes, limits: PackageLimits) -> ArchiveContent:
 
 
 def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
-    """The archive without its comment, which may look like an end to who searches for one.
+    """The archive without its comment, in which a reader could find another end record.
 
-    The size of the directory is looked at before all of it becomes objects, and the directory ends
-    where the end record begins: nothing stands around the archive that another reader would take
-    for it.
+    The directory's size is checked before its entries become objects, and it must end where the end
+    record begins, so that no other reader sees another archive in these bytes.
     """
     place = _end_of(content)
     _, disk, _, _, _, size, start, _ = _END.unpack_from(content, place)
@@ -135,7 +134,7 @@ def _without_comment(content: bytes, limits: PackageLimits) -> bytes:
 
 
 def _end_of(content: bytes) -> int:
-    """Where the end record stands whose comment reaches to the last byte."""
+    """The position of the end record whose comment reaches to the last byte."""
     earliest = max(0, len(content) - _LONGEST_COMMENT - _END.size)
     place = content.rfind(_END_MARK, earliest)
     while place >= 0:
@@ -161,7 +160,7 @@ def _entries(entries: Sequence[ZipInfo]) -> Iterator[tuple[str, ZipInfo]]:
 
 
 def _name(entry: ZipInfo) -> str:
-    """A member's name as it was packed: ``ZipInfo.filename`` is already cut and mended."""
+    """A member's name as it was packed: ``ZipInfo.filename`` is already altered."""
     if entry.flag_bits & _UTF8_NAME:
         return entry.orig_filename
     packed = entry.orig_filename.encode("cp437", "replace")
@@ -185,30 +184,30 @@ def _is_link(entry: ZipInfo) -> bool:
 
 
 class _Budget:
-    """What may still be inflated of one archive."""
+    """The bytes that may still be inflated from one archive."""
 
     def __init__(self, limits: PackageLimits, *, packed: int) -> None:
         self.ratio = limits.ratio
         self._limits = limits
-        self._most = self.most_of(packed)
-        self._taken = 0
+        self._most = self.allowed_for(packed)
+        self._spent = 0
 
-    def most_of(self, packed: int) -> int:
-        """How many bytes so many packed ones may give."""
+    def allowed_for(self, packed: int) -> int:
+        """The bytes that packed ones may inflate to."""
         return max(_RATIO_FROM_BYTES, self.ratio * packed)
 
-    def take(self, count: int) -> None:
-        """Count bytes that were inflated.
+    def spend(self, count: int) -> None:
+        """Count inflated bytes.
 
         Raises:
             PackageRefused: there are too many.
         """
-        self._taken += count
-        if self._taken > self._limits.total_bytes:
+        self._spent += count
+        if self._spent > self._limits.total_bytes:
             raise PackageRefused(
                 package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes)
             )
-        if self._taken > self._most:
+        if self._spent > self._most:
             raise PackageRefused(package_problem(PackageFault.BOMB, limit=self.ratio))
 
 
@@ -218,8 +217,8 @@ def _inflate(archive: ZipFile, entry: ZipInfo, budget: _Budget) -> bytes:
     with archive.open(entry) as member:
         while block := member.read(_BLOCK):
             size += len(block)
-            budget.take(len(block))
-            if size > budget.most_of(entry.compress_size):
+            budget.spend(len(block))
+            if size > budget.allowed_for(entry.compress_size):
                 raise PackageRefused(package_problem(PackageFault.BOMB, _name(entry), budget.ratio))
             blocks.append(block)
     return b"".join(blocks)

@@ -108,7 +108,7 @@ class PackageProblem:
 
 
 class PackageRefused(Exception):
-    """Raised inside this package only; its functions give the problem back as data."""
+    """Raised inside this package only; its public functions return the problem."""
 
     def __init__(self, problem: PackageProblem) -> None:
         super().__init__(problem.code)
@@ -116,12 +116,7 @@ class PackageRefused(Exception):
 
 
 def package_problem(code: PackageFault, path: str | None = None, limit: int = 0) -> PackageProblem:
-    """A problem with its messages.
-
-    Args:
-        path: the member it is about; what cannot be printed is shown as ``?``.
-        limit: the number that was exceeded, for the faults that have one.
-    """
+    """A problem with its messages; unprintable characters of the path become ``?``."""
     english, chinese = _MESSAGES[code]
     printable = None if path is None else _printable(path)
     return PackageProblem(code, english.format(limit=limit), chinese.format(limit=limit), printable)

@@ -1,4 +1,4 @@
-"""The files beside a SKILL.md: which names and bytes are taken in, however they arrive."""
+"""Rules for the files beside a SKILL.md: names, sizes and kinds."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _PE_PLACE = 0x3C
 
 @dataclass(frozen=True)
 class PackageLimits:
-    """How much is taken in.
+    """Limits of a package.
 
     Args:
         files: of one skill, its SKILL.md not counted.
@@ -52,15 +52,9 @@ DEFAULT_LIMITS = PackageLimits()
 def check_files(
     files: Sequence[SkillFile], limits: PackageLimits = DEFAULT_LIMITS
 ) -> tuple[PackageProblem, ...]:
-    """What speaks against the files of one skill, its SKILL.md not among them.
+    """Every problem of the files of one skill, its SKILL.md not among them, in their order.
 
-    The same for files from an archive and from a request, so that no door is weaker.
-
-    Args:
-        limits: how many and how large.
-
-    Returns:
-        Every problem, in the order of the files; nothing where all may be stored.
+    The same rules hold for archives and for single uploads.
     """
     problems: list[PackageProblem] = []
     if len(files) > limits.files:
@@ -96,7 +90,7 @@ def is_safe_path(path: str) -> bool:
 
 
 def _is_safe_part(part: str) -> bool:
-    """Whether a file or folder may be called so: Windows drops points and blanks at the end."""
+    """Whether a file or folder may have a name: Windows drops trailing points and blanks."""
     stem = part.partition(".")[0].rstrip().casefold()
     return bool(part.strip()) and not part.endswith((".", " ")) and stem not in _DEVICES
 
@@ -125,9 +119,9 @@ def is_executable(content: bytes) -> bool:
 
 
 def find_duplicates(paths: Iterable[str]) -> list[str]:
-    """The paths that meet an earlier one where case and composition of letters do not count.
+    """The paths that equal an earlier one apart from case and composition of letters.
 
-    A file that is also the folder of another one is such a duplicate.
+    A file whose path is also the folder of another file is a duplicate.
     """
     files: set[str] = set()
     folders: set[str] = set()

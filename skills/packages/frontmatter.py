@@ -1,4 +1,4 @@
-"""Frontmatter of exported skills: made for native ones, mended where it fails for the others."""
+"""Frontmatter of exported skills: new for native ones, repaired for the others."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -35,13 +35,13 @@ _UNRESTRICTED = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
 
 @dataclass(frozen=True)
 class CatalogFields:
-    """What the catalogue knows of a skill beside its content.
+    """Catalogue fields of an exported skill.
 
     Args:
-        title: its display name; empty: as the content says.
+        title: its display name; empty: the content's.
         owner: the owner's user name; left out of the export where it is an e-mail address.
-        tool_names: what tools of ours are called elsewhere (``mcp__<server>__<tool>``); others are
-            only named for people.
+        tool_names: names of our tools elsewhere (``mcp__<server>__<tool>``); tools without one are
+            only named in ``compatibility``.
     """
 
     title: str = ""
@@ -58,7 +58,7 @@ Fields = dict[str, str | dict[str, str]]
 def native_fields(parsed: ParsedSkill, slug: str, catalog: CatalogFields) -> Fields:
     """The fields for a native skill, in the standard's order; empty ones are left out.
 
-    They never hold ids, e-mail addresses or change notes.
+    They never contain ids, e-mail addresses or change notes.
     """
     license_name = parsed.metadata.get("license", "")
     fields: Fields = {
@@ -79,11 +79,7 @@ def write_fields(fields: Fields, newline: str = "\n") -> str:
 
 
 def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> str:
-    """A file's own frontmatter with only its failing fields written anew.
-
-    Args:
-        folder: the name of the folder that it will stand in.
-    """
+    """A file's own frontmatter, with only the failing fields rewritten, for a folder of this name."""
     if not is_rewritable(frontmatter):
         return write_fields(standard_fields(draft, frontmatter, folder), draft.source.newline)
     fields = standard_fields(draft, frontmatter, folder)
@@ -106,7 +102,7 @@ def repair_frontmatter(draft: SkillDraft, frontmatter: Frontmatter, folder: str)
 
 
 def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) -> Fields:
-    """All fields as the standard wants them, from what the frontmatter says."""
+    """All fields of a frontmatter in the standard's form."""
     fields: Fields = {"name": folder, "description": _description(draft, frontmatter)}
     for key in ("license", "compatibility", "allowed-tools"):
         if entry := frontmatter.entry(key):
@@ -120,18 +116,15 @@ def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) ->
 
 
 def frontmatter_json(content: bytes) -> dict[str, JsonValue]:
-    """The frontmatter of an exported SKILL.md as JSON: every field, nothing added.
+    """The frontmatter of an exported SKILL.md as JSON.
 
-    Values are as YAML reads them; dates are the text that was written, which JSON can say, and so
-    are name and description, which the standard has as texts.
-
-    Args:
-        content: of an export: the first fence is its first line, none stands within a value.
+    Values are as YAML reads them, but dates, name and description are texts. In an export the first
+    fence is the first line, and no value contains one.
     """
     _, head, _ = content.split(_FENCE.encode(), 2)
     text = head.decode().replace("\r\n", "\n").replace("\r", "\n")
-    found = yaml_reader.read(text, first_line=1, findings=[])
-    fields = {entry.key: entry.value for entry in found.entries} if found else {}
+    document = yaml_reader.read(text, first_line=1, findings=[])
+    fields = {entry.key: entry.value for entry in document.entries} if document else {}
     return {
         key: value.text if key in _TEXTS and value.kind == "scalar" else _plain(value)
         for key, value in fields.items()
@@ -150,11 +143,11 @@ def _plain(value: YamlValue) -> JsonValue:
 
 def _compatibility(parsed: ParsedSkill) -> str:
     parts = [without_angles(parsed.metadata.get("compatibility", ""))]
-    named = dict.fromkeys(
+    tool_names = dict.fromkeys(
         [*(parsed.tools or ()), *(tool for s in parsed.steps for tool in s.tools)]
     )
-    if named:
-        parts.append(f"Written for an agent with these tools: {', '.join(named)}.")
+    if tool_names:
+        parts.append(f"Written for an agent with these tools: {', '.join(tool_names)}.")
     return " ".join(filter(None, parts))
 
 
@@ -173,7 +166,7 @@ def _metadata(parsed: ParsedSkill, catalog: CatalogFields) -> dict[str, str]:
 
 
 def _allowed_tools(parsed: ParsedSkill, names: Mapping[str, str]) -> Iterator[str]:
-    """The tools that have a name elsewhere; never one that would allow every command."""
+    """The tools that have a name elsewhere, without those that would allow every command."""
     for tool in parsed.tools or ():
         name = names.get(tool, "")
         if name and name not in _UNRESTRICTED and not set(name) & set(" ,\n"):
@@ -197,7 +190,7 @@ def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
 
 
 def _fails(entry: YamlField, fields: Fields) -> bool:
-    """Whether a field says something else now, or is not written as the standard wants."""
+    """Whether a field has another value now, or is not in the standard's form."""
     if entry.key == "metadata":
         old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
         is_plain = all(pair.value.is_text for pair in entry.value.entries)
@@ -218,7 +211,7 @@ def _has_flow(value: YamlValue) -> bool:
 
 
 def _is_cut(lines: list[str]) -> bool:
-    """Whether strict readers would stumble: over a fence within, or a tab."""
+    """Whether lines contain a fence or a tab, which strict readers refuse."""
     return any(_FENCE in line or "\t" in line for line in lines)
 
 
@@ -237,12 +230,10 @@ _LEAST_KEPT = 0.5
 
 
 def portable_description(parsed: ParsedSkill) -> str:
-    """The description with its triggers and exclusions, as the open standard wants it.
+    """The description with triggers and exclusions, in the open standard's form.
 
-    Triggers that were taken from the description itself are not said twice.
-
-    Returns:
-        One line without angle brackets, at most ``LONGEST_DESCRIPTION`` characters.
+    It is one line without angle brackets, of at most ``LONGEST_DESCRIPTION`` characters. Triggers
+    that were derived from the description are not repeated.
     """
     when, not_for, between, full_stop = _LABELS[is_cjk_dominant(parsed.description)]
     text = without_angles(parsed.description)
@@ -256,11 +247,11 @@ def portable_description(parsed: ParsedSkill) -> str:
 
 
 def shorten_to_fit(text: str, most: int) -> str:
-    """A text of at most so many characters: whole sentences where that keeps most of it."""
+    """A text cut to a length: to whole sentences where that keeps most of it."""
     if len(text) <= most:
         return text
     ends = [
-        found.end() for found in _SENTENCE_END.finditer(text[: most + 1]) if found.end() <= most
+        match.end() for match in _SENTENCE_END.finditer(text[: most + 1]) if match.end() <= most
     ]
     if ends and ends[-1] >= _LEAST_KEPT * most:
         return text[: ends[-1]].rstrip(";； ")

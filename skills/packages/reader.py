@@ -1,4 +1,4 @@
-"""Import of skills: which SKILL.md files and which files beside them some uploaded bytes hold."""
+"""Package reader: the skills and their files in uploaded bytes."""
 
 import hashlib
 import re
@@ -52,18 +52,18 @@ class PackagedSkill:
 
     @property
     def folder_name(self) -> str | None:
-        """The folder's own name, which the standard wants to equal the skill's; ``None`` at the top."""
+        """The folder's name, by the standard equal to the skill's; ``None`` at the top."""
         return self.folder.rsplit("/", 1)[-1] or None
 
 
 @dataclass(frozen=True)
 class PackageReading:
-    """What uploaded bytes hold.
+    """The contents of uploaded bytes.
 
     Args:
         skills: in the order of their folders, each with its own problems.
         ignored: files of the archive that belong to no skill.
-        problems: why nothing of it is taken in; ``skills`` is empty then.
+        problems: why all of it is refused; ``skills`` is empty then.
     """
 
     skills: tuple[PackagedSkill, ...] = ()
@@ -76,8 +76,8 @@ def read_package(
 ) -> PackageReading:
     """Find the skills in uploaded bytes; never raises, and writes nothing anywhere.
 
-    What the bytes are is seen from the bytes: a zip archive, else the text of one SKILL.md. A folder
-    with a SKILL.md is a skill, and a file belongs to the nearest such folder above it.
+    The bytes decide: they are a zip archive, else the text of one SKILL.md. A folder with a SKILL.md
+    is a skill, and a file belongs to the nearest such folder above it.
 
     Args:
         content: of a ``.md``, ``.zip`` or ``.skill`` file.
@@ -97,9 +97,9 @@ def read_package(
 
 
 def unwrap_own_export(content: bytes) -> bytes | None:
-    """The content that our export put frontmatter before, ``None`` where the bytes are none of ours.
+    """The native content behind the frontmatter of our own export, if the bytes are one.
 
-    They are where the frontmatter names our format and the hash of exactly the bytes behind it.
+    They are where the frontmatter names our format and the hash of the bytes behind it.
     """
     head = _FRONTMATTER.match(content, 0, _LONGEST_FRONTMATTER)
     if head is None or _OUR_FORMAT.search(head[1]) is None:

@@ -1,4 +1,4 @@
-"""Export of skills as folders of the open standard, packed into zip archives."""
+"""Package writer: skills as folders of the open standard, in zip archives."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,10 +44,7 @@ class ExportSource:
 
     Args:
         content: the stored bytes.
-        slug: its key in the catalogue.
-        files: what lies beside the content.
-        catalog: what the catalogue says of it.
-        is_offered: whether a model may choose it by itself; else only a person may.
+        is_offered: whether a model may choose it by itself; otherwise only a person may.
     """
 
     content: bytes
@@ -94,11 +91,7 @@ class ExportedPackages:
 def export_package(
     source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedPackage | PackageProblem:
-    """One skill as an archive; equal input gives equal bytes.
-
-    Returns:
-        The archive, or why there is none: the skill has errors or its files are not taken in.
-    """
+    """One skill as an archive, or why it can't be exported; equal input gives equal bytes."""
     folder = export_folder(source, profile)
     if isinstance(folder, PackageProblem):
         return folder
@@ -108,9 +101,9 @@ def export_package(
 def export_packages(
     sources: Sequence[ExportSource], profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedPackages:
-    """Several skills as one archive, each in a folder of its own.
+    """Several skills as one archive, each in its own folder.
 
-    Where two have the same name, the later one gets a number and is renamed in its SKILL.md.
+    Of two skills with the same name the later one gets a number and is renamed in its SKILL.md.
     """
     files: list[SkillFile] = []
     outcomes: list[str | PackageProblem] = []
@@ -133,10 +126,10 @@ def export_packages(
 def export_folder(
     source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
 ) -> ExportedFolder | PackageProblem:
-    """One skill as a folder of the open standard, by its own name, else its slug.
+    """One skill as a folder of the open standard, named by its own name, else its slug.
 
-    A native skill gets frontmatter before its bytes, which stay as they are. Content with frontmatter
-    stays untouched where it is portable already; else only its failing fields are written anew.
+    A native skill gets frontmatter before its unchanged bytes. Content with frontmatter is unchanged
+    where it is portable already; otherwise only its failing fields are rewritten.
     """
     draft = _read(source)
     if isinstance(draft, PackageProblem):
@@ -145,7 +138,7 @@ def export_folder(
 
 
 def _read(source: ExportSource) -> SkillDraft | PackageProblem:
-    """A skill that may be exported, read and judged once."""
+    """A skill that may be exported, parsed and linted once."""
     draft = parse(source.content)
     if isinstance(draft, Finding) or not lint_draft(draft).valid:
         return package_problem(PackageFault.NOT_VALID)
@@ -207,7 +200,7 @@ def _content(
             frontmatter.repair_frontmatter(draft, head, name).encode(),
             frontmatter.write_fields(renewed, draft.source.newline).encode(),
         ]
-    # Only the head is judged: with it, a skill of the greatest size is too large to be read here.
+    # Only the head is linted: with it, a skill of the greatest size would be too large to parse.
     chosen = next((head for head in heads if _passes(head, name)), None)
     if chosen is None:
         return None

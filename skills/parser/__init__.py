@@ -1,1 +1,1 @@
-"""The grammar: from bytes to a draft of the skill, with what was noticed on the way."""
+"""The parser of SKILL files."""

@@ -59,4 +59,4 @@ def split_sides(text: str) -> dict[str, str]:
         end = leads[at + 1].start() if at + 1 < len(leads) else len(text)
         side = "input" if lead["input"] else "output"
         sides.setdefault(side, text[lead.end() : end].strip())
-    return {side: said for side, said in sides.items() if said}
+    return {side: part for side, part in sides.items() if part}

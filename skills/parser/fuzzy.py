@@ -1,4 +1,4 @@
-"""The known word that a written one is nearly, found in time that hardly grows with the vocabulary."""
+"""Fuzzy matching of words against a vocabulary, in time that hardly grows with it."""
 
 import difflib
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ class Vocabulary:
         }
 
     def nearest(self, written: str) -> str | None:
-        """The known word most like a written one of 2 to 40 characters, ``None`` if none is near."""
+        """The most similar known word for one of 2 to 40 characters, if any is similar enough."""
         if not 2 <= len(written) <= _LONGEST:
             return None
         pairs = _pairs(written)
@@ -37,7 +37,7 @@ class Vocabulary:
 
 
 def are_near(word: str, other: str) -> bool:
-    """Whether two words differ by no more than a slip of the pen."""
+    """Whether two words differ by no more than a typo."""
     return difflib.SequenceMatcher(None, word, other).ratio() >= _NEAR
 
 

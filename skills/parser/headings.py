@@ -1,4 +1,4 @@
-"""From a heading as written to the section that it names."""
+"""Headings and the sections that they name."""
 
 import re
 import unicodedata

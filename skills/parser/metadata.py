@@ -1,4 +1,4 @@
-"""Everything else that a file says about itself, as texts."""
+"""Metadata of a file, as texts."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -70,16 +70,14 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 @dataclass(slots=True)
 class WrittenParam:
-    """A parameter as a list item or a table row says it; empty texts say nothing.
+    """A parameter as written in a list item or a table row; empty texts are absent.
 
     Args:
-        name: as written, marks removed.
         column: the first character of its name.
         name_length: how many characters the name takes in the file; 0 where it can't be replaced.
         texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
         required: whether the file says that a run needs it.
         required_place: column and length of the word that says so in its line, for the mend.
-        description: what it is for.
         unknown: attributes that are none, with their columns.
     """
 
@@ -257,7 +255,6 @@ def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], col
     """Take attributes between commas.
 
     Args:
-        written: the parameter that gets them.
         span: from which character of it to which.
         column: of its first character in the file's line.
     """
@@ -289,8 +286,8 @@ def _read_attribute(written: WrittenParam, piece: str, column: int) -> bool:
         written.texts.setdefault("enum", values)
         if param_types.read_type(kind):
             written.texts.setdefault("type", kind)
-    elif named := _named_value(piece):
-        _set_attribute(written, *named)
+    elif key_and_value := _named_value(piece):
+        _set_attribute(written, *key_and_value)
     elif "|" in piece:
         written.texts.setdefault("enum", piece)
     else:
@@ -331,8 +328,12 @@ def _read_nested(written: WrittenParam, rest: str) -> Iterator[str]:
     description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
-        named = _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
-        if named is None or (named[0] == "type" and param_types.read_type(named[1]) is None):
+        key_and_value = (
+            _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
+        )
+        if key_and_value is None or (
+            key_and_value[0] == "type" and param_types.read_type(key_and_value[1]) is None
+        ):
             yield line
         else:
-            _set_attribute(written, *named)
+            _set_attribute(written, *key_and_value)

@@ -1,4 +1,4 @@
-"""The types of parameters, and how a written value becomes one of them."""
+"""Types of parameters, and coercion of written values."""
 
 import datetime
 import math

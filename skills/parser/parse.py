@@ -1,4 +1,4 @@
-"""The parser: the bytes of a skill in, its model and outline out; nothing is judged."""
+"""The parser: the bytes of a skill in, its model and outline out."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence

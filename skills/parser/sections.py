@@ -1,4 +1,4 @@
-"""Divides a body into its top-level sections and finds out what each is."""
+"""Top-level sections of a body and their keys."""
 
 import unicodedata
 from collections import Counter
@@ -79,9 +79,9 @@ def assign(
 ) -> tuple[DraftSection, ...]:
     """The sections with their keys; notes SK020, SK021 and SK023."""
     matches = {
-        at: found
+        at: heading_match
         for at, section in enumerate(divided.sections)
-        if section.section.level == 2 and (found := headings.resolve(section.section.title))
+        if section.section.level == 2 and (heading_match := headings.resolve(section.section.title))
     }
     best = _best_strengths(matches.values())
     weak = Counter(match.key for match in matches.values() if match.strength == "weak")
@@ -89,12 +89,16 @@ def assign(
     firsts: dict[str, Section] = {}
     keyed: list[DraftSection] = []
     for at, section in enumerate(divided.sections):
-        found = matches.get(at)
-        key = found.key if found and found.strength == best[found.key] else None
+        heading_match = matches.get(at)
+        key = (
+            heading_match.key
+            if heading_match and heading_match.strength == best[heading_match.key]
+            else None
+        )
         if section is divided.title:
             key = "title"
         elif section.section.level == 2:
-            _note(section, found if key else None, firsts, notes)
+            _note(section, heading_match if key else None, firsts, notes)
         if key:
             firsts.setdefault(key, section.section)
             keyed.append(replace(section, section=replace(section.section, key=key)))
@@ -106,10 +110,10 @@ def assign(
 _ORDER = ("weak", "prefix", "strong")
 
 
-def _best_strengths(found: Iterable[HeadingMatch]) -> dict[str, str]:
+def _best_strengths(heading_match: Iterable[HeadingMatch]) -> dict[str, str]:
     """Per key the surest way in which a heading names it: lesser ones then name nothing."""
     best: dict[str, str] = {}
-    for match in found:
+    for match in heading_match:
         if match.key not in best or _ORDER.index(match.strength) > _ORDER.index(best[match.key]):
             best[match.key] = match.strength
     return best
@@ -127,14 +131,14 @@ class _NoteContext:
 
 def _note(
     section: DraftSection,
-    found: HeadingMatch | None,
+    heading_match: HeadingMatch | None,
     firsts: dict[str, Section],
     notes: _NoteContext,
 ) -> None:
     source, findings = notes.source, notes.findings
     line, title = section.section.start_line, section.section.title
     facts: dict[str, object] = {"title": title}
-    if found is None:
+    if heading_match is None:
         suggestion = headings.suggest(title)
         edits = ()
         if suggestion:
@@ -144,13 +148,13 @@ def _note(
             Finding("SK020", line, facts=facts, variant="meant" if suggestion else "", edits=edits)
         )
         return
-    if found.strength == "weak":
-        facts["meant"] = suggestion = usual_heading(found.key, chinese=notes.chinese)
+    if heading_match.strength == "weak":
+        facts["meant"] = suggestion = usual_heading(heading_match.key, chinese=notes.chinese)
         # With one of several renamed, the others would name nothing any more.
-        alone = notes.weak[found.key] == 1
+        alone = notes.weak[heading_match.key] == 1
         edits = rename(section.heading, source, suggestion) if alone else ()
         findings.append(Finding("SK023", line, facts=facts, edits=edits))
-    if (first := firsts.get(found.key)) and found.key != "metadata":
+    if (first := firsts.get(heading_match.key)) and heading_match.key != "metadata":
         facts = {"title": title, "first": first.title, "line": first.start_line}
         findings.append(Finding("SK021", line, facts=facts))
 

@@ -1,4 +1,4 @@
-"""A skill's stored bytes as text, with the way back from a line and column to its bytes."""
+"""Stored bytes of a skill as text, with a map from lines and columns to byte offsets."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,6 @@ class SkillSource:
         content: the stored bytes.
         lines: the text's lines without their ends; the last one is empty where the text ends a line.
         starts: the offset in ``content`` at which each line begins.
-        newline: how the first line ends.
     """
 
     content: bytes

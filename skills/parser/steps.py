@@ -1,4 +1,4 @@
-"""The procedure: steps from third-level headings, else numbered items, else bullets, else one text."""
+"""Steps: third-level headings, else numbered items, else bullets, else one text."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Small pieces that several sections share: lists of texts, lead-ins, placeholders, nothing."""
+"""Helpers of several sections: lists of texts, placeholders, empty values."""
 
 import re
 from collections.abc import Iterator, Sequence

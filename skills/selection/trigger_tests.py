@@ -1,4 +1,4 @@
-"""Trigger tests: which requests would choose a skill among those that stand beside it."""
+"""Trigger tests: which requests choose a skill among its siblings, and their stored reports."""
 
 import hashlib
 from collections import Counter
@@ -104,19 +104,14 @@ class TriggerReport:
 
 @dataclass(frozen=True)
 class TriggerCandidates:
-    """The skill under test and what stands beside it.
-
-    Args:
-        tested: the skill in the version under test, as a reader's agents would be shown it.
-        siblings: the others that these agents choose among.
-    """
+    """The skill in the version under test, and the others that a reader's agents choose among."""
 
     tested: CatalogCard
     siblings: tuple[CatalogCard, ...]
     reader_id: str
 
     def name_of(self, card: CatalogCard) -> str:
-        """What people call a skill: its slug, ``owner/slug`` for others'."""
+        """The name of a skill for people: its slug, ``owner/slug`` for others'."""
         is_own = card.owner_id == self.reader_id
         return card.slug if is_own else f"{card.owner}/{card.slug}"
 
@@ -124,9 +119,9 @@ class TriggerCandidates:
 async def read_candidates(
     session: AsyncSession, reader: Viewer, view: SkillView, version: SkillVersion
 ) -> TriggerCandidates:
-    """The skills that a reader's agents choose among, the tested one in the given version."""
-    found = await session.get(User, view.skill.owner_id)
-    tested = CatalogCard.of(view.skill, version, "" if found is None else found.username)
+    """The skills that a reader's agents choose among, the tested one in one version."""
+    owner = await session.get(User, view.skill.owner_id)
+    tested = CatalogCard.of(view.skill, version, "" if owner is None else owner.username)
     readable = await catalog.list_readable(session, reader)
     siblings = tuple(card for card in readable if card.id != tested.id)
     return TriggerCandidates(tested, siblings, reader.user_id)
@@ -135,12 +130,9 @@ async def read_candidates(
 async def run_offline(
     candidates: TriggerCandidates, queries: Sequence[TriggerQuery], encoder: Encoder | None
 ) -> TriggerReport:
-    """Ask the selector that agents' requests go through.
+    """Ask the offline selector, once for each request: its choices never vary.
 
-    Without a model it always chooses the same, so that each request is asked once.
-
-    Args:
-        encoder: the platform's; None lets words alone decide.
+    Without an encoder words alone decide.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
@@ -175,14 +167,7 @@ def make_report(
     model: str | None = None,
     runs: int = 1,
 ) -> TriggerReport:
-    """Put answers together.
-
-    Args:
-        candidates: the skills that were chosen among.
-        answers: one for each request.
-        model: that chose, by its name; None for the offline selector.
-        runs: how often each request was asked.
-    """
+    """The report on one answer for each request; without a model the offline selector chose."""
     missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
     confusion = Counter(answer.chosen for answer in missed if answer.chosen is not None)
     return TriggerReport(
@@ -201,21 +186,21 @@ def make_report(
 async def _likeliest_siblings(
     siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]
 ) -> Sequence[SkillCard]:
-    """The neighbours that share most words with a request."""
+    """The siblings that share most words with a request."""
     if len(siblings) <= _MOST_NEIGHBOURS:
         return siblings
     selector = await prepare_selector(siblings)
-    found: Counter[int] = Counter()
+    best_scores: Counter[int] = Counter()
     for query in queries:
         for choice in (await selector.rank(query.query))[:_LIKELIEST]:
             key = id(choice.card)
-            found[key] = max(found[key], round(choice.score * 1000) + 1)
-    likely = {key for key, _ in found.most_common(_MOST_NEIGHBOURS)}
+            best_scores[key] = max(best_scores[key], round(choice.score * 1000) + 1)
+    likely = {key for key, _ in best_scores.most_common(_MOST_NEIGHBOURS)}
     return [card for card in siblings if id(card) in likely]
 
 
 def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
-    """Train or validation, both kinds of requests in both, the same ones each time."""
+    """Train or validation for each request: deterministic, with both kinds in both."""
     splits = ["train"] * len(queries)
     for kind in (True, False):
         places = [at for at, query in enumerate(queries) if query.should_trigger is kind]
@@ -226,7 +211,7 @@ def split_queries(queries: Sequence[TriggerQuery]) -> list[str]:
 
 
 def compute_rates(answers: Sequence[Answer]) -> Rates:
-    """How often the choice was right."""
+    """Recall and precision of answers."""
     right = sum(answer.triggered and answer.should_trigger for answer in answers)
     should = sum(answer.should_trigger for answer in answers)
     chosen = sum(answer.triggered for answer in answers)
@@ -238,7 +223,7 @@ def compute_rates(answers: Sequence[Answer]) -> Rates:
 
 
 MOST_KEPT = 50
-"""Of one person and skill; older ones make room."""
+"""Tests of one user and skill; the oldest are deleted."""
 
 SORT_FIELDS = ("created_at", "version")
 _REPORT = TypeAdapter(TriggerReport)
@@ -255,14 +240,7 @@ class TriggerTestListing:
 async def save_report(
     work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport
 ) -> SkillTriggerTest | None:
-    """Keep what a test gave.
-
-    Args:
-        user_id: of who made the test.
-
-    Returns:
-        The test; None where the skill was deleted meanwhile.
-    """
+    """Store a report for the user who ran the test; None where the skill was deleted meanwhile."""
     # Accounts come before skills wherever both are taken, here because the row refers to both.
     await lock_owner(work.session, user_id)
     present = select(Skill.id).where(Skill.id == skill_id)
@@ -289,7 +267,7 @@ async def save_report(
 
 
 def load_report(row: SkillTriggerTest) -> TriggerReport:
-    """The whole report of a kept test."""
+    """The report of a stored test."""
     return _REPORT.validate_python(row.report)
 
 
@@ -300,12 +278,7 @@ async def list_tests(
     page: PageRequest,
     version: int | None = None,
 ) -> TriggerTestListing:
-    """One page of somebody's tests of a skill.
-
-    Args:
-        page: which part; it may be sorted by ``SORT_FIELDS``.
-        version: only those of this version.
-    """
+    """One page of a user's tests of a skill, or of one version of it."""
     condition = _tests_of(skill_id, user_id)
     if version is not None:
         condition = and_(condition, col(SkillTriggerTest.version) == version)

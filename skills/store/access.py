@@ -58,8 +58,8 @@ async def get(
         ReadOnly: the caller may see it but not change it.
         OwnerOnly: the caller may change it, but not share or delete it.
     """
-    found = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
-    return await _view(session, principal, found, action)
+    row = (await session.exec(select(Skill).where(Skill.id == skill_id))).first()
+    return await _view(session, principal, row, action)
 
 
 async def get_for_update(
@@ -99,9 +99,9 @@ async def get_for_update_with_owner(
 
 
 async def _view(
-    session: AsyncSession, principal: Principal, found: Skill | None, action: Action
+    session: AsyncSession, principal: Principal, row: Skill | None, action: Action
 ) -> SkillView:
-    skill = await authorize(session, principal, action, found, SkillNotFound)
+    skill = await authorize(session, principal, action, row, SkillNotFound)
     access = (await access_by_id(session, principal, [skill]))[skill.id] or Access.READ
     return SkillView(skill, access, is_reviewer(principal, skill))
 
@@ -119,12 +119,12 @@ async def get_version(
     Raises:
         SkillVersionNotFound: the caller may read no version of this number.
     """
-    wanted = view.version if number is None else number
-    query = _readable(view).where(SkillVersion.version == wanted)
-    found = (await session.exec(query)).first()
-    if found is None:
+    version_number = view.version if number is None else number
+    query = _readable(view).where(SkillVersion.version == version_number)
+    row = (await session.exec(query)).first()
+    if row is None:
         raise SkillVersionNotFound(field="version")
-    return found
+    return row
 
 
 def _readable(view: SkillView) -> SelectOfScalar[SkillVersion]:
@@ -189,10 +189,10 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
         SkillBlob.skill_id == version.skill_id,
         col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
     )
-    found = dict((await session.exec(query)).all()) if entries else {}
-    if any(entry.sha256 not in found for entry in entries):
+    row = dict((await session.exec(query)).all()) if entries else {}
+    if any(entry.sha256 not in row for entry in entries):
         raise SkillNotFound
-    return [SkillFile(entry.path, found[entry.sha256]) for entry in entries]
+    return [SkillFile(entry.path, row[entry.sha256]) for entry in entries]
 
 
 async def read_content_and_files(

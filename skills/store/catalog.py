@@ -29,7 +29,6 @@ class CatalogCard(SkillCard):
     """A card of one version of a skill; the slug is unique among its owner's.
 
     Args:
-        owner: user name of the owner.
         version: the one that the reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
     """
@@ -42,11 +41,7 @@ class CatalogCard(SkillCard):
 
     @classmethod
     def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
-        """The card of a version.
-
-        Args:
-            owner: user name of its owner.
-        """
+        """The card of a version."""
         return cls(
             slug=skill.slug,
             name=version.name,
@@ -197,7 +192,7 @@ async def _load_usable(
         .options(*without)
     )
     rows = (await session.exec(query)).all()
-    return [_UsableSkill(skill, found, owner) for skill, found, owner in rows]
+    return [_UsableSkill(skill, content, owner) for skill, content, owner in rows]
 
 
 async def _load_one_usable(
@@ -238,7 +233,7 @@ async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
     query = select(SkillBlob.content).where(
         SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    content = (await session.exec(query)).first()
+    if content is None:
         raise SkillNotFound
-    return found
+    return content

@@ -40,7 +40,6 @@ class SkillFilter:
     """A filter of skills; None does not filter.
 
     Args:
-        include_public: also those that everybody sees.
         category: the whole category; case and width of letters do not count.
         tag: a whole tag, compared in the same way.
         text: words that must all occur in the catalogue's fields or the triggers.
@@ -143,12 +142,12 @@ def _matching_text(text: str) -> list[ColumnElement[bool]]:
     for word, is_cjk in runs(text):
         forms = tokenize(word)
         alternatives += [{form} for form in forms] if is_cjk else [{word, *forms}]
-    found: list[ColumnElement[bool]] = [
+    conditions: list[ColumnElement[bool]] = [
         col(Skill.id).in_(select(SkillTerm.skill_id).where(col(SkillTerm.term).in_(sorted(forms))))
         for forms in alternatives[:_MOST_QUERY_WORDS]
     ]
     # A text without words matches nothing.
-    return found or [col(Skill.id).is_(None)]
+    return conditions or [col(Skill.id).is_(None)]
 
 
 def label_key(label: str) -> str:

@@ -27,17 +27,10 @@ async def replace_skill_shares(
     specs: Sequence[ShareSpec],
     version: str | None = None,
 ) -> list[ShareEntry]:
-    """Share a skill with exactly these people and roles, from now on.
-
-    Args:
-        version: of the list that the caller read; None for whatever it is now.
+    """Share the caller's own skill, as :func:`core.auth.sharing.replace_share_list` does.
 
     Raises:
-        Conflict: the list is not that of this version any more.
-        SkillNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
-        SkillNotPublishable: nobody saw it until now, and it has errors.
+        SkillNotPublishable: it was not shared until now, and it has errors.
         SkillReviewNeeded: it was imported, and its owner did not review it.
     """
     session = work.session

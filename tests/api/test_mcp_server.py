@@ -46,7 +46,7 @@ async def test_programs_and_listed_pages_are_let_in():
 )
 async def test_other_pages_are_not(origins: list[str]):
     with pytest.raises(OriginNotAllowed):
-        await admitted(JSON, *(("origin", one) for one in origins), allowed_origins=WIKI)
+        await admitted(JSON, *(("origin", origin) for origin in origins), allowed_origins=WIKI)
 
 
 async def test_a_body_must_say_that_it_is_json():

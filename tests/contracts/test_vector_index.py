@@ -17,8 +17,7 @@ from core.settings import Settings, get_settings
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.engine_client.client import EngineClient
 from kb_service.vector_index.bm25 import encode_document, encode_query
-from kb_service.vector_index.engine_index import EngineVectorIndex
-from kb_service.vector_index.engine_messages import pack_points, unpack_points
+from kb_service.vector_index.engine_index import EngineVectorIndex, pack_points, unpack_points
 from kb_service.vector_index.factory import open_vector_index
 from kb_service.vector_index.protocol import (
     NO_HITS,

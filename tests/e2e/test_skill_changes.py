@@ -93,7 +93,7 @@ def test_editors_of_one_catalogue_entry_do_not_overwrite_each_other(user: Api):
     before = user.request("GET", path).headers["ETag"]
     everything = {"content": REVIEW, "slug": "other", "is_public": True}
     after = user.request("PUT", path, json=everything).headers["ETag"]
-    revisions = [int(one.strip('"').partition(".")[2]) for one in (before, after)]
+    revisions = [int(etag.strip('"').partition(".")[2]) for etag in (before, after)]
     assert revisions[1] == revisions[0] + 1
 
 

@@ -121,9 +121,9 @@ def test_published_skill_is_everybodys_until_it_is_withdrawn(
     reader = embedded.person()
     assert skill("publish", "daily-report").exit_code == 0
     (seen,) = [
-        one
-        for one in reader.get("/skills", include_public=True, page_size=100)["items"]
-        if one["owner"]["username"] == author.name
+        item
+        for item in reader.get("/skills", include_public=True, page_size=100)["items"]
+        if item["owner"]["username"] == author.name
     ]
     assert seen["slug"] == "daily-report"
     assert reader.get(f"/skills/{seen['id']}")["name"] == "Daily report"

@@ -49,10 +49,10 @@ def test_pairs_are_judged_blindly_in_both_orders_and_counted(
     assert asked[("system", "user", "assistant", "tool")] == 4
     judges = [r.messages for r in scripted.asked if "two answers" in r.messages[0]["content"]]
     judged = [json.loads(messages[1]["content"]) for messages in judges]
-    shown = Counter(one["A"] for one in judged)
+    shown = Counter(shown_pair["A"] for shown_pair in judged)
     assert shown == {"With the procedure.": 4, "Off the cuff.": 4}
     # Nothing tells the judge which one had the skill.
-    assert all(one.keys() == {"request", "A", "B"} for one in judged)
+    assert all(shown_pair.keys() == {"request", "A", "B"} for shown_pair in judged)
     usage = person.get("/models/usage")["totals"]
     assert (usage["runs"], usage["prompt_tokens"] > 0) == (0, True)
 

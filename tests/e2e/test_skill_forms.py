@@ -20,8 +20,8 @@ def test_what_validation_reads_is_rendered_to_a_file_that_says_the_same(user: Ap
         }
         assert answer["parsed"]["name"] == "C #"
         assert told == {key: parsed[key] for key in told}
-        steps = [one["instruction"] for one in answer["parsed"]["steps"]]
-        assert steps == [one["instruction"] for one in parsed["steps"]]
+        steps = [step["instruction"] for step in answer["parsed"]["steps"]]
+        assert steps == [step["instruction"] for step in parsed["steps"]]
         assert answer["valid"] is True
         again = user.post("/skills/validate", {"content": answer["content"]})
         assert again == {key: value for key, value in answer.items() if key != "content"}
@@ -40,7 +40,7 @@ def test_a_form_is_rendered_from_the_few_fields_that_it_has(user: Api):
         " min 1)\n\n## Steps\n\n### 1. Read\n\nall\n\nCondition: x\n\nTool: `read_file`\n\n"
         "## Tools\n\nNone\n"
     )
-    assert "SK044" in {one["code"] for one in answer["errors"]}
+    assert "SK044" in {diagnostic["code"] for diagnostic in answer["errors"]}
     assert user.post("/skills/render", {"parsed": {}})["valid"] is False
 
 

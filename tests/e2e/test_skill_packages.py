@@ -83,14 +83,14 @@ def test_each_skill_of_a_file_has_its_own_outcome(user: Api):
     )  # fmt: skip
     assert good["skill"]["slug"] == "good"
     assert answer["ignored"] == ["readme.txt"]
-    assert sorted(one["slug"] for one in user.get("/skills")["items"]) == ["daily-report", "good"]
+    assert sorted(item["slug"] for item in user.get("/skills")["items"]) == ["daily-report", "good"]
 
 
 def test_dry_run_tells_the_same_and_keeps_nothing(user: Api):
     files = (("many.zip", zipped(MIXED)), ("report.md", REPORT.encode()))
     dry = send(user, *files, dry_run=True)
     assert (dry["dry_run"], outcomes(dry)) == (True, ["refused", "created", "created"])
-    assert [one["skill"] and one["skill"]["id"] for one in dry["items"]] == [None] * 3
+    assert [item["skill"] and item["skill"]["id"] for item in dry["items"]] == [None] * 3
     assert user.get("/skills")["total"] == 0
     assert outcomes(send(user, *files)) == outcomes(dry)
 
@@ -241,5 +241,5 @@ def test_import_needs_a_file(user: Api):
 @one_shape
 def test_hidden_characters_are_told_by_an_import(user: Api):
     (item,) = send(user, ("report.md", HIDDEN.encode()))["items"]
-    assert "SEC901" in [one["code"] for one in item["diagnostics"]]
+    assert "SEC901" in [diagnostic["code"] for diagnostic in item["diagnostics"]]
     assert (item["outcome"], item["valid"]) == ("created", False)

@@ -67,7 +67,7 @@ def may_pin(caller: Api, path: str, version: int) -> bool:
 
 
 def numbers(caller: Api, path: str) -> list[int]:
-    return [one["version"] for one in caller.get(f"{path}/versions")["items"]]
+    return [version["version"] for version in caller.get(f"{path}/versions")["items"]]
 
 
 def waiting(caller: Api) -> set[str]:
@@ -304,7 +304,7 @@ def test_readers_are_told_neither_remarks_nor_with_whom_a_skill_is_shared(
         assert told[caller]["author"]["username"] == writer.name
     assert (told[other]["review_note"], told[other]["author"]) == ("", None)
     listed = other.get(f"{skill}/versions")["items"]
-    assert [one["author"] and one["author"]["username"] for one in listed] == [None, user.name]
+    assert [item["author"] and item["author"]["username"] for item in listed] == [None, user.name]
     assert user.get(skill)["usage"]["loaded"] == 1
     assert other.get(skill)["usage"] == dict.fromkeys(
         ("offered", "loaded", "completed", "denied"), 0

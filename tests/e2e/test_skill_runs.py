@@ -163,7 +163,7 @@ def check_what_was_offered_and_counted(
     counted = usage_of(modelled, report)
     assert counted == {"offered": 1, "loaded": 1, "completed": 1, "denied": 2}
     noted = modelled.sql("SELECT * FROM audit_entry WHERE object_id = :id", id=report)
-    assert [(one["action"], one["actor_id"]) for one in noted] == [
+    assert [(note["action"], note["actor_id"]) for note in noted] == [
         ("skill.tool_denied", person.user_id)
     ] * 2
 
@@ -240,7 +240,9 @@ def test_slash_names_the_skill_that_the_index_names(
     modelled: Server, person: Api, scripted: ModelServer
 ):
     """Of two people's skills of one slug the first owner's by name has it, whichever is older."""
-    later, earlier = sorted((modelled.person(), modelled.person()), key=lambda one: one.name)[::-1]
+    later, earlier = sorted((modelled.person(), modelled.person()), key=lambda person: person.name)[
+        ::-1
+    ]
     for owner in (later, earlier):
         content = REVIEW.replace("Code review", "Common").replace(
             "the code.", f"what {owner.name} wrote."
@@ -379,10 +381,10 @@ def test_other_agent_types_work_by_a_chosen_skill(
     assert len(results_of(events)) == 1
     assert state_of(events)["skills"][0]["slug"] == "code-review"
     last = scripted.asked[-1].body["messages"] if agent_type == "agentic_rag" else None
-    for request in [last] if last else [one.body["messages"] for one in scripted.asked]:
+    for request in [last] if last else [request.body["messages"] for request in scripted.asked]:
         told = [m["content"] for m in request if m["role"] == "tool"]
         assert len(told) <= 1
-    assert any("<skill_content" in str(one.body["messages"]) for one in scripted.asked)
+    assert any("<skill_content" in str(request.body["messages"]) for request in scripted.asked)
 
 
 def test_skill_is_loaded_by_its_name_without_a_language_model(embedded: Server):
@@ -432,7 +434,7 @@ def test_run_goes_on_with_its_skill_after_each_process_was_killed(
     assert text_of(events) == "The report is written."
     assert state_of(events)["skills"][0]["slug"] == "daily-report"
     # The last turn alone was asked again, and nothing is counted twice.
-    asked = [one for one in scripted.asked if words[:36] in str(one.messages)]
+    asked = [request for request in scripted.asked if words[:36] in str(request.messages)]
     assert len(asked) == 4
     assert usage_of(third, skill_id) == {"offered": 1, "loaded": 1, "completed": 0, "denied": 1}
     alone.stop(third)

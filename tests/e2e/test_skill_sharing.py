@@ -124,7 +124,7 @@ def test_others_keep_the_last_version_without_errors(user: Api, other: Api, skil
     broken = user.put(skill, {"content": HIDDEN})
     assert (broken["version"], broken["valid"]) == (2, False)
     assert (other.get(skill)["version"], other.get(skill)["content"]) == (1, REPORT)
-    assert [one["version"] for one in other.get(f"{skill}/versions")["items"]] == [1]
+    assert [version["version"] for version in other.get(f"{skill}/versions")["items"]] == [1]
     other.refused(SkillVersionNotFound, "GET", f"{skill}/versions/2")
     mended = user.put(skill, {"content": REPORT + "3. Send it\n"})
     assert (mended["version"], other.get(skill)["version"]) == (3, 3)
@@ -202,7 +202,7 @@ def test_trigger_test_tells_recall_precision_and_what_is_mistaken_for_the_skill(
     ]
     path = f"/skills/{report['id']}/trigger-test"
     told = user.post(path, {"queries": queries})
-    assert [one["triggered"] for one in told["answers"]] == [True, False, False, False]
+    assert [answer["triggered"] for answer in told["answers"]] == [True, False, False, False]
     assert (told["version"], told["neighbours"]) == (1, 1)
     assert (told["all"]["recall"], told["all"]["precision"]) == (0.5, 1.0)
     assert told["confusion"] == {"weekly-digest": 1}

@@ -50,7 +50,7 @@ def test_model_chooses_from_the_index_and_every_trial_is_counted(
     ]
     told = person.post(f"{path}/trigger-test", {"queries": queries, "runs": 2})
     assert (told["model"], told["runs"], told["version"]) == ("by-question", 2, 1)
-    found = [(one["triggered"], one["score"], one["chosen"]) for one in told["answers"]]
+    found = [(answer["triggered"], answer["score"], answer["chosen"]) for answer in told["answers"]]
     assert found == [
         (True, 1.0, "daily-report"),
         (False, 0.0, "code-review"),
@@ -84,10 +84,10 @@ def test_older_version_is_tried_as_it_was(person: Api, path: str, scripted: Mode
     body = {"queries": [{"query": f"Hello {QUIET}", "should_trigger": True}], "runs": 1}
     for version in (1, 2):
         person.post(f"{path}/trigger-test", {**body, "version": version})
-    first, second = (one.body["messages"][0]["content"] for one in scripted.asked)
+    first, second = (request.body["messages"][0]["content"] for request in scripted.asked)
     assert ("weekly digest" in first, "weekly digest" in second) == (False, True)
     listed = person.get(f"{path}/trigger-tests", version=1)
-    assert [one["report"]["version"] for one in listed["items"]] == [1]
+    assert [item["report"]["version"] for item in listed["items"]] == [1]
 
 
 def test_who_wants_no_model_is_asked_for_none(

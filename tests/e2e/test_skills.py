@@ -77,7 +77,7 @@ def test_8_4_update_of_a_skill_makes_a_version(user: Api):
     again = user.put(f"/skills/{made['id']}", body)
     assert (again["version"], again["is_new_version"]) == (2, False)
     versions = user.get(f"/skills/{made['id']}/versions")["items"]
-    assert [one["change_note"] for one in versions] == ["修复了日期格式问题", ""]
+    assert [version["change_note"] for version in versions] == ["修复了日期格式问题", ""]
 
 
 def test_8_5_deletion_of_a_skill_leaves_nothing(server: Server, user: Api):
@@ -101,7 +101,7 @@ def test_8_6_validation_of_a_content(someone: Api, server: Server):
     (error,) = broken["errors"]
     assert (error["code"], error["line"]) == ("SK015", 3)
     lacking = someone.post("/skills/validate", {"content": "# SKILL: x"})
-    assert "SK005" in [one["code"] for one in lacking["errors"]]
+    assert "SK005" in [diagnostic["code"] for diagnostic in lacking["errors"]]
     assert server.count("skill", owner_id=someone.user_id) == 0
 
 
@@ -109,13 +109,13 @@ WRONG_TOOL = CREATED["content"] + "\n\n## 步骤\n\n1. 使用工具：`search_kn
 
 
 def codes(report: dict) -> set[str]:
-    return {one["code"] for one in report["diagnostics"]}
+    return {diagnostic["code"] for diagnostic in report["diagnostics"]}
 
 
 def test_validation_knows_the_tools_and_the_other_skills_of_the_caller(user: Api, other: Api):
     made = user.post("/skills", {"content": WRONG_TOOL})
 
-    (found,) = [one for one in made["diagnostics"] if one["code"] == "SK043"]
+    (found,) = [diagnostic for diagnostic in made["diagnostics"] if diagnostic["code"] == "SK043"]
     assert found["fix"]["edits"][0]["replacement"] == "search_knowledge_base"
     again = user.post("/skills/validate", {"content": WRONG_TOOL})
     assert {"SK043", "SK062"} <= codes(again)
@@ -167,7 +167,7 @@ def test_8_8_history_comes_in_pages(user: Api):
 
     def page(**params: object) -> tuple[list[int], int, int]:
         found = user.get(path, **params)
-        return [one["version"] for one in found["items"]], found["total"], found["pages"]
+        return [item["version"] for item in found["items"]], found["total"], found["pages"]
 
     assert page() == ([3, 2, 1], 3, 1)
     assert page(page_size=2) == ([3, 2], 3, 2)
@@ -243,7 +243,9 @@ def test_catalogue_follows_the_content_until_a_request_says_otherwise(user: Api)
     assert user.put(path, {"content": renamed})["name"] == "Evening report"
     named = user.put(path, {"name": "Mine"})
     assert (named["name"], named["version"]) == ("Mine", 2)
-    (notice,) = [one for one in named["diagnostics"] if one["code"] == "CAT001"]
+    (notice,) = [
+        diagnostic for diagnostic in named["diagnostics"] if diagnostic["code"] == "CAT001"
+    ]
     assert (notice["severity"], "name" in notice["message"]) == ("info", True)
     assert user.put(path, {"content": REPORT})["name"] == "Mine"
     assert user.put(path, {"name": ""})["name"] == "Daily report"
@@ -257,7 +259,7 @@ def test_list_is_narrowed_by_category_tag_words_and_page(user: Api):
         user.post("/skills", {"content": content, "category": category, "tags": tags})
 
     def names(**params: object) -> list[str]:
-        return [one["name"] for one in user.get("/skills", **params)["items"]]
+        return [item["name"] for item in user.get("/skills", **params)["items"]]
 
     assert names(category="writing") == ["Daily report"]
     assert names(tag="审查") == ["代码审查"]
@@ -270,7 +272,7 @@ def test_list_is_narrowed_by_category_tag_words_and_page(user: Api):
         assert names(q=words) == [], words
     assert names(sort_by="name", sort_order="asc") == ["Daily report", "代码审查"]
     page = user.get("/skills", page=2, page_size=1, sort_by="name", sort_order="asc")
-    assert ([one["name"] for one in page["items"]], page["total"], page["pages"]) == (
+    assert ([item["name"] for item in page["items"]], page["total"], page["pages"]) == (
         ["代码审查"], 2, 2,
     )  # fmt: skip
     user.refused(InvalidPagination, "GET", "/skills", params={"sort_by": "content"})
@@ -279,7 +281,7 @@ def test_list_is_narrowed_by_category_tag_words_and_page(user: Api):
 def test_skill_with_errors_is_kept_and_one_that_is_no_text_is_not(user: Api):
     made = user.post("/skills", {"content": "notes without a heading", "name": "Notes"})
     assert (made["valid"], made["name"]) == (False, "Notes")
-    assert any(one["severity"] == "error" for one in made["diagnostics"])
+    assert any(diagnostic["severity"] == "error" for diagnostic in made["diagnostics"])
     large = {"content": "# SKILL: x\n" + "x" * (256 * 1024)}
     details = user.refused(UnreadableSkill, "POST", "/skills", json=large)
     assert details["diagnostics"][0]["code"] == "SK052"
@@ -366,19 +368,19 @@ def test_skills_are_limited_by_permissions_and_scopes_of_keys(server: Server, us
 def test_fixes_are_applied_to_the_named_places_only(user: Api):
     content = "\ufeff" + REPORT.replace("# SKILL: Daily", "# Daily") + "\n## Notes\n\n```\ncode\n"
     made = user.post("/skills", {"content": content})
-    fixable = [one for one in made["diagnostics"] if one["fix"]]
-    assert len({one["code"] for one in fixable}) > 1
+    fixable = [diagnostic for diagnostic in made["diagnostics"] if diagnostic["fix"]]
+    assert len({diagnostic["code"] for diagnostic in fixable}) > 1
     path = f"/skills/{made['id']}"
     first = fixable[0]
     place = {"code": first["code"], "line": first["line"], "column": first["column"]}
     fixed = user.post(f"{path}/apply-fix", {"fixes": [place]})
     assert fixed["version"] == 2
-    assert first["code"] not in [one["code"] for one in fixed["diagnostics"]]
+    assert first["code"] not in [diagnostic["code"] for diagnostic in fixed["diagnostics"]]
     body = {"json": {"fixes": [place]}}
     user.refused(InvalidRequest, "POST", f"{path}/apply-fix", **body)
     assert fixed["fixed"] == [first["code"]]
     whole = user.post(f"{path}/apply-fix", {})
-    assert [one for one in whole["diagnostics"] if one["fix"]] == []
+    assert [diagnostic for diagnostic in whole["diagnostics"] if diagnostic["fix"]] == []
     assert whole["left"] == len(whole["diagnostics"])
     again = user.post(f"{path}/apply-fix", {})
     assert (again["fixed"], again["is_new_version"]) == ([], False)
@@ -390,7 +392,10 @@ def test_fixes_go_on_with_what_they_bring_to_light(user: Api):
     path = f"/skills/{user.post('/skills', {'content': content})['id']}"
     # The numbers of steps are looked at where a heading says that there are steps.
     once = user.post(f"{path}/apply-fix", {"fixes": [{"code": "SK020"}]})
-    assert (once["fixed"], "SK045" in {one["code"] for one in once["diagnostics"]}) == (
+    assert (
+        once["fixed"],
+        "SK045" in {diagnostic["code"] for diagnostic in once["diagnostics"]},
+    ) == (
         ["SK020"],
         True,
     )

@@ -152,16 +152,16 @@ async def test_client_finds_skills_and_reads_what_their_manifests_promise(
                 exported = {
                     name.partition("/")[2]: archive.read(name) for name in archive.namelist()
                 }
-            read = [await bytes_at(client, one["uri"]) for one in entry["resources"]]
+            read = [await bytes_at(client, resource["uri"]) for resource in entry["resources"]]
             assert sorted(read) == sorted(exported.values())
-            for one, content in zip(entry["resources"], read, strict=True):
-                assert one["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
-                assert one["size"] == len(content)
+            for resource, content in zip(entry["resources"], read, strict=True):
+                assert resource["digest"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+                assert resource["size"] == len(content)
             assert entry["resources"][0]["uri"] == uri
             head = exported["SKILL.md"].split(b"---", 2)[1]
             assert entry["frontmatter"] == yaml.safe_load(head)
             assert entry["frontmatter"]["name"] == slug
-        plain = {one.uri: one for one in (await client.list_resources()).resources}
+        plain = {resource.uri: resource for resource in (await client.list_resources()).resources}
         shown = plain[address(user, "unit-converter")]
         assert (shown.name, shown.mime_type, shown.size) == (
             "unit-converter", "text/markdown", len(PACKAGED.encode()),
@@ -209,7 +209,7 @@ def test_many_skills_come_in_pages(server: Server, user: Api):
     made = user.request("POST", "/skills/import", files=[("file", archive)]).json()["data"]
     assert len(made["items"]) == PAGE_SIZE + 5
     ids = ", ".join(f"'{item['skill']['id']}'" for item in made["items"])
-    assert not [one for one in uris(user) if one.startswith(f"skill://{user.name}/")]
+    assert not [uri for uri in uris(user) if uri.startswith(f"skill://{user.name}/")]
     # As if each had been read and approved.
     server.sql(f"UPDATE skill_version SET unread = :no WHERE skill_id IN ({ids})", no=False)
     server.sql(f"UPDATE skill SET trusted = :yes WHERE id IN ({ids})", yes=True)
@@ -217,7 +217,7 @@ def test_many_skills_come_in_pages(server: Server, user: Api):
         first = result(user, method)
         assert len(first[key]) == PAGE_SIZE
         rest = result(user, method, cursor=first["nextCursor"])
-        found = [one["uri"] for one in (*first[key], *rest[key])]
+        found = [resource["uri"] for resource in (*first[key], *rest[key])]
         assert len(found) == len(set(found))
         assert {address(user, name.split("/")[0]) for name in folders} <= set(found)
     for cursor in ("nonsense", ""):
@@ -289,8 +289,8 @@ def test_directories_list_what_lies_in_them(server: Server, user: Api):
 
     def names(path: str) -> dict[str, str]:
         found = result(user, "resources/directory/read", uri=f"{root}{path}")["resources"]
-        assert all(one["uri"].startswith(f"{root}{path}/") for one in found)
-        return {one["name"]: one["mimeType"] for one in found}
+        assert all(entry["uri"].startswith(f"{root}{path}/") for entry in found)
+        return {entry["name"]: entry["mimeType"] for entry in found}
 
     assert names("") == {
         "assets": "inode/directory",

@@ -19,7 +19,7 @@ from kb_service.documents import chunks
 from kb_service.documents.chunks import LocatedChunk
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.models import Chunk, Document, KnowledgeBase
-from kb_service.text.term_hashes import pack_terms
+from kb_service.text.tokenizer import pack_terms
 from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, HybridHits
 from kb_service.visibility import SYSTEM_VIEWER, Viewer

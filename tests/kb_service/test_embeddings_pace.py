@@ -10,8 +10,7 @@ import pytest
 from core.errors.server import EngineUnavailable
 from kb_service.embeddings import engine_encoder
 from kb_service.embeddings.catalog import DEFAULT
-from kb_service.embeddings.engine_encoder import EngineEncoder
-from kb_service.embeddings.engine_messages import pack_vectors
+from kb_service.embeddings.engine_encoder import EngineEncoder, pack_vectors
 from kb_service.engine_client.client import EngineClient
 from kb_service.engine_client.protocol import EngineRequest, EngineResponse, pack_frame, read_frame
 

@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kb_service.embeddings.stepwise import WorkUnit
-from kb_service.engine.encode_pool import JobSteps
-from kb_service.engine.scheduler import Scheduler
+from kb_service.engine.scheduler import JobSteps, Scheduler
 
 pytestmark = pytest.mark.anyio
 

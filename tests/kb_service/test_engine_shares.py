@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb_service.engine import fair_queue
-from kb_service.engine.fair_queue import FairQueue
+from kb_service.engine import scheduler
+from kb_service.engine.scheduler import FairQueue
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def test_within_an_account_who_comes_first_is_first_and_what_is_taken_back_does_
 
 
 def test_who_is_gone_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fair_queue, "_MOST_REMEMBERED", 10)
+    monkeypatch.setattr(scheduler, "_MOST_REMEMBERED", 10)
     waiting = FairQueue[Piece](credit=0.0)
     for number in range(1000):
         waiting.put(Piece(f"account {number}"))

@@ -8,7 +8,7 @@ import pytest
 from kb_service.engine.handlers import parse
 from kb_service.engine.resources import Resources
 from kb_service.engine_client.protocol import EngineRequest
-from kb_service.vector_index.engine_messages import SearchRequest
+from kb_service.vector_index.engine_index import SearchRequest
 
 MODEL = "m"
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kb_service.retrieval.fusion import FusedHits, fuse
 from kb_service.retrieval.rerankers.lexical import RankedHit, rerank
 from kb_service.retrieval.token_cache import TermCache
-from kb_service.text.term_hashes import compute_terms
-from kb_service.text.tokenizer import tokenize, windows
+from kb_service.text.tokenizer import compute_terms, tokenize, windows
 from kb_service.vector_index.protocol import NO_HITS, HitList, IndexHit
 
 

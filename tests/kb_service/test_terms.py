@@ -14,8 +14,14 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from kb_service.text.term_hashes import compute_terms, hash_token, pack_terms, unpack_terms
-from kb_service.text.tokenizer import sentences, tokenize
+from kb_service.text.tokenizer import (
+    compute_terms,
+    hash_token,
+    pack_terms,
+    sentences,
+    tokenize,
+    unpack_terms,
+)
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.stored import upload
 

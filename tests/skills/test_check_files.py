@@ -22,7 +22,7 @@ def _named(name: str) -> Case:
 
 
 def _found(case: Case) -> list[Diagnostic]:
-    return [one for one in case.report().diagnostics if one.code == case.code]
+    return [diagnostic for diagnostic in case.report().diagnostics if diagnostic.code == case.code]
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
@@ -35,12 +35,12 @@ def test_every_code_has_a_skill_that_has_it_and_one_that_nearly_does(code: str):
     assert {case.has_code for case in _CASES if case.code == code} == {True, False}
 
 
-_MENDED = [case for case in _CASES if any(one.fix for one in _found(case))]
+_MENDED = [case for case in _CASES if any(diagnostic.fix for diagnostic in _found(case))]
 
 
 @pytest.mark.parametrize("case", _MENDED, ids=lambda case: case.name)
 def test_a_mend_removes_what_it_mends(case: Case):
-    fix = next(one.fix for one in _found(case) if one.fix is not None)
+    fix = next(diagnostic.fix for diagnostic in _found(case) if diagnostic.fix is not None)
     mended = Case(case.name, apply_edits(case.content, fix.edits), case.folder, case.files)
     assert len(_found(mended)) < len(_found(case)), mended.content.decode()
     assert mended.report().valid or not case.report().valid
@@ -48,7 +48,7 @@ def test_a_mend_removes_what_it_mends(case: Case):
 
 def _mended(name: str) -> str:
     case = _named(name)
-    fix = next(one.fix for one in _found(case) if one.fix is not None)
+    fix = next(diagnostic.fix for diagnostic in _found(case) if diagnostic.fix is not None)
     return apply_edits(case.content, fix.edits).decode()
 
 
@@ -69,12 +69,12 @@ def test_a_mend_finds_its_line_behind_signs_that_yaml_takes_for_line_ends():
 
 
 def test_weak_headings_that_would_push_each_other_out_are_not_renamed():
-    assert not any(one.fix for one in _found(_named("SK023.two.has")))
+    assert not any(diagnostic.fix for diagnostic in _found(_named("SK023.two.has")))
     assert _named("SK023.two.has").report().parsed is not None
 
 
 def test_only_a_comment_that_is_closed_can_be_taken_out():
-    assert all(one.fix is None for one in _found(_named("SEC903.unclosed.has")))
+    assert all(diagnostic.fix is None for diagnostic in _found(_named("SEC903.unclosed.has")))
     assert "3. Read  all of it." in _mended("SEC903.inline.has")
 
 
@@ -100,7 +100,7 @@ def test_each_step_of_some_skills_is_told(name: str):
     case = _named(name)
     parsed = lint(case.content).parsed
     assert parsed is not None
-    assert [one.line for one in _found(case)] == [step.line for step in parsed.steps]
+    assert [diagnostic.line for diagnostic in _found(case)] == [step.line for step in parsed.steps]
 
 
 def test_whatever_can_be_mended_mechanically_offers_a_mend():
@@ -117,7 +117,10 @@ def test_hidden_text_is_decoded_and_shown():
 
 def test_a_secret_stands_in_no_message():
     report = _named("SEC906.has").report()
-    assert all("AKIAZ5" not in one.message + one.message_zh for one in report.diagnostics)
+    assert all(
+        "AKIAZ5" not in diagnostic.message + diagnostic.message_zh
+        for diagnostic in report.diagnostics
+    )
     assert "AWS" in _found(_named("SEC906.has"))[0].message
     assert not report.valid
 
@@ -136,9 +139,12 @@ def test_a_secret_stands_in_no_message():
 def test_a_secret_stands_in_no_message_of_any_other_check(place: str):
     content = _named("SEC902.nearly").content + place.encode()
     report = lint(content, LintContext(folder="x", files=["a.md"], known_tools=["read"]))
-    assert "SEC906" in {one.code for one in report.diagnostics}
+    assert "SEC906" in {diagnostic.code for diagnostic in report.diagnostics}
     assert len(report.diagnostics) > 4
-    assert all("AKIAZ5" not in one.message + one.message_zh for one in report.diagnostics)
+    assert all(
+        "AKIAZ5" not in diagnostic.message + diagnostic.message_zh
+        for diagnostic in report.diagnostics
+    )
 
 
 @pytest.mark.parametrize(

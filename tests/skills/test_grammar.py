@@ -72,7 +72,9 @@ def test_a_native_skill_in_chinese_is_read_whole():
     )
     assert model.trigger_conditions == ("用户上传合同", "关键词：合同、审查、违约", "`/review`")
     assert model.not_for == ("劳动合同",)
-    assert [(one.name, one.type, one.required, one.default) for one in model.input_params] == [
+    assert [
+        (param.name, param.type, param.required, param.default) for param in model.input_params
+    ] == [
         ("合同", "file", True, None),
         ("严格程度", "string", False, "一般"),
         ("金额上限", "number", False, 1.5),
@@ -80,7 +82,7 @@ def test_a_native_skill_in_chinese_is_read_whole():
         ("截止", "date", False, "2026-12-31"),
     ]
     assert model.input_params[1].enum == ("宽松", "一般", "严格|极严")
-    assert [(one.title, one.tools, one.condition) for one in model.steps] == [
+    assert [(step.title, step.tools, step.condition) for step in model.steps] == [
         ("通读全文", ("read_document",), None),
         ("查找条款", ("search_knowledge_base", "read_document"), "合同超过 10 页"),
         (None, (), None),
@@ -88,7 +90,7 @@ def test_a_native_skill_in_chinese_is_read_whole():
     assert "## 这不是标题" in model.steps[0].instruction
     assert model.tools == ("read_document", "search_knowledge_base")
     assert model.metadata == {"category": "法务", "tags": "合同, 审查"}
-    assert [one.title for one in model.examples] == ["标准合同", None]
+    assert [example.title for example in model.examples] == ["标准合同", None]
     assert (model.examples[0].input, model.examples[0].output) == ("一份合同", "三条风险")
 
 
@@ -97,10 +99,15 @@ def test_a_native_skill_in_english_is_read_whole():
 
     assert model.name == "Incident summary"
     assert model.slug == "incident-summary"
-    assert [one.name for one in model.input_params] == ["incident_id", "since", "channels", "extra"]
+    assert [param.name for param in model.input_params] == [
+        "incident_id",
+        "since",
+        "channels",
+        "extra",
+    ]
     assert model.input_params[2].items == "string"
     assert model.input_params[3].default == {"a": [1, 2]}
-    assert [one.title for one in model.steps] == ["Collect", "Order", "Write it down"]
+    assert [step.title for step in model.steps] == ["Collect", "Order", "Write it down"]
     assert model.steps[1].condition == "there is more than one source"
     assert model.steps[2].instruction.count("\n") == 4
     assert model.tools == ()
@@ -126,7 +133,12 @@ def test_a_free_document_takes_its_triggers_from_the_description():
         "tags": "pdf, forms",
         "published": "2026-01-02",
     }
-    assert [one.key for one in model.sections] == ["title", "description", None, "references"]
+    assert [section.key for section in model.sections] == [
+        "title",
+        "description",
+        None,
+        "references",
+    ]
 
 
 def test_a_hybrid_keeps_the_bodys_description_and_the_frontmatters_tools():
@@ -161,7 +173,11 @@ def test_line_ends_change_no_line_and_no_meaning(ending: str):
 def test_headings_inside_of_other_blocks_are_text():
     model = situation("headings-inside")
 
-    assert [one.title for one in model.sections] == ["SKILL: Quoter", "Description", "Steps"]
+    assert [section.title for section in model.sections] == [
+        "SKILL: Quoter",
+        "Description",
+        "Steps",
+    ]
     assert len(model.steps) == 1
 
 
@@ -213,7 +229,7 @@ def test_no_inputs_can_be_said_in_words(none: str):
 
     assert report.parsed is not None
     assert report.parsed.input_params == ()
-    assert "SK030" not in {one.code for one in report.diagnostics}
+    assert "SK030" not in {diagnostic.code for diagnostic in report.diagnostics}
 
 
 def test_the_schema_of_inputs_takes_what_fits_and_refuses_the_rest():
@@ -242,8 +258,8 @@ def test_the_schema_of_inputs_takes_what_fits_and_refuses_the_rest():
 def test_steps_come_from_headings_numbers_bullets_or_text(steps: str, titles: list[str | None]):
     model = model_of(f"# SKILL: x\n\n## Steps\n{steps}\n")
 
-    assert [one.title for one in model.steps] == titles
-    assert [one.index for one in model.steps] == list(range(1, len(titles) + 1))
+    assert [step.title for step in model.steps] == titles
+    assert [step.index for step in model.steps] == list(range(1, len(titles) + 1))
 
 
 def test_text_between_numbered_items_belongs_to_the_item_before():

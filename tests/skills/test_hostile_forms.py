@@ -170,7 +170,7 @@ _FREE = (
 _HYBRID = _FREE.replace("# A\n", "# SKILL: A\n") + "\n## 约束\n- 一\n\n## Version\n3\n"
 _FLOW = "---\n{name: a, description: b, metadata: {x: 1, y: 2}, z: 3}\n---\n\n# A\n\n{odd}\n"
 _ODD = st.lists(
-    st.sampled_from([one for one in _PIECES if one not in {"\x00", "\ud800"}]), max_size=4
+    st.sampled_from([piece for piece in _PIECES if piece not in {"\x00", "\ud800"}]), max_size=4
 )
 
 
@@ -200,7 +200,7 @@ def _is_in_place(content: bytes, edited: bytes, field: str) -> bool:
     parsed = lint(content).parsed
     assert parsed is not None
     keys = {field, "title"} if field == "name" else {field}
-    spans = [(one.start, one.end) for one in parsed.sections if one.key in keys]
+    spans = [(section.start, section.end) for section in parsed.sections if section.key in keys]
     above = content.find(b"\n---\n")
     if field in {"name", "description", "tools", "metadata"} and above > 0:
         spans.append((0, above + 1))

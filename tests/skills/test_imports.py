@@ -41,7 +41,7 @@ async def incoming(*texts: str) -> list[IncomingSkill]:
 
 
 def without_ids(skills: list[ImportedSkill | None]) -> list[tuple[str, str, int] | None]:
-    return [one and (one.slug, one.name, one.version) for one in skills]
+    return [skill and (skill.slug, skill.name, skill.version) for skill in skills]
 
 
 async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database, anna: Principal):
@@ -56,12 +56,12 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
         SkillImportOutcome.REFUSED,
         SkillImportOutcome.NEW_VERSION,
     ]
-    assert [one.outcome for one in plan] == [one.outcome for one in done] == wanted
-    told = without_ids([one.skill for one in done])
-    assert told == without_ids([one.skill for one in plan])
-    assert [one and one[2] for one in told] == [1, 2, None, 3]
-    assert {one.skill.id for one in plan if one.skill} == {None}
-    assert len({one.skill.id for one in done if one.skill}) == 1
+    assert [result.outcome for result in plan] == [result.outcome for result in done] == wanted
+    told = without_ids([result.skill for result in done])
+    assert told == without_ids([result.skill for result in plan])
+    assert [answer and answer[2] for answer in told] == [1, 2, None, 3]
+    assert {result.skill.id for result in plan if result.skill} == {None}
+    assert len({result.skill.id for result in done if result.skill}) == 1
 
 
 async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
@@ -74,13 +74,13 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
         plan = await import_service.plan_import(session, anna, ROOM, brought, ConflictPolicy.SKIP)
-    assert [one.outcome for one in plan] == [
+    assert [result.outcome for result in plan] == [
         SkillImportOutcome.SKIPPED,
         SkillImportOutcome.CREATED,
         SkillImportOutcome.SKIPPED,
     ]
     assert there.skill is not None
-    assert [one.skill and one.skill.id for one in plan] == [there.skill.id, None, None]
+    assert [result.skill and result.skill.id for result in plan] == [there.skill.id, None, None]
 
 
 async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
@@ -91,9 +91,9 @@ async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
         import_service.import_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
         for text in texts
     ]
-    done = [one for (one,) in await asyncio.gather(*both)]
-    assert {one.outcome for one in done} == {
+    done = [answer for (answer,) in await asyncio.gather(*both)]
+    assert {result.outcome for result in done} == {
         SkillImportOutcome.CREATED,
         SkillImportOutcome.NEW_VERSION,
     }
-    assert {one.skill.slug for one in done if one.skill} == {"daily-report"}
+    assert {result.skill.slug for result in done if result.skill} == {"daily-report"}

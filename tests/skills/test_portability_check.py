@@ -95,6 +95,7 @@ def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
 def test_what_the_reference_validator_refuses_is_told_with_a_code(content: str):
     if refusals(content.encode(), "notes"):
         codes = {
-            one.code for one in lint(content.encode(), LintContext(folder="notes")).diagnostics
+            diagnostic.code
+            for diagnostic in lint(content.encode(), LintContext(folder="notes")).diagnostics
         }
         assert any(code.startswith("AS") for code in codes)

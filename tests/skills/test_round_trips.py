@@ -60,7 +60,9 @@ def _params(name: str) -> st.SearchStrategy[Param]:
 
 
 def _small(value: dict[str, Any]) -> dict[str, Any]:
-    return {key: one % 2**31 if isinstance(one, int) else one for key, one in value.items()}
+    return {
+        key: member % 2**31 if isinstance(member, int) else member for key, member in value.items()
+    }
 
 
 _STEPS = st.lists(
@@ -108,7 +110,7 @@ def _models(draw: st.DrawFn) -> ParsedSkill:
         content_sha256="",
         token_estimate=0,
         trigger_conditions=draw(_TEXTS.filter(bool)),
-        input_params=tuple(draw(_params(one)) for one in names),
+        input_params=tuple(draw(_params(name)) for name in names),
         steps=draw(_STEPS),
         outputs=draw(_TEXTS),
         examples=draw(st.lists(examples, max_size=2).map(tuple)),
@@ -163,7 +165,7 @@ def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
 
     edited = field_editor.edit_fields(content, {field: getattr(other, field)})
 
-    sections = [one for one in parsed.sections if one.key == field]
+    sections = [section for section in parsed.sections if section.key == field]
     if sections:
         start, end = sections[0].start, sections[0].end
         assert edited.startswith(content[:start])
@@ -228,8 +230,8 @@ def test_mends_of_one_place_are_applied_one_after_the_other_and_equal_ones_once(
     # The numbers are only looked at where a heading says that there are steps.
     assert mended.codes[0] == "SK020"
     assert mended.codes.count("SK045") == 2
-    assert [one.code for one in mended.left] == [
-        one.code for one in lint(mended.content).diagnostics
+    assert [diagnostic.code for diagnostic in mended.left] == [
+        diagnostic.code for diagnostic in lint(mended.content).diagnostics
     ]
     one_round = autofix(content, report, lambda found, number: found if number == 0 else ())
     assert b"## Workflow\n1. x\n3. y" in one_round.content

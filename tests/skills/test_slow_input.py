@@ -135,7 +135,11 @@ def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
     steps = "".join(f"{2 * number % 97 + 1}. Do a thing.\n\n" for number in range(5_000))
     report = lint(f"# SKILL: x\n\n## Description\n\nDoes it.\n\n## Steps\n\n{steps}".encode())
 
-    edits = [len(one.fix.edits) for one in report.diagnostics if one.fix and one.code == "SK045"]
+    edits = [
+        len(diagnostic.fix.edits)
+        for diagnostic in report.diagnostics
+        if diagnostic.fix and diagnostic.code == "SK045"
+    ]
     assert len(edits) == 1
     assert edits[0] > 4_000
 
@@ -143,7 +147,7 @@ def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
 def test_a_file_of_many_findings_names_a_few_of_each_and_counts_the_others():
     report = lint(_BUILT["equal headings"](16_000))
 
-    found = [one for one in report.diagnostics if one.code == "SK022"]
+    found = [diagnostic for diagnostic in report.diagnostics if diagnostic.code == "SK022"]
     assert len(found) == 50
     empty = 16_000 // len("## Steps\n") - 1
     assert f"({empty - 50} more of this kind.)" in found[-1].message

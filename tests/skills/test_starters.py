@@ -29,16 +29,18 @@ def _parsed(starter: Starter) -> ParsedSkill:
 
 
 def test_every_starter_is_there_in_both_languages():
-    assert {(one.key, one.language) for one in _ALL} == {
+    assert {(starter.key, starter.language) for starter in _ALL} == {
         (key, language) for key in _KEYS for language in LANGUAGES
     }
-    assert len({_parsed(one).slug for one in _ALL}) == len(_ALL)
+    assert len({_parsed(starter).slug for starter in _ALL}) == len(_ALL)
 
 
-@pytest.mark.parametrize("starter", _ALL, ids=lambda one: f"{one.key}.{one.language}")
+@pytest.mark.parametrize("starter", _ALL, ids=lambda starter: f"{starter.key}.{starter.language}")
 def test_a_starter_is_publishable_and_has_nothing_to_mend(starter: Starter):
     report = lint(starter.content, LintContext(known_tools=_TOOLS, files=[]))
-    told = [one for one in report.diagnostics if one.severity is not Severity.INFO]
+    told = [
+        diagnostic for diagnostic in report.diagnostics if diagnostic.severity is not Severity.INFO
+    ]
     assert (told, report.publishable) == ([], True)
     parsed = _parsed(starter)
     assert is_slug(parsed.slug)
@@ -47,7 +49,7 @@ def test_a_starter_is_publishable_and_has_nothing_to_mend(starter: Starter):
     assert parsed.not_for
 
 
-@pytest.mark.parametrize("starter", _ALL, ids=lambda one: f"{one.key}.{one.language}")
+@pytest.mark.parametrize("starter", _ALL, ids=lambda starter: f"{starter.key}.{starter.language}")
 def test_a_starter_is_portable_and_comes_back_from_its_package(starter: Starter):
     package = export_package(ExportSource(starter.content, _parsed(starter).slug))
     assert isinstance(package, ExportedPackage)
@@ -59,7 +61,7 @@ def test_a_starter_is_portable_and_comes_back_from_its_package(starter: Starter)
     assert refusals(head + starter.content, package.slug) == []
 
 
-@pytest.mark.parametrize("starter", _ALL, ids=lambda one: f"{one.key}.{one.language}")
+@pytest.mark.parametrize("starter", _ALL, ids=lambda starter: f"{starter.key}.{starter.language}")
 def test_a_starter_has_requests_to_try_it_on(starter: Starter):
     assert sum(case.should_trigger for case in starter.triggers) >= 5
     assert sum(not case.should_trigger for case in starter.triggers) >= 5
@@ -77,7 +79,7 @@ async def test_starters_are_chosen_for_their_requests_and_seldom_for_others(
     for starter, card in zip(chosen, cards, strict=True):
         for case in starter.triggers:
             ranked = await selector.rank(case.query)
-            is_chosen = any(one.is_chosen and one.card is card for one in ranked)
+            is_chosen = any(choice.is_chosen and choice.card is card for choice in ranked)
             wanted += case.should_trigger
             hits += is_chosen and case.should_trigger
             wrong += is_chosen and not case.should_trigger

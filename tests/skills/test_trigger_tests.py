@@ -25,5 +25,5 @@ async def test_anothers_skill_is_told_from_ones_own_of_the_same_slug():
     told = await trigger_tests.run_offline(
         TriggerCandidates(theirs, (mine,), "anna"), queries, None
     )
-    assert [one.chosen for one in told.answers] == ["ben/report", "report"]
+    assert [answer.chosen for answer in told.answers] == ["ben/report", "report"]
     assert told.confusion == {"report": 1}

@@ -27,6 +27,7 @@ from agents.llm.extractive.quotes import (
     select_quotes,
     surface_text,
 )
+from agents.llm.text_tools import is_json_object
 from core.json_access import as_object, as_text, parse
 from kb_service.text.tokenizer import is_cjk_dominant
 
@@ -292,7 +293,11 @@ def _read(messages: Sequence[ModelMessage]) -> _Turn:
 
 def _next_call(turn: _Turn, tools: Sequence[ToolSpec]) -> ToolCall | None:
     if turn.command:
-        if turn.results or not _is_offered(turn.command, tools) or not _has_object(turn.command):
+        if (
+            turn.results
+            or not _is_offered(turn.command, tools)
+            or not is_json_object(turn.command["arguments"].strip() or "{}")
+        ):
             return None
         return _call(turn.command["name"], turn.command["arguments"].strip() or "{}")
     tool = next((tool.name for tool in tools if _takes_query(tool)), None)
@@ -375,13 +380,6 @@ def _is_offered(command: re.Match[str], tools: Sequence[ToolSpec]) -> bool:
 def _is_other_tool(command: re.Match[str] | None) -> bool:
     """Whether a tool was called that gives passages, but answers no question."""
     return command is not None and not _argument(command["arguments"], "query")
-
-
-def _has_object(command: re.Match[str]) -> bool:
-    try:
-        return isinstance(parse(command["arguments"].strip() or "{}"), dict)
-    except ValueError:
-        return False
 
 
 def _takes_query(tool: ToolSpec) -> bool:

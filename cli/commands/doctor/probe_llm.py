@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 import httpx
 
 from agents.llm.factory import configured_endpoint, create_model
-from agents.llm.probe import probe_model
+from agents.llm_registry.probe import probe_model
 from core.errors.server import UnusableSetting
 from core.settings import Settings, get_settings
 

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from operator import itemgetter
 
 from skills.diagnostics import Finding
 from skills.diagnostics.literal_prefilter import find_anchored
@@ -102,8 +103,8 @@ def check(scan: ScannedText) -> Iterator[Finding]:
 def _addresses(scan: ScannedText) -> Iterator[Finding]:
     """External addresses that are filled from data; a rendered image is fetched unasked."""
     prose = scan.prose
-    for found in find_anchored(_ADDRESS, prose, _ADDRESSES, scan.lower):
-        start, address = found.start(), found[0]
+    for match in find_anchored(_ADDRESS, prose, _ADDRESSES, scan.lower):
+        start, address = match.start(), match[0]
         if "{" not in address and "$" not in address and not _PLACE.search(address):
             continue
         before = _BEFORE.search(prose, max(0, start - _LOOK_BACK), start)
@@ -115,7 +116,7 @@ def _addresses(scan: ScannedText) -> Iterator[Finding]:
         # A link's path is often a template that authors fill; its query carries data.
         where = rest if is_loaded else rest.partition("?")[2]
         if carried := _TEMPLATE.search(address) or _PLACE.search(where):
-            yield scan.finding("SEC904", found.span(), {"text": carried[0]})
+            yield scan.finding("SEC904", match.span(), {"text": carried[0]})
 
 
 def _is_image(prose: str, bracket: int) -> bool:
@@ -127,49 +128,48 @@ def _is_image(prose: str, bracket: int) -> bool:
 def _fetched(scan: ScannedText) -> Iterator[Finding]:
     # Of the same length, so that places stay right.
     text = _CONTINUED.sub("  ", scan.text)
-    told = 0
-    for found in find_anchored(_FETCH, text, _FETCHERS, scan.lower):
-        if found.start() < told:
+    reported = 0
+    for match in find_anchored(_FETCH, text, _FETCHERS, scan.lower):
+        if match.start() < reported:
             continue
-        end = text.find("\n", found.end(), found.end() + _LONGEST_COMMAND)
-        end = min(found.end() + _LONGEST_COMMAND, len(text)) if end < 0 else end
-        around = _AROUND.search(text, max(0, found.start() - _LONGEST_AROUND), found.start())
+        end = text.find("\n", match.end(), match.end() + _LONGEST_COMMAND)
+        end = min(match.end() + _LONGEST_COMMAND, len(text)) if end < 0 else end
+        around = _AROUND.search(text, max(0, match.start() - _LONGEST_AROUND), match.start())
         # What follows is looked at once, whatever else of it could begin such a command.
-        told = end
-        if around or _PIPED.search(text, found.end(), end):
-            yield scan.finding("SEC905", (around.start() if around else found.start(), end))
-    for found in find_anchored(_RUN_FETCHED, text, ("exec", "eval", "iex", "invoke-"), scan.lower):
-        yield scan.finding("SEC905", found.span())
+        reported = end
+        if around or _PIPED.search(text, match.end(), end):
+            yield scan.finding("SEC905", (around.start() if around else match.start(), end))
+    for match in find_anchored(_RUN_FETCHED, text, ("exec", "eval", "iex", "invoke-"), scan.lower):
+        yield scan.finding("SEC905", match.span())
 
 
 def _credentials(scan: ScannedText) -> Iterator[Finding]:
     secret = find_anchored(_CREDENTIALS, scan.text, _CREDENTIAL_ANCHORS, scan.lower)
     files = find_anchored(_DOTENV, scan.text, (".env",), scan.text)
-    named = [(found.span(), _NETWORK) for found in secret]
-    named += [(found.span(), _SENDING) for found in files]
-    named.sort(key=lambda span_and_use: span_and_use[0])
-    told: set[Span] = set()
-    for start, end in _steps(scan) if named else ():
-        first = bisect_left(named, start, key=lambda span_and_use: span_and_use[0][0])
-        behind = bisect_left(named, end, key=lambda span_and_use: span_and_use[0][0])
-        inside = [
-            span_and_use for span_and_use in named[first:behind] if span_and_use[0] not in told
-        ]
-        for asks in {span_and_use[1]: None for span_and_use in inside}:
-            span = next(span for span, wanted in inside if wanted is asks)
-            told.update(span for span, wanted in inside if wanted is asks)
-            if _goes_out(scan, asks, (start, end)):
-                yield scan.finding("SEC907", span, {"path": scan.text[slice(*span)]})
+    # Each with the kind of use that makes it dangerous.
+    secrets = [(match.span(), _NETWORK) for match in secret]
+    secrets += [(match.span(), _SENDING) for match in files]
+    secrets.sort(key=itemgetter(0))
+    starts = [span[0] for span, _ in secrets]
+    reported: set[Span] = set()
+    for start, end in _steps(scan) if secrets else ():
+        first, behind = bisect_left(starts, start), bisect_left(starts, end)
+        inside = [(span, use) for span, use in secrets[first:behind] if span not in reported]
+        for use in dict.fromkeys(use for _, use in inside):
+            spans = [span for span, span_use in inside if span_use is use]
+            reported.update(spans)
+            if _goes_out(scan, use, (start, end)):
+                yield scan.finding("SEC907", spans[0], {"path": scan.text[slice(*spans[0])]})
 
 
-def _goes_out(scan: ScannedText, asks: re.Pattern[str], step: Span) -> bool:
-    """Whether a step uses the network as asked, not only this machine's own."""
-    for found in asks.finditer(scan.text, *step):
-        if not stays_here(scan, found.start()):
+def _goes_out(scan: ScannedText, use: re.Pattern[str], step: Span) -> bool:
+    """Whether a step uses the network in this way, beyond the local machine."""
+    for match in use.finditer(scan.text, *step):
+        if not stays_here(scan, match.start()):
             return True
-    return asks is _NETWORK and any(
-        not is_local(found["host"]) and _is_used(scan, found.start())
-        for found in HOST.finditer(scan.text, *step)
+    return use is _NETWORK and any(
+        not is_local(match["host"]) and _is_used(scan, match.start())
+        for match in HOST.finditer(scan.text, *step)
     )
 
 
@@ -243,8 +243,8 @@ def stays_here(scan: ScannedText, place: int) -> bool:
 def _arguments(program: str, text: str) -> Iterator[str]:
     """The arguments of a command that name addresses, without options and what belongs to them."""
     is_value = False
-    for found in _WORD.finditer(text):
-        word = found[0]
+    for match in _WORD.finditer(text):
+        word = match[0]
         if word.startswith("#"):
             return
         if is_value:

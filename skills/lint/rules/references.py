@@ -58,16 +58,16 @@ def check(draft: SkillDraft, context: LintContext) -> Iterable[Finding]:
 
 
 def _links(scanned: ScannedText) -> Iterator[_Link]:
-    for found in _LINK.finditer(scanned.prose):
-        name = found.lastgroup or "plain"
-        target = found[name]
+    for match in _LINK.finditer(scanned.prose):
+        name = match.lastgroup or "plain"
+        target = match[name]
         if target.startswith(("#", "//")) or "{{" in target:
             continue
         if _SCHEME.match(target) and not target.lower().startswith("file:"):
             continue
         path, is_inside = _resolve(target)
         if path or not is_inside:
-            yield _Link(found.span(name), path, is_inside)
+            yield _Link(match.span(name), path, is_inside)
 
 
 def _resolve(target: str) -> tuple[str, bool]:
@@ -110,6 +110,6 @@ def _unused(scanned: ScannedText, files: Collection[str]) -> Iterator[Finding]:
     named_tops = {top for top in tops if f"{top}/" in text}
     for path in files:
         name = path.rpartition("/")[2]
-        named = path.partition("/")[0] in named_tops or name in text
-        if path not in _SKILL_FILES and not named and not name.upper().startswith("LICENSE"):
+        is_named = path.partition("/")[0] in named_tops or name in text
+        if path not in _SKILL_FILES and not is_named and not name.upper().startswith("LICENSE"):
             yield Finding("REF004", 1, facts={"path": path})

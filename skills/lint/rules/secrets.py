@@ -30,15 +30,15 @@ def check(scan: ScannedText) -> Iterator[Finding]:
 
 
 def _runs(text: str) -> Iterator[tuple[Span, int]]:
-    for found in _RUN.finditer(text):
-        if _is_encoded(found[0]):
-            yield found.span(), len(found[0])
+    for match in _RUN.finditer(text):
+        if _is_encoded(match[0]):
+            yield match.span(), len(match[0])
 
 
 def _wrapped(scan: ScannedText) -> Iterator[tuple[Span, int]]:
     """Encoded data over several lines, as ``base64`` and mail programs write it."""
     lines = scan.draft.source.lines
-    codes = [found["code"] if (found := _WRAPPED_LINE.fullmatch(line)) else "" for line in lines]
+    codes = [match["code"] if (match := _WRAPPED_LINE.fullmatch(line)) else "" for line in lines]
     for is_code, group in groupby(range(len(lines)), key=lambda at: bool(codes[at])):
         at = list(group)
         code = "".join(codes[line] for line in at) if is_code else ""
