@@ -1,1 +1,1 @@
-"""The HTTP API: wiring, translation and nothing else."""
+"""The HTTP API."""

@@ -1,4 +1,4 @@
-"""The process-wide objects of the API, in groups by who needs them."""
+"""The process-wide objects of the API, grouped by their users."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,11 +18,11 @@ from agents.mcp.service import PURPOSE as MCP_TOKENS
 from agents.mcp.service import McpService
 from agents.memory.distiller import Distiller
 from agents.memory.service import MemoryService
+from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.builder import RunBuilder, RunServices
 from agents.runs.limits import LimitsProvider, limits_from_settings
-from agents.runs.live.broadcaster import EventBroadcaster
-from agents.runs.live.subscribers import Subscribers
 from agents.runs.service import RunService
+from agents.runs.subscribers import Subscribers
 from agents.skills.factory import RunSkillsFactory
 from agents.tool_policies.service import server_policies
 from api.http.rate_limit import RequestLimits

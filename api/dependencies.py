@@ -1,4 +1,4 @@
-"""What routes ask for: the caller, a transaction, a page, the context."""
+"""Dependencies of routes: caller, transaction, page, groups of services."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
@@ -126,11 +126,10 @@ RequestedCursor = Annotated[str, Depends(_cursor_given)]
 
 
 def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitable[PageRequest]]:
-    """A dependency that reads the list parameters of seed 002 section 1.5.
+    """A dependency for list parameters (docs/reference/agentex-api.md, section 1.5).
 
     Args:
         sort_fields: fields that the list can be sorted by, the default first.
-        descending: the default order.
     """
     first_order = "desc" if descending else "asc"
 

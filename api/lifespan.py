@@ -1,4 +1,4 @@
-"""The life of the API process: opens its context, runs its background tasks, closes all at the end."""
+"""Start, background tasks and shutdown of the API process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable

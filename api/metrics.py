@@ -1,4 +1,4 @@
-"""What Prometheus reads: requests as they come, and the figures of the system when it asks."""
+"""Prometheus metrics of requests and of the system."""
 
 import secrets
 import time
@@ -106,26 +106,26 @@ class MetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        seen = self._metrics.observe(scope)
+        observation = self._metrics.observe(scope)
 
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start":
-                seen.begins(message)
+                observation.begins(message)
             await send(message)
 
         try:
             await self._app(scope, receive, watched)
         finally:
-            seen.ends()
+            observation.ends()
 
 
 def scrape_principal(scope: Scope, headers: Headers, settings: Settings) -> Principal | None:
     """Whoever has the scrape token, which opens this one path; None for all others."""
-    token, given = settings.metrics_token, headers.get("authorization", "")
+    token, authorization = settings.metrics_token, headers.get("authorization", "")
     if token is None or scope["path"] != PATH:
         return None
-    wanted = f"Bearer {token.get_secret_value()}"
-    if not secrets.compare_digest(given.encode(), wanted.encode()):
+    expected = f"Bearer {token.get_secret_value()}"
+    if not secrets.compare_digest(authorization.encode(), expected.encode()):
         return None
     return Principal("", "metrics", "", frozenset({Permission.SYSTEM_MANAGE}))
 

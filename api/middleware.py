@@ -1,4 +1,4 @@
-"""What happens to every request before its route: id, limits, authentication, safe headers."""
+"""Middleware: request ids, authentication, body limit, safe headers."""
 
 import re
 import time
@@ -51,20 +51,20 @@ OPEN_PATHS = frozenset(
     }
 )
 DOCS_ASSETS = "/docs/assets"
-# What the signature in the link opens; each of these routes checks it.
+# Opened by a signature in the link, which each of these routes checks.
 _SIGNED_PATH = re.compile(r"/api/v1/agent/attachments/[^/]+/content")
 LIMITS_ITSELF = frozenset({"/api/v1/agent/runs"})
-"""Routes whose contract words the refusal of a large body: they read it as a stream."""
+"""Routes whose contract has its own error for a large body: they read it as a stream."""
 _PROBES = frozenset({"/healthz", "/readyz"})
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
-    # No answer is a page but those that set a policy of their own.
+    # No response is a page, except those that set their own policy.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
 }
-# Swagger UI begins with a script in its page, which holds nothing that anybody wrote.
+# Swagger UI starts with an inline script, which holds no user content.
 _DOCS_POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -81,11 +81,7 @@ def is_open(path: str) -> bool:
 
 
 class RequestContextMiddleware:
-    """Gives each request an id, a log line and safe headers; turns a crash into an answer.
-
-    Args:
-        app: the next one in line.
-    """
+    """Gives each request an id, a log line and safe headers; turns a crash into an answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -122,12 +118,12 @@ class RequestContextMiddleware:
 
 
 def _request_id(scope: Scope) -> str:
-    given = Headers(scope=scope).get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else new_id()
+    request_id = Headers(scope=scope).get("x-request-id", "")
+    return request_id if _REQUEST_ID.fullmatch(request_id) else new_id()
 
 
 class _HeaderWriter:
-    """Puts the headers on one answer and remembers its status (0: none was sent)."""
+    """Adds headers to a response and remembers its status (0: none was sent)."""
 
     __slots__ = ("_is_docs", "_is_https", "_is_private", "_send", "request_id", "status")
 
@@ -137,7 +133,7 @@ class _HeaderWriter:
         self.status = 0
         self._is_private = path.startswith("/api/") or not is_open(path)
         self._is_docs = path == "/docs"
-        # As the proxy in front says, if it is believed (RFC 6797, section 7.2: not over HTTP).
+        # As a trusted proxy says (RFC 6797, section 7.2: not over HTTP).
         self._is_https = scope.get("scheme") == "https"
         self._send = send
 
@@ -159,11 +155,10 @@ class _HeaderWriter:
 
 
 class AuthenticationMiddleware:
-    """Denies by default: a route is open only by being listed, and no body is read before.
+    """Denies by default: only listed routes are open, and no body is read before.
 
     Args:
-        app: the next one in line.
-        context: gives the context once the application has started.
+        context: returns the context once the application has started.
     """
 
     def __init__(self, app: ASGIApp, context: Callable[[], AppContext]) -> None:
@@ -195,7 +190,7 @@ class AuthenticationMiddleware:
             await self._app(scope, receive, send)
 
     async def _admitted(self, scope: Scope, headers: Headers) -> Principal | None:
-        """Who asks; None where nobody needs to say. Each request counts for who sends it."""
+        """The caller, None for open paths; charges the request to the caller's rate limit."""
         context = self._context()
         if is_open(scope["path"]):
             await context.security.limits.admit_stranger(scope)
@@ -215,7 +210,7 @@ class AuthenticationMiddleware:
 async def authenticate(
     database: Database, security: SecurityServices, headers: Headers
 ) -> Principal:
-    """Find out who asks, by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
+    """Authenticate by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
 
     Raises:
         NotAuthenticated: no credential, or one of an unknown scheme.
@@ -233,8 +228,8 @@ async def authenticate(
     async with database.reading() as session:
         principal, is_noted = await principal_for_api_key(session, credential)
     if not is_noted:
-        # A note, not a condition: a database that is full or locked can still be read, and whoever
-        # reads does not wait for who writes. The next request notes it then.
+        # Recording the use is optional: a full or locked database can still be read, and readers
+        # must not wait for writers. The next request records it then.
         with suppress(DatabaseUnavailable):
             async with database.writing(patience=_NOTE_SECONDS) as session:
                 await touch_api_key(session, credential)
@@ -246,7 +241,6 @@ class BodyLimitMiddleware:
 
     Args:
         app: the next one in line.
-        max_bytes: largest body.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: how to authenticate, and the errors that are really sent."""
+"""The OpenAPI document: security schemes, permissions and error answers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -50,7 +50,6 @@ def install_openapi(app: FastAPI, everywhere: Sequence[type[AgentexError]]) -> N
     """Make ``app.openapi`` give the completed document.
 
     Args:
-        app: whose routes are described.
         everywhere: the errors that any closed route may answer with.
     """
 
@@ -118,12 +117,14 @@ def _repoint(node: object) -> None:
 
 def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]]:
     """What each operation asks of its caller's role, by method and path."""
-    found: dict[tuple[str, str], list[str]] = {}
+    permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
-            names = sorted({one.permission.value for one in _required(route.dependant)})
-            found |= {(method, route.path_format): names for method in route.methods or ()}
-    return found
+            names = sorted(
+                {requirement.permission.value for requirement in _required(route.dependant)}
+            )
+            permissions |= {(method, route.path_format): names for method in route.methods or ()}
+    return permissions
 
 
 def _required(dependant: Dependant) -> Iterator[Requires]:

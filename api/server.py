@@ -1,4 +1,4 @@
-"""The API process: what serves requests until it is told to end."""
+"""The server of the API process."""
 
 import asyncio
 import resource
@@ -28,10 +28,6 @@ class DrainingServer(uvicorn.Server):
     """Ends the agents' runs while those who follow them are still connected.
 
     Uvicorn alone would wait for their endless responses, cut them off and only then end the runs.
-
-    Args:
-        app: the application.
-        settings: its settings.
     """
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
@@ -70,11 +66,11 @@ def raise_open_files() -> None:
     1,024, is that of programs that wait with ``select``, and would end at some 500 runs.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    limit = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= limit:
         return
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except (OSError, ValueError) as error:
         # Some systems have a limit that they do not tell: fewer runs fit, but these are served.
         log.warning("api.few_files", most=soft, error=type(error).__name__)

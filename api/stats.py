@@ -1,4 +1,4 @@
-"""The figures of the whole system, counted at most once in a while for all who ask."""
+"""Cached statistics of the whole system."""
 
 import asyncio
 import os
@@ -38,13 +38,7 @@ class SystemStats:
 
     Args:
         users: accounts that are not deleted.
-        sessions: everybody's.
         knowledge_bases: that are not deleted.
-        documents: by status.
-        runs: by state.
-        database: product and version.
-        database_bytes: on disk.
-        points: of all vector indexes.
         vector_bytes: on disk; of a Qdrant server's the raw vectors alone.
         queue_depth: jobs that wait or run.
         workers: names of those that gave a sign of life lately.
@@ -67,10 +61,7 @@ class SystemStatsCache:
     """Counts when somebody asks and what is known is older than some seconds.
 
     Args:
-        settings: where the files are.
-        database: counts rows.
         redis: the queue, and the signs of life.
-        spaces: the vector indexes.
     """
 
     def __init__(
@@ -97,10 +88,10 @@ class SystemStatsCache:
 
     async def _count(self) -> SystemStats:
         # Whatever may take long is asked before a connection of the database is held.
-        points = await _known(self._spaces.count)
-        vector_bytes = await _known(lambda: self._vector_bytes(points))
-        depth = await _known(lambda: queue_depth(self._redis))
-        workers = await _known(lambda: active_workers(self._redis))
+        points = await _ask_part(self._spaces.count)
+        vector_bytes = await _ask_part(lambda: self._vector_bytes(points))
+        depth = await _ask_part(lambda: queue_depth(self._redis))
+        workers = await _ask_part(lambda: active_workers(self._redis))
         async with self._database.reading() as session:
             alive = col(User.status) != UserStatus.DELETED.value
             users = select(func.count()).select_from(User).where(alive)
@@ -142,7 +133,7 @@ class SystemStatsCache:
         return points * _FLOAT_BYTES * self._spaces.default.model.dimension
 
 
-async def _known(ask: Callable[[], Awaitable[T]]) -> T | None:
+async def _ask_part(ask: Callable[[], Awaitable[T]]) -> T | None:
     """What a part answers, None where it does not, or not soon."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):

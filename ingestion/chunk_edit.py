@@ -1,4 +1,4 @@
-"""Edits a passage: its text, and the vectors that find it, before the caller has an answer."""
+"""Edits of a chunk and its vectors, done before the caller gets an answer."""
 
 import asyncio
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ _UPSERT_SECONDS = 10
 
 @dataclass(frozen=True)
 class ChunkEdit:
-    """What a person wants of a passage; None leaves a field as it is.
+    """Changes to a chunk; None leaves a field as it is.
 
-    ``version`` is that of the passage the person looked at; None: whatever it is now.
+    ``version`` is the one that the person saw; None skips the check.
     """
 
     version: int | None
@@ -45,17 +45,11 @@ class ChunkEdit:
 async def edit_chunk(
     database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit
 ) -> Chunk:
-    """Change a passage; when this returns, searches find it by its new text.
+    """Change a chunk; when this returns, searches find it by its new text.
 
-    The text is embedded first; then row and points are written in one transaction, which the
-    row's lock keeps apart from other edits of it. A crash between the two leaves the old text
-    with the new vectors, and no answer: the same request again mends it.
-
-    Args:
-        database: of the passage.
-        spaces: of the embedding models.
-        place: the passage as it was read.
-        edit: the wishes.
+    The text is embedded first; then row and points are written in one transaction, which locks the
+    row against other edits. A crash between the two leaves the old text with the new vectors: the
+    same request repairs it.
 
     Raises:
         InvalidRequest: no text, or more of it than a passage may have.

@@ -102,7 +102,7 @@ async def _renew(
     """Renew the leases and write how far the work is; False when no lease is left."""
     held, seconds = [claimed.lease for claimed in batch], context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        return await leases.advance_each(work, held, seconds=seconds, stage=stage, progress=percent)
+        return await leases.renew(work, held, seconds=seconds, stage=stage, progress=percent)
 
 
 class _ProgressWriter:
@@ -184,7 +184,7 @@ async def _commit(
         if lease.document_id not in flips:
             # Another transaction has its row: a single document can wait for that.
             async with unit_of_work(context.database) as work:
-                flips[lease.document_id] = await completion.complete(work, lease, outcome)
+                flips |= await completion.commit_revisions(work, [(lease, outcome)])
     return flips
 
 
@@ -316,9 +316,7 @@ def _revision_result(split: _SplitDocument, terms: Sequence[bytes]) -> RevisionR
     return RevisionResult(
         chunks=map(partial(_chunk_row, split.claimed.document), split.pieces, terms),
         chunk_count=len(split.pieces),
-        encoding=split.parsed.encoding,
-        pages=split.parsed.pages,
-        warnings=split.parsed.warnings,
+        parsed={name: getattr(split.parsed, name) for name in Document.PARSED_FIELDS},
     )
 
 

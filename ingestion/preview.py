@@ -32,7 +32,6 @@ class SplitRequest:
 
     Args:
         document: to parse; the previewer sets the limits.
-        counter: of the embedding model.
         most: pieces that are returned; all are counted.
     """
 
@@ -48,7 +47,6 @@ class SplitPreview:
 
     Args:
         pieces: the first ones, in reading order.
-        total: number of all pieces.
         windows: number of dense windows of all pieces.
         characters: length of the document's text.
     """

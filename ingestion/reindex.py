@@ -1,4 +1,4 @@
-"""Lets re-indexes go on, cuts them over when they are done, and clears away what they left."""
+"""Progress of re-indexes: next documents, measurement, cut-over and cleanup."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -39,12 +39,7 @@ log = get_logger(__name__)
 
 
 async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
-    """Let the next documents be made anew, or cut over when all are.
-
-    Args:
-        context: the worker's connections.
-        knowledge_base_id: whose; nothing happens without a re-index.
-    """
+    """Queue the next documents of a re-index, or cut over when all are done."""
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
         if row is None or row.deleted_at is not None or row.target is None:
@@ -62,8 +57,8 @@ async def advance(context: WorkerContext, knowledge_base_id: str) -> None:
         if (await reindex_status.count_documents(work.session, locked)).state() is not State.READY:
             return
         if not reindex_quality_gate.is_measured(locked):
-            asked = await questions.list_all(work.session, SYSTEM_VIEWER, locked)
-            if asked:
+            saved_questions = await questions.list_all(work.session, SYSTEM_VIEWER, locked)
+            if saved_questions:
                 reindex_service.enqueue_reindex(work, knowledge_base_id)
                 return
         if locked.target["cutover"] == Cutover.AUTO and not reindex_quality_gate.is_held(locked):
@@ -79,22 +74,26 @@ async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
         if row is None or row.deleted_at is not None:
             return
         tally = await reindex_status.count_documents(session, row)
-        asked = questions_from_rows(await questions.list_all(session, SYSTEM_VIEWER, row))
+        saved_questions = questions_from_rows(await questions.list_all(session, SYSTEM_VIEWER, row))
     is_ready = row.target is not None and tally.state() is State.READY
-    if is_ready and asked and not reindex_quality_gate.is_measured(row):
+    if is_ready and saved_questions and not reindex_quality_gate.is_measured(row):
         try:
-            await _measure(context, row, asked)
+            await _measure(context, row, saved_questions)
         except AgentexError as error:
             await _record_outage(context, row, describe_outage(error))
             raise
     await maintain(context, knowledge_base_id)
 
 
-async def _measure(context: WorkerContext, row: KnowledgeBase, asked: list[SavedQuestion]) -> None:
+async def _measure(
+    context: WorkerContext, row: KnowledgeBase, saved_questions: list[SavedQuestion]
+) -> None:
     longest = context.settings.max_query_characters
     searcher = Searcher(context.database, context.spaces, max_query_characters=longest)
     try:
-        present = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), asked)).quality
+        present = (
+            await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), saved_questions)
+        ).quality
     except MODEL_ERRORS as error:
         if not _changes_model(row):
             raise
@@ -103,8 +102,10 @@ async def _measure(context: WorkerContext, row: KnowledgeBase, asked: list[Saved
         log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
         await _record_recall(context, row, None, missing=missing)
         return
-    target = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), asked)).quality
-    figures = {"questions": len(asked), "present": vars(present), "target": vars(target)}
+    target = (
+        await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), saved_questions)
+    ).quality
+    figures = {"questions": len(saved_questions), "present": vars(present), "target": vars(target)}
     await _record_recall(context, row, figures)
 
 
@@ -136,7 +137,7 @@ async def _record_outage(context: WorkerContext, row: KnowledgeBase, outage: Out
 
 
 async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
-    """Let a re-index go on and clear away the generations that nothing needs any more."""
+    """Advance a re-index and delete the generations that nothing needs any more."""
     await advance(context, knowledge_base_id)
     async with context.database.reading() as session:
         row = await session.get(KnowledgeBase, knowledge_base_id)
@@ -176,7 +177,7 @@ async def _delete_generation(
 
 
 async def maintain_all(context: WorkerContext) -> None:
-    """Come back to every knowledge base that has a re-index or its leftovers."""
+    """Maintain every knowledge base that has a re-index or its leftovers."""
     concerned = select(KnowledgeBase.id).where(
         col(KnowledgeBase.deleted_at).is_(None),
         or_(

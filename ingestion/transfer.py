@@ -1,4 +1,4 @@
-"""Imports and copies of knowledge bases: one job that can be cut off and started again."""
+"""Imports and copies of knowledge bases: one job that can be interrupted and repeated."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -86,7 +86,7 @@ class _SourceGone(Exception):
 
 @dataclass(frozen=True)
 class _TransferSource:
-    """What a transfer reads, be it a file or a knowledge base of this installation."""
+    """The source of a transfer: a file or a knowledge base of this installation."""
 
     contents: Callable[[Callable[[str], bool]], AsyncGenerator[DocumentContent]]
     drafts: Callable[[], Awaitable[Sequence[QuestionDraft]]]
@@ -95,12 +95,7 @@ class _TransferSource:
 
 
 async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
-    """Carry out an import or a copy if it waits; the outcome is on its row.
-
-    Args:
-        context: the worker's connections.
-        transfer_id: which one; doing it twice or on two workers has one effect.
-    """
+    """Run a waiting import or copy; a second call, or one on another worker, has no effect."""
     settings = context.settings
     async with unit_of_work(context.database) as work:
         row = await transfers.acquire(
@@ -125,7 +120,7 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
         async with unit_of_work(context.database) as work:
             await transfers.release_for_retry(work, lease)
         raise
-    except Exception as error:  # noqa: BLE001 - the edge of a job: every end is on the row
+    except Exception as error:  # noqa: BLE001 - the edge of a job: every result is on the row
         await _record_failure(context, row, lease, error)
 
 
@@ -212,10 +207,10 @@ async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease)
         restorer = DocumentRestorer(context, destination)
         done_ids = await restorer.done_ids()
         done = len(done_ids)
-        wanted = source.contents(lambda key: destination.document_id(key) not in done_ids)
-        async with aclosing(wanted) as contents:
+        remaining = source.contents(lambda key: destination.document_id(key) not in done_ids)
+        async with aclosing(remaining) as contents:
             async for content in contents:
-                await restorer.take(content)
+                await restorer.add(content)
                 done += 1
         await restorer.flush()
         drafts = await source.drafts()
@@ -232,8 +227,8 @@ async def _finish(
 ) -> None:
     knowledge_base = await work.session.get_one(KnowledgeBase, destination.knowledge_base.id)
     arrived = [
-        replace(one, restricted_to=[destination.document_id(key) for key in one.restricted_to])
-        for one in drafts
+        replace(draft, restricted_to=[destination.document_id(key) for key in draft.restricted_to])
+        for draft in drafts
     ]
     try:
         await questions.add_questions(work, SYSTEM_VIEWER, knowledge_base, arrived)
@@ -285,7 +280,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
 
 
 async def requeue_transfers(context: WorkerContext) -> int:
-    """Queue again the transfers that wait and are not in the queue.
+    """Queue waiting transfers whose job was lost.
 
     Returns:
         How many jobs were written.

@@ -1,8 +1,8 @@
-"""Puts the documents of another knowledge base into a new one, as they are: nothing is embedded.
+"""Restore of a knowledge base's documents into a new one, without embedding them again.
 
-Every id follows from the transfer's and the document's key, so a try that was cut off anywhere is
-done again over itself. A document's row comes first, then its points, then its chunks together
-with the flip that shows it: a search finds all of it or nothing.
+Every id is derived from the transfer's id and the document's key, so an attempt that was cut off
+is repeated over itself. A document's row is written first, then its points, then its chunks together
+with the switch that shows it: a search finds all of it or nothing.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from kb_service.documents.upload import begin_revision
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.text.tokenizer import pack_terms
 from kb_service.transfer.archive_format import (
+    RESTORED_FIELDS,
     SHARD_DOCUMENTS,
     SHARD_POINTS,
     ChunkEntry,
@@ -53,14 +54,11 @@ LeaseGuard = Callable[[UnitOfWork], Awaitable[None]]
 
 @dataclass(frozen=True)
 class TransferDestination:
-    """Where documents are put.
+    """The knowledge base that documents are restored into.
 
     Args:
-        transfer_id: ids are derived from it.
-        knowledge_base: the new one.
-        embeds_anew: only the files are taken over, and the ordinary pipeline indexes them.
+        embeds_anew: only files are restored, and the ordinary pipeline indexes them.
         source_id: the knowledge base that is copied, None for a file; keys are its documents' ids.
-        guard: fences every transaction.
     """
 
     transfer_id: str
@@ -70,12 +68,12 @@ class TransferDestination:
     guard: LeaseGuard
 
     def document_id(self, key: str) -> str:
-        """The id that the document of a source's key gets."""
+        """The new id of a source's document."""
         return str(uuid5(_NAMESPACE, f"{self.transfer_id}:{key}"))
 
     @property
     def mark(self) -> str:
-        """Names this transfer as the holder of a document that is not whole yet."""
+        """The lease owner of documents that this transfer has not restored completely."""
         return f"transfer:{self.transfer_id}"
 
 
@@ -91,12 +89,7 @@ class _PendingDocument:
 
 
 class DocumentRestorer:
-    """Takes documents up one by one and writes them some at a time.
-
-    Args:
-        context: the worker's connections.
-        destination: where to.
-    """
+    """Stores the files of documents one by one, and writes their rows in batches."""
 
     def __init__(self, context: WorkerContext, destination: TransferDestination) -> None:
         self._context = context
@@ -105,7 +98,7 @@ class DocumentRestorer:
         self._size = 0
 
     async def done_ids(self) -> set[str]:
-        """The ids of documents that an earlier try brought in whole."""
+        """The ids of documents that an earlier attempt restored completely."""
         query = select(Document.id, Document.status, Document.lease_owner).where(
             Document.knowledge_base_id == self._to.knowledge_base.id
         )
@@ -116,12 +109,12 @@ class DocumentRestorer:
     def _is_held(self, status: str, holder: str | None) -> bool:
         return status == DocumentStatus.PAUSED and holder == self._to.mark
 
-    async def take(self, content: DocumentContent) -> None:
-        """Store a document's file, and write what waits when it has become enough.
+    async def add(self, content: DocumentContent) -> None:
+        """Store a document's file, and write the batch when it is full.
 
         Raises:
             InvalidArchive: the file is not the one that the entry describes.
-            TransferLost: the work is to end.
+            TransferLost: the transfer was lost.
         """
         entry = content.entry
         row = self._row(content)
@@ -135,36 +128,31 @@ class DocumentRestorer:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what waits: rows, points, chunks and flip, in this order."""
+        """Write the batch: rows, points, chunks and switch, in this order."""
         batch, self._waiting, self._size = self._waiting, [], 0
         if not batch:
             return
         fresh, redone = await self._write_rows(batch)
         held = [
-            one for one in batch if one.row.id in fresh and one.row.status == DocumentStatus.PAUSED
+            document
+            for document in batch
+            if document.row.id in fresh and document.row.status == DocumentStatus.PAUSED
         ]
         await self._write_points(held, redone)
-        chunks = [await _chunk_rows(one) for one in held]
+        chunks = [await _chunk_rows(document) for document in held]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
-            for one, rows in zip(held, chunks, strict=True):
-                if await self._show(work, one):
+            for document, rows in zip(held, chunks, strict=True):
+                if await self._show(work, document):
                     await _insert(work, rows)
 
     def _row(self, content: DocumentContent) -> Document:
         entry, id_ = content.entry, self._to.document_id(content.key)
         row = Document(
+            **entry.model_dump(include=RESTORED_FIELDS),
             id=id_,
             knowledge_base_id=self._to.knowledge_base.id,
-            name=entry.name,
-            file_type=entry.file_type,
-            media_type=entry.media_type,
-            file_size=entry.file_size,
-            sha256=entry.sha256,
             storage_key=str(uuid5(UUID(id_), "original")),
-            attributes=entry.attributes,
-            restricted=entry.restricted,
-            chosen_encoding=entry.chosen_encoding,
             generation=self._to.knowledge_base.generation,
         )
         if entry.state == "failed":
@@ -172,18 +160,18 @@ class DocumentRestorer:
         elif entry.state == "cancelled":
             row.status = DocumentStatus.CANCELLED.value
         elif entry.is_indexed and not self._to.embeds_anew:
-            # Not for the pipeline, and no sweep takes its points for lost.
+            # Neither the pipeline nor the sweep touches it.
             row.status, row.lease_owner = DocumentStatus.PAUSED.value, self._to.mark
         return row
 
     async def _write_rows(self, batch: Sequence[_PendingDocument]) -> tuple[set[str], set[str]]:
-        """Write the rows, over those that an earlier try left half done.
+        """Write the rows, over those that an earlier attempt left incomplete.
 
         Returns:
-            The ids of all rows written, and of those that were there half done. What a person
-            has taken out of this transfer's hands meanwhile is in neither.
+            The ids of all rows written, and of those that were there incomplete. Documents that a
+            person changed meanwhile are in neither.
         """
-        ids = [one.row.id for one in batch]
+        ids = [document.row.id for document in batch]
         async with unit_of_work(self._context.database, self._context.queue.push) as work:
             await self._to.guard(work)
             half_done = (
@@ -196,30 +184,34 @@ class DocumentRestorer:
             await work.session.exec(delete_from(Document).where(*half_done))
             query = select(Document.id).where(col(Document.id).in_(ids))
             present = set((await work.session.exec(query)).all())
-            fresh = [one for one in batch if one.row.id not in present]
-            for one in fresh:
+            fresh = [document for document in batch if document.row.id not in present]
+            for document in fresh:
                 # A copy: the object would belong to this session, and be empty after its end.
-                row = Document(**one.row.model_dump())
+                row = Document(**document.row.model_dump())
                 work.session.add(row)
                 if row.status == DocumentStatus.PENDING:
                     work.wake_workers()
             await self._restrict(work, fresh, redone)
             await self._check_quota(work)
-        return {one.row.id for one in fresh}, redone
+        return {document.row.id for document in fresh}, redone
 
     async def _restrict(
         self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]
     ) -> None:
-        """Say who reads the restricted ones of new documents, as they come into being.
+        """Copy the readers of restricted documents when their rows are first written.
 
-        Later their owner may have said something else, be it that a try was cut off since.
+        Later their owner may have changed them, even if an attempt was cut off since.
         """
-        restricted = [one for one in fresh if one.row.restricted]
+        restricted = [document for document in fresh if document.row.restricted]
         if not restricted:
             return
         await permissions.mark_narrowed(work, self._to.knowledge_base.id)
         if self._to.source_id is not None:
-            copies = {one.key: one.row.id for one in restricted if one.row.id not in redone}
+            copies = {
+                document.key: document.row.id
+                for document in restricted
+                if document.row.id not in redone
+            }
             await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
@@ -236,21 +228,23 @@ class DocumentRestorer:
         knowledge_base = self._to.knowledge_base
         index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
-        # A copy's source may have had other chunks when an earlier try was cut off.
-        again = [one.row.id for one in held if one.row.id in redone]
+        # A copy's source may have had other chunks when an earlier attempt was cut off.
+        again = [document.row.id for document in held if document.row.id in redone]
         if again:
             await index.delete_documents(again)
-        points = [_point(one.row.id, scope, point) for one in held for point in one.points]
+        points = [
+            _point(document.row.id, scope, point) for document in held for point in document.points
+        ]
         if points:
             await index.upsert(points)
 
-    async def _show(self, work: UnitOfWork, one: _PendingDocument) -> bool:
-        """Let searches see a document; False where a person did something else with it."""
-        entry, now = one.entry, await database_now(work.session)
+    async def _show(self, work: UnitOfWork, document: _PendingDocument) -> bool:
+        """Show a document to searches; False if a person changed it meanwhile."""
+        entry, now = document.entry, await database_now(work.session)
         statement = (
             update(Document)
             .where(
-                col(Document.id) == one.row.id,
+                col(Document.id) == document.row.id,
                 col(Document.status) == DocumentStatus.PAUSED.value,
                 col(Document.lease_owner) == self._to.mark,
                 col(Document.deleted_at).is_(None),
@@ -261,9 +255,7 @@ class DocumentRestorer:
                 progress=100,
                 active_revision=_REVISION,
                 chunk_count=entry.chunk_count,
-                encoding=entry.encoding,
-                pages=entry.pages,
-                warnings=list(entry.warnings),
+                **entry.model_dump(include=set(Document.PARSED_FIELDS)),
                 lease_owner=None,
                 completed_at=now,
                 updated_at=now,
@@ -272,14 +264,14 @@ class DocumentRestorer:
         if (await work.session.exec(statement)).rowcount == 0:
             return False
         if entry.state == "changed":
-            row = await work.session.get_one(Document, one.row.id)
+            row = await work.session.get_one(Document, document.row.id)
             row.updated_at = now
             begin_revision(work, row)
         return True
 
 
 async def _store(context: WorkerContext, key: str, content: DocumentContent) -> None:
-    """Write a document's file under a key, and see that it is the one the entry describes."""
+    """Write a document's file, checking that it is the one the entry describes."""
     digest, size, limit = hashlib.sha256(), 0, content.entry.file_size
 
     async def counted() -> AsyncIterator[bytes]:
@@ -313,12 +305,12 @@ def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
     )
 
 
-async def _chunk_rows(one: _PendingDocument) -> list[dict[str, object]]:
-    """The chunks' rows; tokens for the rerank are made anew."""
+async def _chunk_rows(document: _PendingDocument) -> list[dict[str, object]]:
+    """The chunks' rows, with new tokens for the rerank."""
     rows: list[dict[str, object]] = []
-    for start in range(0, len(one.chunks), _CHUNKS_PER_THREAD_TURN):
-        part = one.chunks[start : start + _CHUNKS_PER_THREAD_TURN]
-        rows += await to_thread.run_sync(_build_rows, one.row, part)
+    for start in range(0, len(document.chunks), _CHUNKS_PER_THREAD_TURN):
+        part = document.chunks[start : start + _CHUNKS_PER_THREAD_TURN]
+        rows += await to_thread.run_sync(_build_rows, document.row, part)
     return rows
 
 

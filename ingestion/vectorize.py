@@ -1,4 +1,4 @@
-"""Makes the points of a document's pieces: the vectors that the index finds them by."""
+"""Points of a document's pieces: the vectors that the index finds them by."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NO_TERMS = SparseVector((), ())
 
 @dataclass(frozen=True, slots=True)
 class PointOrigin:
-    """What points belong to: the index scope, and the document's id, revision and file name."""
+    """The document revision that points belong to, and its index scope."""
 
     scope: str
     document_id: str
@@ -32,12 +32,12 @@ class PointOrigin:
 
     @property
     def title(self) -> str:
-        """The name without its ending; its words count as the passage's own."""
+        """The name without its suffix; its words count as the piece's own."""
         return self.name.rpartition(".")[0] or self.name
 
     @classmethod
     def of(cls, document: Document) -> "PointOrigin":
-        """The revision of a document that is worked on."""
+        """The revision of a document that is being indexed."""
         return cls(
             index_scope(document.knowledge_base_id, document.generation),
             document.id,
@@ -49,15 +49,10 @@ class PointOrigin:
 async def embed_points(
     space: EmbeddingSpace, pieces: Sequence[tuple[PointOrigin, Piece]], *, account: str = ""
 ) -> list[ChunkPoint]:
-    """Embed pieces and make their points.
+    """Embed a batch of pieces and build their points.
 
-    A piece without windows is one point. One with windows is a point that is found by its words,
-    and a point per window that is found by its meaning and counts for the piece.
-
-    Args:
-        space: the embedding model's.
-        pieces: a batch that is small enough to be embedded at once, each with where it comes from.
-        account: for whom; see ``Encoder.embed_passages``.
+    A piece without windows is one point. A piece with windows is a point with its terms only, and a
+    dense point per window that counts for the piece.
 
     Raises:
         EngineUnavailable: the encoder gave no answer.
@@ -86,7 +81,7 @@ def _points(
 
 
 def empty_window_points(origin: PointOrigin, index: int, windows: range) -> list[ChunkPoint]:
-    """Points that take the place of windows which a chunk has no longer; nothing finds them."""
+    """Empty points that replace windows a chunk no longer has; no search finds them."""
     return [
         ChunkPoint(
             window_id(origin.document_id, origin.revision, index, number),

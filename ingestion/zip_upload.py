@@ -1,4 +1,4 @@
-"""Archives of documents: which members of a zip file may be taken in, and their bytes.
+"""Uploaded zip files: the members that may become documents, and their bytes.
 
 An archive is never unpacked to disk, its members' names are never paths here, and an archive
 within an archive is a file of a kind that no parser reads.
@@ -53,11 +53,10 @@ class ZipMember:
     """A file in an archive.
 
     Args:
-        path: its name there, for people; no path is ever made of it.
+        path: its name there, for people; never used as a path.
         name: of the document it becomes: ``archive.zip › folder › file.md``.
-        size: of its bytes, as the archive says; reading gives no more.
-        refusal: why it is not taken in.
-        entry: where it is in the archive.
+        size: in bytes, as the archive says; reading gives no more.
+        refusal: why it can't become a document.
     """
 
     path: str
@@ -68,19 +67,14 @@ class ZipMember:
 
 
 class ZipUpload:
-    """An uploaded zip file whose directory was checked; made by ``open_zip_upload``.
-
-    Args:
-        content: the opened file.
-        members: its files in the order of its directory.
-    """
+    """An uploaded zip file whose directory was checked; made by ``open_zip_upload``."""
 
     def __init__(self, content: ZipFile, members: Sequence[ZipMember]) -> None:
         self._content = content
         self.members = members
 
     async def detect(self, member: ZipMember) -> DetectedType:
-        """The kind of document that a member is, by its name and its first bytes.
+        """The type of a member, by its name and its first bytes.
 
         Raises:
             AgentexError: what ``detect_type`` raises, or why the member is refused.
@@ -105,7 +99,7 @@ class ZipUpload:
             await to_thread.run_sync(blocks.close)
 
     def close(self) -> None:
-        """Let go of the file, which stays open."""
+        """Release the file, which stays open."""
         self._content.close()
 
     def _read_head(self, member: ZipMember) -> bytes:
@@ -124,7 +118,6 @@ async def open_zip_upload(file: IO[bytes], name: str, limits: ParseLimits) -> Zi
     Args:
         file: the uploaded bytes; stays open as long as the archive is used.
         name: of the archive; leads the names of its documents.
-        limits: bounds of ``archive_entries`` and ``archive_bytes``.
 
     Raises:
         EmptyFile: it has no bytes.
@@ -204,7 +197,7 @@ def _paths(entries: Sequence[ZipInfo]) -> list[str]:
 
 
 def _refusal(entry: ZipInfo, path: str, *, is_double: bool) -> AgentexError | None:
-    """Why a member is not taken in, before its bytes are looked at."""
+    """Why a member can't become a document, before its bytes are read."""
     mode = entry.external_attr >> 16
     parts = path.split("/")
     is_unsafe = ".." in parts or not all(parts) or not path.isprintable() or "\\" in path

@@ -75,10 +75,10 @@ async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
     Raises:
         KnowledgeBaseNotFound: it was deleted at this moment.
     """
-    found = (await session.exec(_lock_query(), params={"id": knowledge_base_id})).first()
-    if found is None:
+    row = (await session.exec(_lock_query(), params={"id": knowledge_base_id})).first()
+    if row is None:
         raise KnowledgeBaseNotFound
-    return NameLock(*found)
+    return NameLock(*row)
 
 
 # Built once: building a statement takes as long as asking it, and every upload asks these.
@@ -101,34 +101,34 @@ class DocumentsByName:
         turn: in it no other transaction gives names.
     """
 
-    def __init__(self, session: AsyncSession, viewer: Viewer, turn: NameLock) -> None:
+    def __init__(self, session: AsyncSession, viewer: Viewer, lock: NameLock) -> None:
         self._session = session
         self._viewer = viewer
-        self._turn = turn
-        self._found: dict[str, list[Document]] = {}
+        self._lock = lock
+        self._documents: dict[str, list[Document]] = {}
 
-    async def look_up(self, names: Iterable[str]) -> None:
-        """Ask for these at once, so that ``of`` need not ask for each."""
-        new = sorted({*names} - self._found.keys())
-        asked = {"knowledge_base_id": self._turn.knowledge_base_id, "names": new}
+    async def load(self, names: Iterable[str]) -> None:
+        """Ask for these at once, so that ``get`` need not ask for each."""
+        new = sorted({*names} - self._documents.keys())
+        params = {"knowledge_base_id": self._lock.knowledge_base_id, "names": new}
         rows: list[Document] = []
-        if self._turn.narrowed:
+        if self._lock.narrowed:
             viewer = {"viewer_id": self._viewer.user_id}
-            rows += (await self._session.exec(_restricted(), params=asked | viewer)).all()
-        rows += (await self._session.exec(_open(), params=asked)).all()
-        self._found |= {name: [] for name in new}
+            rows += (await self._session.exec(_restricted(), params=params | viewer)).all()
+        rows += (await self._session.exec(_open(), params=params)).all()
+        self._documents |= {name: [] for name in new}
         for row in rows:
-            self._found[row.name].append(row)
+            self._documents[row.name].append(row)
 
-    async def of(self, name: str) -> list[Document]:
+    async def get(self, name: str) -> list[Document]:
         """Those of a name: restricted ones first, at most one that is open to all readers."""
-        if name not in self._found:
-            await self.look_up([name])
-        return self._found[name]
+        if name not in self._documents:
+            await self.load([name])
+        return self._documents[name]
 
     def add(self, document: Document) -> None:
         """One was made in this transaction, open to all who read the knowledge base."""
-        self._found.setdefault(document.name, []).append(document)
+        self._documents.setdefault(document.name, []).append(document)
 
 
 @cache
@@ -144,8 +144,8 @@ def _restricted() -> SelectOfScalar[Document]:
 
 
 def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
-    asked = id_array("names")
-    query = select(Document).join(asked, asked.c.value == col(Document.name))
+    names = id_array("names")
+    query = select(Document).join(names, names.c.value == col(Document.name))
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"),
         col(Document.deleted_at).is_(None),

@@ -1,4 +1,4 @@
-"""Embedding spaces: for each model what encodes, where its points are and what counts its tokens."""
+"""Embedding spaces: the encoder, the index and the token counter of each model."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,7 +25,6 @@ class EmbeddingSpace:
 
     Args:
         model: its capabilities: dimension, languages, window.
-        encoder: makes its vectors.
         index: holds the points of every knowledge base that uses it.
         counter: counts tokens as its tokenizer does, for splitters.
     """

@@ -114,9 +114,16 @@ class Document(Table, table=True):
     ``encoding`` is what the text was read as, ``chosen_encoding`` what somebody said it is.
     A ``restricted`` one is only for its knowledge base's owner and for those among its readers
     whom it is shared with; its name is not taken for anybody else.
+
+    Where a field belongs is said once: ``PARSED_FIELDS`` are written with each revision and have the
+    names of ``ingestion.parsers.model.ParsedDocument``; ``FILE_FIELDS`` were chosen for the present
+    file and return to their defaults with another one; what ``transfer.archive_format.DocumentEntry``
+    has travels with exports; what ``api.knowledge_bases.schemas.DocumentAnswer`` has is shown.
     """
 
     SHARE_KIND: ClassVar[str] = "document"
+    PARSED_FIELDS: ClassVar[tuple[str, ...]] = ("encoding", "pages", "warnings")
+    FILE_FIELDS: ClassVar[tuple[str, ...]] = ("chosen_encoding",)
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     knowledge_base_id: str = Field(

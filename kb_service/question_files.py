@@ -49,11 +49,11 @@ def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
 
 
 def _draft(number: int, line: dict[str, object]) -> QuestionDraft:
-    given = {name: line.get(name) or "" for name in COLUMNS}
-    if not all(isinstance(value, str) for value in given.values()):
+    columns = {name: line.get(name) or "" for name in COLUMNS}
+    if not all(isinstance(value, str) for value in columns.values()):
         names = ", ".join(COLUMNS)
         raise _line_refused(number, f"{names} must be text", f"{names} 必须是文本")
-    words = {name: str(value) for name, value in given.items()}
+    words = {name: str(value) for name, value in columns.items()}
     if any("\x00" in value for value in words.values()):
         raise _line_refused(number, "must not contain the character NUL", "不能包含 NUL 字符")
     passage = {"document": words["document"], "text": words["text"]}
@@ -108,8 +108,8 @@ def render(questions: Iterable[Question], kind: FileFormat) -> bytes:
 
 
 def _to_json_lines(lines: Sequence[dict[str, str]]) -> bytes:
-    kept = ({name: value for name, value in line.items() if value} for line in lines)
-    return b"".join(orjson.dumps(line) + b"\n" for line in kept)
+    filled = ({name: value for name, value in line.items() if value} for line in lines)
+    return b"".join(orjson.dumps(line) + b"\n" for line in filled)
 
 
 def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:

@@ -92,7 +92,7 @@ def _wrong_length(field: str, least: int, most: int) -> InvalidRequest:
 
 
 def _distinct(passages: Sequence[PassageSpec]) -> list[PassageSpec]:
-    return [one for number, one in enumerate(passages) if one not in passages[:number]]
+    return [passage for number, passage in enumerate(passages) if passage not in passages[:number]]
 
 
 def _checked_passage(passage: PassageSpec) -> PassageSpec:
@@ -121,10 +121,10 @@ async def get(
         .where(Question.id == question_id, Question.knowledge_base_id == knowledge_base.id)
         .execution_options(populate_existing=True)
     )
-    found = await _visible(session, viewer, knowledge_base, (await session.exec(query)).all())
-    if not found:
+    rows = await _visible(session, viewer, knowledge_base, (await session.exec(query)).all())
+    if not rows:
         raise QuestionNotFound
-    return found[0]
+    return rows[0]
 
 
 async def _visible(
@@ -151,7 +151,7 @@ async def _bind(
     names = {passage["document"] for row in rows for passage in row.expected}
     restricted = await restricted_ids_by_name(session, viewer, knowledge_base_id, names)
     for row in rows:
-        ids = {id_ for one in row.expected for id_ in restricted.get(one["document"], ())}
+        ids = {id_ for passage in row.expected for id_ in restricted.get(passage["document"], ())}
         # Ties are not lost with a name: the words stay.
         row.restricted_to = sorted({*row.restricted_to, *ids})
         session.add(row)
@@ -180,11 +180,13 @@ async def rename_document(session: AsyncSession, document: Document, before: str
     """
     mine = col(Question.knowledge_base_id) == document.knowledge_base_id
     rows = (await session.exec(select(Question).where(mine))).all()
-    named = [row for row in rows if any(one["document"] == before for one in row.expected)]
-    if not named:
+    affected = [
+        row for row in rows if any(passage["document"] == before for passage in row.expected)
+    ]
+    if not affected:
         return
     namesakes = await _namesakes(session, document, before)
-    for row in named:
+    for row in affected:
         about = set(row.restricted_to)
         if document.restricted and document.id not in about:
             continue
@@ -192,8 +194,8 @@ async def rename_document(session: AsyncSession, document: Document, before: str
             row.restricted_to = sorted({*about, document.id})
         else:
             renamed = [
-                {**one, "document": document.name} if one["document"] == before else one
-                for one in row.expected
+                {**passage, "document": document.name} if passage["document"] == before else passage
+                for passage in row.expected
             ]
             row.expected = _distinct(renamed)
         session.add(row)
@@ -222,8 +224,10 @@ async def list_questions(
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
     # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
-    found = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
-    rows = await _visible(session, viewer, knowledge_base, found)
+    all_rows = (
+        await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))
+    ).all()
+    rows = await _visible(session, viewer, knowledge_base, all_rows)
     start = (page.number - 1) * page.size
     return QuestionListing(rows[start : start + page.size], len(rows))
 
@@ -254,8 +258,8 @@ async def add_questions(
     """
     await _lock_names(work, knowledge_base)
     rows = await list_all(work.session, SYSTEM_VIEWER, knowledge_base)
-    known = await _visible(work.session, viewer, knowledge_base, rows)
-    present: dict[tuple[str, tuple[str, ...]], Question] = {(row.text, ()): row for row in known}
+    visible = await _visible(work.session, viewer, knowledge_base, rows)
+    present: dict[tuple[str, tuple[str, ...]], Question] = {(row.text, ()): row for row in visible}
     touched: dict[str, Question] = {}
     counts = {"added": 0, "extended": 0, "unchanged": 0}
     for draft in map(validate_draft, drafts):
@@ -321,8 +325,10 @@ async def create(
     )
     # Another of this text may be there that is not for this viewer.
     rows = (await work.session.exec(query)).all()
-    told = await _visible(work.session, viewer, knowledge_base, rows)
-    return next(row for row in told if all(one in row.expected for one in clean.expected))
+    visible = await _visible(work.session, viewer, knowledge_base, rows)
+    return next(
+        row for row in visible if all(passage in row.expected for passage in clean.expected)
+    )
 
 
 async def change(

@@ -103,10 +103,10 @@ async def hidden_document_ids(
     narrowed = [row.id for row in knowledge_bases if row.narrowed]
     if not narrowed or viewer is SYSTEM_VIEWER:
         return frozenset()
-    found = await hidden_ids_in(session, narrowed, viewer)
-    if len(found) > MOST_HIDDEN:
+    hidden_ids = await hidden_ids_in(session, narrowed, viewer)
+    if len(hidden_ids) > MOST_HIDDEN:
         raise InvalidRequest("knowledge_base_ids", _TOO_MANY)
-    return found
+    return hidden_ids
 
 
 async def hidden_ids_in(
@@ -143,10 +143,10 @@ async def restricted_ids_by_name(
         col(Document.deleted_at).is_(None),
         visible_to(viewer),
     )
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for name, id_ in (await session.exec(query)).all():
-        found.setdefault(name, []).append(id_)
-    return found
+        ids.setdefault(name, []).append(id_)
+    return ids
 
 
 async def count_documents(

@@ -77,10 +77,10 @@ def numbered_slug(slug: str, number: int) -> str:
     return slug[: LONGEST_SLUG - len(tail)].rstrip("-") + tail
 
 
-def free_slug(first: str, taken: Container[str]) -> str:
+def free_slug(first: str, taken_slugs: Container[str]) -> str:
     """The first slug, with the lowest free number behind it where it is taken."""
     slug, number = first, 1
-    while slug in taken:
+    while slug in taken_slugs:
         number += 1
         slug = numbered_slug(first, number)
     return slug

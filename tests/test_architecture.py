@@ -74,7 +74,7 @@ def test_only_the_settings_read_the_environment():
         for path in SOURCES
         if re.search(r"os\.(environ|getenv)|from os import .*(environ|getenv)", path.read_text())
     ]
-    assert readers == ["core/settings.py"]
+    assert readers == ["core/settings/__init__.py"]
 
 
 def test_env_example_equals_the_settings():
@@ -216,7 +216,7 @@ def test_nothing_committed_names_this_machine():
 
 
 def test_state_words_are_stable():
-    words = importlib.import_module("cli.supervisor.service").State
+    words = importlib.import_module("cli.supervisor.service").ServiceState
     assert json.loads(json.dumps([str(word) for word in words])) == [
         *("waiting", "starting", "ready", "done", "external"),
         *("restarting", "failing", "stopping", "stopped"),

@@ -1,1 +1,1 @@
-"""AG-UI 1.0: the one place that knows the wire."""
+"""AG-UI 1.0: the only package that knows the wire format."""

@@ -1,4 +1,4 @@
-"""Closing a logged run from outside: what its dead worker left open."""
+"""Events that close what a dead worker left open in a run's log."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,26 +8,25 @@ from agents.agui.message_reducer import MessageReducer, is_running
 from agents.events import WireEvent
 from core.json_access import as_text
 
-# In the order in which they are closed: what may lie inside something else comes first.
-_CLOSED_BY = {
+# Each opener with its closer and the field that names both, in the order in which they are
+# closed: what may lie inside something else comes first.
+CLOSED_BY = {
     "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
     "REASONING_START": ("REASONING_END", "messageId"),
     "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
     "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
     "STEP_STARTED": ("STEP_FINISHED", "stepName"),
 }
-_STARTED_BY = {end: (start, field) for start, (end, field) in _CLOSED_BY.items()}
+OPENED_BY = {closer: (opener, field) for opener, (closer, field) in CLOSED_BY.items()}
 _CANCELLED = "Cancelled: the run was stopped."
 _SUPERSEDED = "Begun again: the process that made this call is gone."
 
 
 @dataclass(frozen=True, slots=True)
 class DanglingEvents:
-    """What a process that is gone had begun to say and nobody will end.
+    """Messages and calls that a dead process began and nobody will end.
 
-    Attributes:
-        ids: Messages and calls that are begun again under other ids.
-        closing: Events that close those of them that are open.
+    ``ids`` are begun again under other ids; ``closing`` closes those of them that are open.
     """
 
     ids: frozenset[str]
@@ -35,9 +34,9 @@ class DanglingEvents:
 
 
 def find_dangling(
-    logged: Sequence[WireEvent], known: frozenset[str], *, now: Callable[[], int]
+    logged: Sequence[WireEvent], continued_ids: frozenset[str], *, now: Callable[[], int]
 ) -> DanglingEvents:
-    """What of a log the run, taken up by another process, does not know of.
+    """The part of a log that the process which recovers its run does not continue.
 
     Args:
         logged: All events of the run so far, in order.
@@ -58,21 +57,15 @@ def find_dangling(
         if event["type"] == "TOOL_CALL_RESULT":
             name = as_text(event["toolCallId"])
             event["content"] = _SUPERSEDED
-        if name not in known:
+        if name not in continued_ids:
             closing.append(event)
-    return DanglingEvents(frozenset(begun - known), closing)
+    return DanglingEvents(frozenset(begun - continued_ids), closing)
 
 
 def end_activities(
     logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]
 ) -> list[WireEvent]:
-    """The events after which no activity of a log says any more that its run goes on.
-
-    Args:
-        logged: All events of the run so far, in order.
-        status: How it ended.
-        now: Milliseconds since the epoch.
-    """
+    """Events that set the status of all activities that still show their run as running."""
     fold = MessageReducer()
     for event in logged:
         fold.observe(event)
@@ -92,27 +85,25 @@ def end_activities(
 def closing_events(logged: Iterable[WireEvent], *, now: Callable[[], int]) -> list[WireEvent]:
     """The events that must follow a log before ``RUN_FINISHED``; none for a complete run.
 
-    Args:
-        logged: All events of the run so far, in order.
-        now: Milliseconds since the epoch.
+    ``now`` gives milliseconds since the epoch.
     """
-    still_open: dict[str, list[str]] = {start: [] for start in _CLOSED_BY}
+    still_open: dict[str, list[str]] = {start: [] for start in CLOSED_BY}
     unanswered: list[str] = []
     for event in logged:
         kind = as_text(event.get("type"))
-        if kind in _CLOSED_BY:
-            still_open[kind].append(as_text(event[_CLOSED_BY[kind][1]]))
-        if kind in _STARTED_BY:
-            start, field = _STARTED_BY[kind]
+        if kind in CLOSED_BY:
+            still_open[kind].append(as_text(event[CLOSED_BY[kind][1]]))
+        if kind in OPENED_BY:
+            start, field = OPENED_BY[kind]
             still_open[start].remove(as_text(event[field]))
         if kind == "TOOL_CALL_START":
             unanswered.append(as_text(event["toolCallId"]))
         elif kind == "TOOL_CALL_RESULT" and (name := as_text(event["toolCallId"])) in unanswered:
-            # One that is not was called in an earlier run of the task, which waited for it.
+            # A call that is not in the list was made in an earlier run, which waited for it.
             unanswered.remove(name)
     closing: list[WireEvent] = [
         {"type": end, "timestamp": now(), field: name, **_marks(end)}
-        for start, (end, field) in _CLOSED_BY.items()
+        for start, (end, field) in CLOSED_BY.items()
         for name in reversed(still_open[start])
     ]
     return closing + [_cancelled_result(call_id, now()) for call_id in unanswered]

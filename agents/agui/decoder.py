@@ -1,4 +1,4 @@
-"""An AG-UI run input, in either spelling, to the one ``RunRequest``."""
+"""Decoder of AG-UI run inputs, in either spelling, to ``RunRequest``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Own events to AG-UI 1.0 wire events: pure, the clock comes from the caller."""
+"""Pure encoder of run events to AG-UI 1.0 wire events; the caller supplies the clock."""
 
 from collections.abc import Callable, Sequence
 

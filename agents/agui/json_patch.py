@@ -1,4 +1,8 @@
-"""The JSON Patch operations (RFC 6902) that shared state needs: add, replace, remove, test."""
+"""The JSON Patch operations (RFC 6902) of shared state: add, replace, remove, test.
+
+Not the library jsonpatch: it takes a third longer, and applies ``move`` and ``copy``, which our
+streams never send and the verifier must refuse.
+"""
 
 from copy import deepcopy
 
@@ -8,16 +12,16 @@ from core.json_access import as_object, as_text
 
 
 class InapplicablePatch(ValueError):
-    """An operation names a place that does not exist, or is none that is known here."""
+    """The path does not exist, or the operation is not supported."""
 
 
 def apply_patch(document: JsonValue, operations: list[JsonValue]) -> JsonValue:
-    """The document after the operations; the given one stays as it is.
+    """Apply the operations to a copy of the document.
 
     Raises:
         InapplicablePatch: An operation can't be applied.
     """
-    # One root above the document, so that the whole document is a member like any other.
+    # A root above the document makes the whole document a member like any other.
     root: dict[str, JsonValue] = {"": deepcopy(document)}
     for operation in operations:
         _apply(root, as_object(operation))
@@ -57,8 +61,8 @@ def _add(parent: JsonValue, key: str, value: JsonValue) -> None:
     if isinstance(parent, dict):
         parent[key] = value
     elif isinstance(parent, list):
-        place = len(parent) if key == "-" else _index(parent, key, end=1)
-        parent.insert(place, value)
+        index = len(parent) if key == "-" else _index(parent, key, end=1)
+        parent.insert(index, value)
     else:
         raise InapplicablePatch("the parent is no container")
 

@@ -1,4 +1,4 @@
-"""The messages and the shared state that a client has after a run's events."""
+"""The messages and shared state of a client that received a run's events."""
 
 from pydantic import JsonValue
 
@@ -12,10 +12,10 @@ _KEPT_BY_CLIENTS = frozenset({"reasoning", "activity"})
 
 
 class MessageReducer:
-    """Puts a thread together from its user messages and its runs' events, as a client does.
+    """Builds a thread from its user messages and its runs' events, as a client does.
 
-    The rules are those of the stock client's reducer, so that a snapshot made of it changes
-    nothing for a client that followed every run.
+    The rules are those of the stock client's reducer: a snapshot made from it changes nothing for a
+    client that followed every run.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class MessageReducer:
 
     @property
     def all_messages(self) -> list[WireMessage]:
-        """All messages with reasoning and activities, for a client that begins with nothing."""
+        """All messages with reasoning and activities, for a new client."""
         return [message for message in self._messages.values() if not _is_empty(message)]
 
     def ask(self, message_id: str, text: str) -> None:
@@ -45,17 +45,17 @@ class MessageReducer:
         self._messages.setdefault(message_id, {"id": message_id, "role": "user", "content": text})
 
     def forget(self, ids: frozenset[str]) -> None:
-        """Remove messages and calls that count for nothing."""
+        """Remove messages and calls that were begun again under other ids."""
         for name in ids:
             self._messages.pop(name, None)
             self._calls.pop(name, None)
         for message in self._messages.values():
             calls = as_list(message.get("toolCalls"))
-            kept = [call for call in calls if as_object(call).get("id") not in ids]
-            if calls and not kept:
+            remaining = [call for call in calls if as_object(call).get("id") not in ids]
+            if calls and not remaining:
                 del message["toolCalls"]
             elif calls:
-                message["toolCalls"] = kept
+                message["toolCalls"] = remaining
         unanswered = [
             name for name, m in self._messages.items() if as_text(m.get("toolCallId")) in ids
         ]
@@ -63,7 +63,7 @@ class MessageReducer:
             del self._messages[name]
 
     def observe(self, event: WireEvent) -> None:
-        """Take in one event."""
+        """Apply an event."""
         name = as_text(event.get("messageId"))
         match event["type"]:
             case "TEXT_MESSAGE_START":
@@ -94,8 +94,8 @@ class MessageReducer:
                 about: WireMessage = {"role": "activity", "activityType": kind, "content": content}
                 self._messages[name] = {"id": name, **about}
             case "ACTIVITY_DELTA" if name in self._messages:
-                shown = self._messages[name]
-                shown["content"] = apply_patch(shown["content"], as_list(event["patch"]))
+                activity = self._messages[name]
+                activity["content"] = apply_patch(activity["content"], as_list(event["patch"]))
             case _:
                 self._observe_call(event)
 
@@ -130,24 +130,24 @@ class MessageReducer:
         message["content"] = as_text(message.get("content")) + delta
 
     def _replace(self, messages: list[JsonValue]) -> None:
-        given = {as_text(as_object(m).get("id")): as_object(m) for m in messages}
-        kept: dict[str, WireMessage] = {}
+        snapshot = {as_text(as_object(m).get("id")): as_object(m) for m in messages}
+        merged: dict[str, WireMessage] = {}
         for name, message in self._messages.items():
-            if name in given:
-                kept[name] = given.pop(name)
+            if name in snapshot:
+                merged[name] = snapshot.pop(name)
             elif message["role"] in _KEPT_BY_CLIENTS:
-                kept[name] = message
-        self._messages = {**kept, **given}
+                merged[name] = message
+        self._messages = {**merged, **snapshot}
 
 
 def is_running(message: WireMessage) -> bool:
-    """Whether a message is an activity that shows a run which goes on."""
+    """Whether a message is an activity that shows a running run."""
     is_progress = message.get("activityType") == PROGRESS
     return is_progress and as_object(message["content"]).get("status") == RUNNING
 
 
 def _is_empty(message: WireMessage) -> bool:
-    """Whether an assistant's message was begun and never said or called anything."""
+    """Whether an assistant's message has neither text nor calls."""
     return (
         message["role"] == "assistant"
         and not message.get("content")

@@ -1,4 +1,4 @@
-"""The snake_case mirror of wire events for callers of seed 002 section 12."""
+"""Snake_case mirror of wire events (docs/reference/agentex-api.md, section 12)."""
 
 import re
 from functools import lru_cache
@@ -14,11 +14,7 @@ _PROTOCOL_VALUES = frozenset(
 
 
 def to_snake_case(event: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """The event with its protocol keys in snake_case; results, state and contents stay as they are.
-
-    Args:
-        event: An AG-UI wire event, camelCase.
-    """
+    """A camelCase event with its protocol keys in snake_case; results, state and contents stay."""
     return {_snake(key): _value(key, value) for key, value in event.items()}
 
 
@@ -32,7 +28,7 @@ def _value(key: str, value: JsonValue) -> JsonValue:
     return to_snake_case(value) if isinstance(value, dict) else value
 
 
-# The keys of the protocol come again in every event; others may be anything.
+# The keys of the protocol recur in every event; others may be anything.
 @lru_cache(maxsize=256)
 def _snake(key: str) -> str:
     return _HUMP.sub(r"_\1", key).lower()

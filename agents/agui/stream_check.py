@@ -1,4 +1,4 @@
-"""Streams checked as they go out: what breaks AG-UI is logged, and nobody's stream ends by it."""
+"""AG-UI checks of outgoing streams: violations are logged and end no stream."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
-    """Check what one reader gets before the log: valid from its first event on."""
+    """Check the events that a reader gets before the log."""
     check = _Check(run_id, Verifier())
     for event in prelude:
         check.see(event)
@@ -28,19 +28,17 @@ def check_prelude(run_id: str, prelude: Sequence[WireEvent]) -> None:
 async def check_stream(
     database: Database, run_key: str, after: int, followed: AsyncGenerator[list[LogEntry]]
 ) -> AsyncGenerator[list[LogEntry]]:
-    """The same entries, each checked as one of its thread before it goes on.
+    """Check entries as part of their thread and pass them on.
 
     Args:
-        database: where the logs are.
-        run_key: ``AgentRun.id``.
-        after: where the reader begins; what is before it was checked when it went out.
-        followed: the entries behind that.
+        after: sequence number of the last event that the reader has.
     """
     async with aclosing(followed):
         try:
             check = await _behind(database, run_key, after)
         except DatabaseUnavailable:
-            # Who follows waits for it to come back; what is before is not known then.
+            # The stream waits for the database to come back; without the earlier events
+            # nothing can be checked.
             check = _Check("", None)
         async for entries in followed:
             for entry in entries:
@@ -49,7 +47,7 @@ async def check_stream(
 
 
 class _Check:
-    """A stream up to its first fault: what comes after it may follow from that."""
+    """Checks a stream up to its first violation: later ones may follow from it."""
 
     def __init__(self, run_id: str, verifier: Verifier | None) -> None:
         self._run_id = run_id
@@ -59,7 +57,7 @@ class _Check:
         if self._verifier is None or not (rule := _broken_rule(self._verifier, event)):
             return
         self._verifier = None
-        # Rules are words of ours: nothing that was said is in them.
+        # Rules hold our own words, no user content.
         kind = str(event.get("type"))
         log.error("stream.violation", run_id=self._run_id, event_type=kind, rule=rule)
 
@@ -73,7 +71,7 @@ def _broken_rule(verifier: Verifier, event: WireEvent) -> str:
 
 
 async def _behind(database: Database, run_key: str, after: int) -> _Check:
-    """A check that has seen the thread up to a place of a run."""
+    """A check that has seen the thread up to a sequence number of a run."""
     verifier = Verifier()
     async with database.reading() as session:
         run = await session.get(AgentRun, run_key)
@@ -82,18 +80,15 @@ async def _behind(database: Database, run_key: str, after: int) -> _Check:
         keys = select(AgentRun.id).where(
             AgentRun.session_id == run.session_id, col(AgentRun.created_at) < run.created_at
         )
-        seen: list[WireEvent] = []
+        earlier: list[WireEvent] = []
         for key in (await session.exec(keys.order_by(col(AgentRun.created_at)))).all():
-            seen += await event_log.read_all(session, key)
+            earlier += await event_log.read_all(session, key)
         own = await event_log.read_all(session, run_key)
-    for event in [*seen, *own[:after]]:
-        _broken_rule(verifier, _named(event, own[0]))
+    for event in [*earlier, *own[:after]]:
+        _broken_rule(verifier, _with_thread_id(event, own[0]))
     return _Check(run.run_id, verifier)
 
 
-def _named(event: WireEvent, first: WireEvent) -> WireEvent:
-    """The event under the name by which the run that begins with ``first`` has the thread.
-
-    Callers may name a thread by an id of their own, or by its session's.
-    """
+def _with_thread_id(event: WireEvent, first: WireEvent) -> WireEvent:
+    """The event with the thread id of ``first``: callers may use their own id or the session's."""
     return {**event, "threadId": first["threadId"]} if "threadId" in event else event

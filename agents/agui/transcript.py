@@ -1,4 +1,4 @@
-"""What a run leaves in its session: the assistant's messages, put together from its events."""
+"""The assistant messages that a run leaves in its session, built from its events."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from core.json_access import as_count, as_list, as_object, as_text, parse
 
 @dataclass
 class AssistantMessage:
-    """One assistant message as it grows; one that never ends counts as stopped."""
+    """An assistant message as it grows; without an end it counts as stopped."""
 
     message_id: str
     text: list[str] = field(default_factory=list[str])
@@ -67,11 +67,9 @@ class Transcript:
         return AssistantMessage(made[-1], marks={}) if made and made[-1] else None
 
     def carry_over(self, earlier: "Transcript", *, is_told: bool) -> None:
-        """Take over what an earlier run of the same task did and its messages do not tell.
+        """Take over what an earlier run of the same task did and no message shows yet.
 
-        Args:
-            earlier: of that run.
-            is_told: whether it left a message: then only what waited for an answer is new.
+        ``is_told`` says whether it left a message: then only calls that waited are new.
         """
         self._skills = earlier._skills
         for name, entry in earlier._trace.items():
@@ -83,13 +81,13 @@ class Transcript:
                 entry.message_id = ""
 
     def forget(self, ids: frozenset[str]) -> None:
-        """Remove messages and calls that count for nothing."""
+        """Remove messages and calls that were begun again under other ids."""
         for name in ids:
             self._messages.pop(name, None)
             self._trace.pop(name, None)
 
     def observe(self, event: WireEvent) -> None:
-        """Take in one event."""
+        """Apply an event."""
         name = as_text(event.get("messageId"))
         match event["type"]:
             case "TEXT_MESSAGE_START":
@@ -118,7 +116,7 @@ class Transcript:
         call_id = as_text(event.get("toolCallId"))
         moment = as_count(event.get("timestamp"))
         if event["type"] == "RUN_STARTED":
-            # How long a person took to answer is no part of a call's duration.
+            # The time that a person took to answer doesn't count as a call's duration.
             for waiting in self._trace.values():
                 if isinstance(waiting, _Call) and not waiting.is_answered:
                     waiting.started_ms = moment
@@ -137,9 +135,9 @@ class Transcript:
             call.duration_ms = max(0, moment - call.started_ms)
 
     def metadata(self) -> dict[str, JsonValue]:
-        """``thinking`` and ``tool_calls`` of seed 002 section 5.6; durations in milliseconds.
+        """``thinking``, ``tool_calls`` (durations in milliseconds) and ``skills``, if any were used.
 
-        ``skills`` are those that were worked by, with their versions and steps, if there were some.
+        See docs/reference/agentex-api.md, section 5.6.
         """
         thinking: list[JsonValue] = [
             {"type": "thought", "content": "".join(entry.text)}

@@ -11,6 +11,7 @@ import orjson
 from ag_ui.core import PROTOCOL_VERSION, Event
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
+from agents.agui.close_open import CLOSED_BY
 from agents.agui.json_patch import InapplicablePatch, apply_patch
 from agents.agui.message_reducer import is_running
 from core.errors.base import AgentexError
@@ -31,13 +32,7 @@ _CONTINUES = {
     "REASONING_MESSAGE_CONTENT": ("reasoning message", "messageId"),
     "TOOL_CALL_ARGS": ("tool call", "toolCallId"),
 }
-_ENDS = {
-    "TEXT_MESSAGE_END": ("text message", "messageId"),
-    "REASONING_END": ("reasoning span", "messageId"),
-    "REASONING_MESSAGE_END": ("reasoning message", "messageId"),
-    "TOOL_CALL_END": ("tool call", "toolCallId"),
-    "STEP_FINISHED": ("step", "stepName"),
-}
+_ENDS = {CLOSED_BY[start][0]: entity for start, entity in _STARTS.items()}
 # These ids name messages in the client's one list; a span's id may repeat its message's.
 _MAKES_MESSAGE = ("text message", "reasoning message")
 
@@ -168,8 +163,8 @@ class Verifier:
             self._change_activity(event)
         else:
             messages = [as_object(message) for message in as_list(event["messages"])]
-            shown = [message for message in messages if message["role"] == "activity"]
-            self._activities |= {as_text(message["id"]): message for message in shown}
+            activities = [message for message in messages if message["role"] == "activity"]
+            self._activities |= {as_text(message["id"]): message for message in activities}
 
     def _show_activity(self, event: dict[str, JsonValue]) -> None:
         name = as_text(event["messageId"])
@@ -181,10 +176,10 @@ class Verifier:
         self._activities[name] = {"activityType": kind, "content": content}
 
     def _change_activity(self, event: dict[str, JsonValue]) -> None:
-        shown = self._activities.get(as_text(event["messageId"]))
-        if shown is None or shown["activityType"] != event["activityType"]:
+        activity = self._activities.get(as_text(event["messageId"]))
+        if activity is None or activity["activityType"] != event["activityType"]:
             raise ProtocolViolation(rule="a change of an unknown activity")
-        shown["content"] = self._patched(shown["content"], event["patch"])
+        activity["content"] = self._patched(activity["content"], event["patch"])
 
     def _patched(self, document: JsonValue, patch: JsonValue) -> JsonValue:
         try:

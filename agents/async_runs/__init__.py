@@ -1,1 +1,1 @@
-"""Asynchronous runs (seeds 000 and 004): their input, their events, their answers, their history."""
+"""Asynchronous runs (docs/reference/run-input.md, docs/reference/run-events.md)."""

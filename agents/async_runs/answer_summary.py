@@ -1,4 +1,4 @@
-"""What an answer comes to: its status, key points, kind and next actions (seed 004, section 3.4)."""
+"""Summaries of answers (docs/reference/run-events.md, section 3.4)."""
 
 import re
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from kb_service.text.tokenizer import is_cjk_dominant
 AnswerStatus = Literal["success", "partial_success", "failed"]
 ResultType = Literal["execution_report", "clarification", "error_report", "unknown"]
 READERS = frozenset({search_knowledge_base.NAME, read_document.NAME})
-"""The tools that only look for passages: an answer after them rests on citations or on nothing."""
+"""Tools that only find passages: an answer that used only them needs citations."""
 _MOST_POINTS = 12
 _LONGEST_POINT = 400
-# Marks of the answer's message that say it is not all that it should have been.
+# Metadata of incomplete answers.
 _CUT_MARKS = ("stopped", "truncated", "ended_by")
 _CITED = re.compile(r"(?:\s*\[\d+\])+")
 _ABSTAINED = tuple(
@@ -36,14 +36,13 @@ _TRY_AGAIN = ("Send the question again.", "请重新发送问题。")
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The answer of a run, as its log or its session has it.
+    """The answer of a run, from its log or its session.
 
     Attributes:
-        text: Markdown.
-        citations: What its numbers stand for, as in the message's metadata.
+        citations: By number, as in the message's metadata.
         marks: The rest of the message's metadata, such as ``truncated``.
-        tools: Names of the tools that gave something, once each.
-        failure: Why the run broke off, in words for a person; None when it did not.
+        tools: Distinct names of the tools with results.
+        failure: Why the run failed, for people; None if it did not.
     """
 
     text: str
@@ -54,13 +53,13 @@ class FinalAnswer:
 
     @property
     def is_chinese(self) -> bool:
-        """Whether it is written in Chinese; then what we say of it is, too."""
+        """Whether the answer, and so its summary, is in Chinese."""
         return is_cjk_dominant(self.text or self.failure or "")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSummary:
-    """What is derived from an answer; the same answer gives the same report."""
+    """Facts derived from an answer, deterministically."""
 
     answer: FinalAnswer
     blocks: tuple[MarkdownBlock, ...]
@@ -71,7 +70,7 @@ class AnswerSummary:
 
 
 def summarize(answer: FinalAnswer) -> AnswerSummary:
-    """Derive status, kind, key points and next actions by rules; no model is asked."""
+    """Derive status, type, key points and next actions by rules, without a model."""
     blocks = tuple(read_blocks(answer.text))
     result_type = _result_type(answer, blocks)
     points, actions = _points_and_actions(blocks, is_asking=result_type == "clarification")
@@ -88,7 +87,7 @@ def summarize(answer: FinalAnswer) -> AnswerSummary:
 
 
 def leads_to_actions(before: MarkdownBlock | None) -> bool:
-    """Whether a list behind this block says what to do next."""
+    """Whether a list after this block holds next actions."""
     return before is not None and bool(_LEADS_TO_ACTIONS.search(before.text))
 
 
@@ -125,7 +124,7 @@ def _points_and_actions(
             (actions if is_next else points).extend(block.items)
         elif block.kind != "quote":
             before = block
-    # The offline model lists nothing: what it quotes are its points.
+    # The extractive model writes no lists: its quotes are its points.
     quoted = [block.text for block in blocks if block.kind == "quote"]
     return points or ([] if is_asking else quoted), actions
 
@@ -135,5 +134,5 @@ def _bounded(points: Sequence[str]) -> tuple[str, ...]:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or its beginning with a mark."""
+    """The text, shortened with an ellipsis if it is too long."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

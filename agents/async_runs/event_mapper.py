@@ -1,4 +1,4 @@
-"""The log of a run as the events of ``/runs/{thread_id}/events`` (seed 004): pure, in order."""
+"""Pure translation of a run's log to thread events (docs/reference/run-events.md, section 3)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -111,16 +111,16 @@ class EventTranslator:
         return [*events, self._of(event, **more)]
 
     def _answer_cut_off(self, event: WireEvent) -> list[WireEvent]:
-        said = self._cut_off
-        if said is None or self._has_answered:
+        text = self._cut_off
+        if text is None or self._has_answered:
             return []
-        return [self._answer(event, said)]
+        return [self._answer(event, text)]
 
     def _run_error(self, event: WireEvent) -> list[WireEvent]:
         message = as_text(event.get("message"))
-        said = self._cut_off or _AnswerText(f"{self._ids.get('runId')}:error", "", {})
-        told = [] if self._has_answered else [self._answer(event, said, failure=message)]
-        return [*told, self._of(event, message=message, code=event.get("code"))]
+        text = self._cut_off or _AnswerText(f"{self._ids.get('runId')}:error", "", {})
+        answers = [] if self._has_answered else [self._answer(event, text, failure=message)]
+        return [*answers, self._of(event, message=message, code=event.get("code"))]
 
     def _step_started(self, event: WireEvent) -> list[WireEvent]:
         if self._stage is not None:
@@ -206,29 +206,33 @@ class EventTranslator:
     def _text_ended(self, event: WireEvent) -> list[WireEvent]:
         message_id = as_text(event["messageId"])
         text = "".join(self._texts.pop(message_id, ()))
-        said = _AnswerText(message_id, text, as_object(event.get("metadata")))
+        answer = _AnswerText(message_id, text, as_object(event.get("metadata")))
         if message_id in self._with_calls:
             # What was said before a call is no answer yet.
             return []
-        if said.metadata.get("stopped"):
+        if answer.metadata.get("stopped"):
             # Only the run's end tells whether it was stopped or broke off.
-            self._cut_off = said
+            self._cut_off = answer
             return []
         self._has_answered = True
-        return [self._answer(event, said)]
+        return [self._answer(event, answer)]
 
     def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
         # What a process that died had begun to say is taken back, and begun again by the next one.
-        said = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
-        if self._cut_off is not None and self._cut_off.message_id not in said:
+        message_ids = {
+            as_text(as_object(message).get("id")) for message in as_list(event["messages"])
+        }
+        if self._cut_off is not None and self._cut_off.message_id not in message_ids:
             self._cut_off = None
         return []
 
-    def _answer(self, event: WireEvent, said: _AnswerText, failure: str | None = None) -> WireEvent:
-        metadata = said.metadata
-        report = summarize(
+    def _answer(
+        self, event: WireEvent, answer: _AnswerText, failure: str | None = None
+    ) -> WireEvent:
+        metadata = answer.metadata
+        summary = summarize(
             FinalAnswer(
-                text=said.text,
+                text=answer.text,
                 citations=tuple(as_object(item) for item in as_list(metadata.get("citations"))),
                 marks=frozenset(metadata),
                 tools=frozenset(self._tools),
@@ -238,16 +242,16 @@ class EventTranslator:
         return self._of(
             event,
             type="TEXT_MESSAGE_END",
-            messageId=said.message_id,
+            messageId=answer.message_id,
             role="assistant",
             stage="worker",
-            status=report.status,
-            answer=said.text,
-            key_points=list(report.key_points),
-            result_type=report.result_type,
-            suggested_actions=list(report.suggested_actions),
+            status=summary.status,
+            answer=answer.text,
+            key_points=list(summary.key_points),
+            result_type=summary.result_type,
+            suggested_actions=list(summary.suggested_actions),
             error=failure,
-            ui_schema=compile_ui_schema(report),
+            ui_schema=compile_ui_schema(summary),
             **({"metadata": metadata} if metadata else {}),
         )
 

@@ -1,4 +1,4 @@
-"""A thread's messages day by day (seed 000, "History API")."""
+"""A thread's messages by day (docs/reference/run-input.md, section "History API")."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,7 @@ class HistoryMessage:
     """A message of a day.
 
     Attributes:
-        row: as it is stored.
         ui_schema: of an answer; None for the user's messages and for what was said on the way.
-        images: attached to it.
     """
 
     row: ChatMessage
@@ -48,7 +46,6 @@ class HistoryDay:
         thread_id: None when there is no thread.
         day: None when it has no messages before the day that was asked for.
         has_more: Whether there are earlier days.
-        messages: Oldest first.
     """
 
     thread_id: str | None
@@ -68,11 +65,8 @@ async def read_day(
     """The newest day on which a thread has messages of the user or the assistant.
 
     Args:
-        session: a reading session.
-        principal: whose thread.
         thread_id: None for the one with the newest message that is not archived.
         before: only days before this one.
-        zone: whose days.
 
     Raises:
         SessionNotFound: the caller has no such thread.
@@ -80,13 +74,13 @@ async def read_day(
     thread = await _thread(session, principal, thread_id)
     if thread is None:
         return HistoryDay(None)
-    shown = select(ChatMessage).where(
+    messages_query = select(ChatMessage).where(
         ChatMessage.session_id == thread.id,
         col(ChatMessage.role).in_(_SHOWN_ROLES),
         # One without text holds the calls of a run that waits, which its own events ask about.
         col(ChatMessage.content) != "",
     )
-    query = shown.order_by(col(ChatMessage.position).desc()).limit(1)
+    query = messages_query.order_by(col(ChatMessage.position).desc()).limit(1)
     if before is not None:
         begin = _begin(min(max(before, _FIRST_DAY), _LAST_DAY), zone)
         query = query.where(col(ChatMessage.created_at) < begin)
@@ -95,9 +89,11 @@ async def read_day(
         return HistoryDay(thread.thread_id)
     day = last.created_at.astimezone(zone).date()
     begin, end = _begin(day, zone), _begin(day + timedelta(days=1), zone)
-    of_day = shown.where(col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end)
+    of_day = messages_query.where(
+        col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end
+    )
     rows = (await session.exec(of_day.order_by(col(ChatMessage.position)))).all()
-    older = shown.where(col(ChatMessage.created_at) < begin).limit(1)
+    older = messages_query.where(col(ChatMessage.created_at) < begin).limit(1)
     has_more = (await session.exec(older)).first() is not None
     failures = await _failures(session, thread.id, rows)
     images = await attachments.get_many(session, principal.user_id, set(_image_ids(rows)))
@@ -142,8 +138,8 @@ async def _failures(
             LoggedEvent.type == "RUN_ERROR",
         )
     )
-    found = (await session.exec(query)).all()
-    return {run_id: as_text(orjson.loads(payload).get("message")) for run_id, payload in found}
+    errors = (await session.exec(query)).all()
+    return {run_id: as_text(orjson.loads(payload).get("message")) for run_id, payload in errors}
 
 
 def _image_ids(rows: Sequence[ChatMessage]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The ``RunAgentInput`` of seed 000: its rules, each with the contract's own message."""
+"""Validation of ``RunAgentInput`` (docs/reference/run-input.md, section "Validation rules")."""
 
 import re
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ class RunInput:
 
 
 def read_run_input(body: bytes) -> RunInput:
-    """Validate a body, in camelCase or snake_case, by the table of seed 000 in its order.
+    """Validate a body, in camelCase or snake_case, by the rules in their order.
 
     The caller's assistant, tool and system messages are checked for their shape and not
     believed; its ``tools`` are its frontend's and register nothing here.
@@ -202,8 +202,8 @@ def _check_props(props: JsonValue) -> None:
     if not isinstance(agent_type, str) or not agent_type:
         raise InputRule.PROPS.broken(field, error="must be named")
     if agent_type not in STRATEGIES:
-        named = agent_type[:_LONGEST_DETAIL]
-        raise InputRule.PROPS.broken(field, agent_type=named, known=sorted(STRATEGIES))
+        shortened = agent_type[:_LONGEST_DETAIL]
+        raise InputRule.PROPS.broken(field, agent_type=shortened, known=sorted(STRATEGIES))
 
 
 def _images(question: dict[str, JsonValue]) -> list[AttachedImage]:

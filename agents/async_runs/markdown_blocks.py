@@ -1,4 +1,4 @@
-"""An answer's markdown as a flat list of blocks of plain text, for what is derived from answers."""
+"""A markdown answer as a flat list of plain-text blocks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,6 @@ class MarkdownBlock:
         is_ordered: Of a list: whether it is numbered.
         columns: Of a table: its head.
         rows: Of a table: its body; a row has as many cells as the head.
-        links: In any of it.
     """
 
     kind: BlockKind

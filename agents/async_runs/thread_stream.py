@@ -1,4 +1,4 @@
-"""The runs of a thread as one stream of events, from any place of it on."""
+"""The runs of a thread as a single stream of events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -27,7 +27,7 @@ _FOREIGN = "No run of this thread has this id and as many events"
 
 @dataclass(frozen=True, slots=True)
 class ThreadPosition:
-    """Where a reader begins: behind the event ``after`` of a run, 0 for its beginning."""
+    """A reader's position: after event ``after`` of a run, 0 for its beginning."""
 
     run: AgentRun
     after: int
@@ -35,7 +35,7 @@ class ThreadPosition:
 
 @dataclass(frozen=True, slots=True)
 class ThreadEvent:
-    """One event for a reader; ``seq`` is None where a later one of the same place follows."""
+    """An event for a reader; ``seq`` is None if another event of the same position follows."""
 
     run_id: str
     seq: int | None
@@ -43,24 +43,21 @@ class ThreadEvent:
 
 
 async def is_new_thread(session: AsyncSession, run_key: str) -> bool:
-    """Whether a run (``AgentRun.id``) made its thread, which has no earlier run then."""
+    """Whether a run (``AgentRun.id``) is the first one of its thread."""
     run = (await session.exec(select(AgentRun).where(AgentRun.id == run_key))).first()
     if run is None:
         return False
     thread = (await session.exec(select(ChatSession).where(ChatSession.id == run.session_id))).one()
-    # A session that was made before anything was asked has its own id for a thread id.
+    # A session created before its first question has its own id as thread id.
     return thread.id != thread.thread_id and await _neighbour(session, run, older=True) is None
 
 
 async def find_position(
     session: AsyncSession, principal: Principal, thread_id: str, cursor: tuple[str, int] | None
 ) -> ThreadPosition | None:
-    """Where a reader of one of the caller's threads begins.
+    """The position at which a reader of one of the caller's threads begins.
 
     Args:
-        session: a reading session.
-        principal: who reads.
-        thread_id: the thread.
         cursor: run id and number of the last event that was read; None for the newest run.
 
     Returns:
@@ -91,7 +88,7 @@ async def find_position(
 async def follow_thread(
     database: Database, runs: RunService, place: ThreadPosition
 ) -> AsyncGenerator[list[ThreadEvent]]:
-    """The events behind a place, through later runs of the thread, to the newest one's end.
+    """The events after a position, through later runs, to the end of the newest run.
 
     An empty list comes when there is nothing to tell for a while.
     """
@@ -104,12 +101,12 @@ async def follow_thread(
         async with aclosing(runs.follow(run.id)) as followed:
             async for entries in followed:
                 is_over = bool(entries) and entries[-1].is_terminal
-                # An answer's markdown can take long to read: not on the event loop.
+                # Parsing an answer's markdown can take long: not on the event loop.
                 yield await asyncio.to_thread(
                     translate_entries, translator, run.run_id, entries, after
                 )
         if not is_over:
-            # Deleted, or handed over: who reads it asks again, or the rest would be skipped.
+            # Deleted, or handed over: the reader must reconnect, or the rest would be skipped.
             return
         async with database.reading() as session:
             run = await _neighbour(session, run, older=False)
@@ -117,11 +114,11 @@ async def follow_thread(
 
 
 async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallProgress]:
-    """The calls that its task left to a person or a frontend: this run has their results."""
+    """The calls whose results this run received from a person or a frontend."""
     query = (
         select(AgentRun.id)
         .where(
-            # The task alone has no index.
+            # There is no index of the task alone.
             AgentRun.session_id == run.session_id,
             AgentRun.task_id == run.task_id,
             col(AgentRun.id) != run.id,
@@ -137,13 +134,12 @@ async def _open_calls(session: AsyncSession, run: AgentRun) -> dict[str, CallPro
 def translate_entries(
     translator: EventTranslator, run_id: str, entries: Sequence[LogEntry], after: int
 ) -> list[ThreadEvent]:
-    """What the next entries of a run's log become for a reader.
+    """Translate the next entries of a run's log for a reader.
 
     Args:
-        translator: has followed the log from its beginning to here.
+        translator: has seen the log up to these entries.
         run_id: the caller's id of the run.
-        entries: in order.
-        after: what is up to this number the reader has.
+        after: sequence number up to which the reader has the events.
     """
     frames: list[ThreadEvent] = []
     for entry in entries:
@@ -155,7 +151,7 @@ def translate_entries(
 
 
 async def _neighbour(session: AsyncSession, run: AgentRun, *, older: bool) -> AgentRun | None:
-    """The run before or after one on its thread; they never run side by side."""
+    """The previous or next run on a thread, where runs never overlap."""
     query = select(AgentRun).where(
         AgentRun.session_id == run.session_id, col(AgentRun.id) != run.id
     )

@@ -1,4 +1,4 @@
-"""Compiles a report into UiSchema 2.0: what a client without a markdown renderer shows."""
+"""Compiler of answer summaries to UiSchema 2.0, for clients without a markdown renderer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -23,8 +23,8 @@ from agents.memory.service import MemoryService
 from agents.memory.store import MemoryDraft
 from agents.memory.text import is_stated_in, mentions_secret
 from agents.models import AgentRun, ChatMessage
-from agents.strategies.prompts import REPAIR, delimited
-from agents.strategies.structured_output import InvalidStructuredOutput, read_object
+from agents.strategies.shared.prompts import REPAIR, delimited
+from agents.strategies.shared.structured_output import InvalidStructuredOutput, read_object
 from core.auth.users import get_memory_choices
 from core.db.database import Database
 from core.db.types import new_id

@@ -9,14 +9,14 @@ from agents.memory.models import Memory, MemorySource
 from agents.memory.recall import MemorySearcher, RankedMemory
 from agents.memory.store import MemoryDraft, SavedMemory
 from agents.memory.text import is_stated_in, mentions_secret
-from agents.run_request import ContextItem
-from agents.tools.memory_port import (
+from agents.memory_port import (
     LongTermMemory,
     MemoryHit,
     NotStatedByUser,
     SaveResult,
     SecretInMemory,
 )
+from agents.run_request import ContextItem
 from core.auth.users import MemoryChoices, get_memory_choices
 from core.db.database import Database
 from core.db.unit_of_work import UnitOfWork, unit_of_work

@@ -1,51 +1,59 @@
-"""What a run is given: its model, its knowledge bases, its limits, and what it has done so far."""
+"""The builder: makes a run's context and its strategy, for new, recovered and no-op runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import orjson
+from pydantic import JsonValue
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.attachments.service import AttachmentService
 from agents.calendar.run_calendar import RunCalendar
 from agents.client_time import UserClock
 from agents.journal import Journal
 from agents.llm.base import ChatModel, ModelImage
-from agents.llm_registry.selection import ModelSelector, SelectedModel
+from agents.llm_registry.selection import ModelSelector
+from agents.mcp import connections as mcp_connections
+from agents.mcp.agent_tools import RemoteTool, add_tool_policies, may_use_connections, tools_for_run
 from agents.mcp.connections import ConnectionWithTools
 from agents.mcp.service import McpService
 from agents.memory.service import MemoryService
-from agents.run_request import RunRequest
-from agents.runs import reflections
-from agents.runs.driver import Course
+from agents.memory_port import LongTermMemory
+from agents.models import AgentRun, LoggedEvent
+from agents.run_context import RunContext, ToolRules, VisionInput
+from agents.run_request import ContextItem, RunRequest
+from agents.runs import recovery
+from agents.runs.driver import PreparedRun
 from agents.runs.knowledge import KnowledgeBaseReader, KnowledgeBaseRetriever, RetrievalRecorder
 from agents.runs.limits import LimitsProvider
-from agents.runs.mcp_tools import McpBinding
+from agents.runs.planner import RunPlan, RunResources
 from agents.runs.recovery import RecoverableRun
 from agents.runs.resume import NoOp
 from agents.runs.store import StartedRun
 from agents.skills.active import RunTask
 from agents.skills.factory import RunSkillsFactory
+from agents.skills.run_skills import RunSkills
 from agents.strategies import REFLECTING, start_noop, start_strategy
-from agents.strategies.base import RunLimits, StrategyInput
-from agents.strategies.vision import VisionInput
+from agents.tools import withheld_tools
 from core.auth.authentication import principal_for_user
 from core.auth.permissions import Permission
 from core.auth.users import MemoryChoices
 from core.db.database import Database
+from core.json_access import as_list, as_object, as_text
+from core.settings.tool_policies import ToolPolicy
 from kb_service.knowledge_bases import sharing
-from kb_service.models import KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from skills.store.catalog import CatalogCard
+
+MOST_REFLECTIONS = 10
+LONGEST_REFLECTION = 500
+_MOST_RUNS = 10
+_PATH = "/reflections"
 
 
 @dataclass(frozen=True)
 class RunServices:
-    """What runs may be given of their owners.
-
-    Args:
-        memories: None for none.
-        mcp: their connections to MCP servers; None for none.
-        attachments: the images of their questions; None where there are none.
-        skills: those that they may use; None for none.
-    """
+    """The optional services that runs use on behalf of their owners; None for none."""
 
     memories: MemoryService | None = None
     attachments: AttachmentService | None = None
@@ -53,37 +61,8 @@ class RunServices:
     skills: RunSkillsFactory | None = None
 
 
-@dataclass(frozen=True)
-class Given:
-    """What was read for a run when it was planned.
-
-    Args:
-        rows: the knowledge bases that it searches.
-        model: answers.
-        limits: what it may spend.
-        memory: what its owner lets it know and remember.
-        skills: that it may use.
-        connections: to MCP servers, that it uses; None where they were not read.
-    """
-
-    rows: Sequence[KnowledgeBase]
-    model: SelectedModel
-    limits: RunLimits
-    memory: MemoryChoices
-    skills: Sequence[CatalogCard] = ()
-    connections: Sequence[ConnectionWithTools] | None = None
-
-
 class RunBuilder:
-    """Makes the courses of runs.
-
-    Args:
-        database: where documents are.
-        searcher: what agents search with.
-        models: answer.
-        limits: of each run.
-        belongings: what runs may know of their owners.
-    """
+    """Builds runs that are ready to be driven."""
 
     def __init__(
         self,
@@ -91,152 +70,224 @@ class RunBuilder:
         searcher: Searcher,
         models: ModelSelector,
         limits: LimitsProvider,
-        belongings: RunServices | None = None,
+        services: RunServices | None = None,
     ) -> None:
         self._database = database
         self._searcher = searcher
-        self._belongings = belongings or RunServices()
+        self.services = services or RunServices()
         self.models = models
         self.limits = limits
-        self.policies = limits.standing.policies
-        self.reaching = McpBinding(database, self._belongings.mcp, limits.standing.policies)
 
-    async def fresh(self, run: StartedRun, request: RunRequest, given: Given) -> Course:
-        """The course of a run that begins."""
-        model = given.model.model
-        inputs = self._inputs(run, request, given.rows, model)
-        inputs = await self._equipped(run, request, inputs, given)
-        sight = await self._seeing(run, request, model)
+    async def build(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
+        """Build a run that was started as planned."""
+        if plan.noop is not None:
+            return self.build_noop(run, plan, plan.noop)
+        if plan.resume is None:
+            return await self.build_new(run, plan)
+        async with self._database.reading() as session:
+            recoverable = await recovery.load(session, run.key)
+        return await self.build_resumed(recoverable)
+
+    async def build_new(self, run: StartedRun, plan: RunPlan) -> PreparedRun:
+        """Build a run that begins a task."""
         journal = Journal(run.task_id)
-        inputs = replace(inputs, limits=given.limits, journal=journal, sight=sight)
-        return Course(run, start_strategy(run.agent_type, inputs))
+        context = await self._build_context(run, plan.request, plan.resources, journal)
+        return PreparedRun(run, start_strategy(run.agent_type, context))
 
-    def settled(
-        self, run: StartedRun, request: RunRequest, decided: NoOp, chosen: SelectedModel
-    ) -> Course:
-        """The course of a run that has nothing to do."""
-        inputs = self._inputs(run, request, (), chosen.model)
-        return Course(run, start_noop(replace(inputs, question=decided.question), decided.refused))
+    def build_noop(self, run: StartedRun, plan: RunPlan, noop: NoOp) -> PreparedRun:
+        """Build a run that has nothing to do."""
+        model, limits = plan.resources.model.model, self.limits.standing
+        context = RunContext(noop.question, model, state=plan.request.state, limits=limits)
+        return PreparedRun(run, start_noop(context, noop.refused))
 
-    async def again(self, unfinished: RecoverableRun) -> Course:
-        """The course of a run that was begun before, from where it stood.
+    async def build_resumed(self, recoverable: RecoverableRun) -> PreparedRun:
+        """Build a run that was started before, so that it goes on from where it stood.
 
         Raises:
             AccountDisabled: its owner is switched off.
             InvalidToken: its owner is gone.
         """
-        run = unfinished.run
+        run = recoverable.run
         async with self._database.reading() as session:
             owner = await principal_for_user(session, run.owner_id)
-            rows = await sharing.reload_visible(session, owner, unfinished.knowledge_base_ids)
-            chosen = await self.models.reopen(session, run.owner_id, unfinished.model)
-        journal = Journal(run.task_id, unfinished.past, own_events=unfinished.own_events)
-        journal.mark_unreported(unfinished.answered)
-        begins_log = not any(event["type"] == "STEP_STARTED" for event in unfinished.logged)
-        lacking = (*unfinished.request.lacking, *owner.lacking)
-        request = replace(unfinished.request, lacking=lacking)
-        inputs = self._inputs(run, request, rows, chosen.model)
-        inputs = await self._equipped(run, request, inputs, had_skills=unfinished.had_skills)
-        inputs = replace(
-            inputs,
-            limits=await self.limits.now(),
-            journal=journal,
-            sight=await self._seeing(run, request, chosen.model),
+            rows = await sharing.reload_visible(session, owner, recoverable.knowledge_base_ids)
+            model = await self.models.reopen(session, run.owner_id, recoverable.model)
+        journal = Journal(run.task_id, recoverable.past, own_events=recoverable.own_events)
+        journal.mark_unreported(recoverable.answered)
+        begins_log = not any(event["type"] == "STEP_STARTED" for event in recoverable.logged)
+        context = await self._build_context(
+            run,
+            replace(recoverable.request, lacking=(*recoverable.request.lacking, *owner.lacking)),
+            RunResources(model, await self.limits.now(), rows),
+            journal,
+            had_skills=recoverable.had_skills,
             reopens=run.key != run.task_id and begins_log,
         )
-        return Course(
+        return PreparedRun(
             run,
-            start_strategy(run.agent_type, inputs),
-            stored=len(unfinished.past),
-            logged=unfinished.logged,
-            before=unfinished.before,
+            start_strategy(run.agent_type, context),
+            stored=len(recoverable.past),
+            logged=recoverable.logged,
+            before=recoverable.before,
         )
 
-    def _inputs(
+    async def _build_context(
         self,
         run: StartedRun,
         request: RunRequest,
-        rows: Sequence[KnowledgeBase],
-        model: ChatModel,
-    ) -> StrategyInput:
+        resources: RunResources,
+        journal: Journal,
+        *,
+        had_skills: bool = False,
+        reopens: bool = False,
+    ) -> RunContext:
+        model, rows = resources.model.model, resources.knowledge_bases
+        remote_tools, rules = await self.bind_tools(run.owner_id, request, resources.connections)
+        skills = await self._skills(run, request, resources, had_skills=had_skills)
+        memory, memories = await self._memory(run, request, model, resources.memory)
         recorder = RetrievalRecorder(self._database, run.owner_id, run.key)
-        return StrategyInput(
+        return RunContext(
             question=request.question,
             model=model,
             retriever=KnowledgeBaseRetriever(self._searcher, rows, recorder) if rows else None,
             documents=KnowledgeBaseReader(self._database, rows, run.owner_id) if rows else None,
+            memory=memory,
             history=run.history,
             state=request.state,
-            context=request.context,
+            caller_context=(*request.context, *memories),
             tools=request.tools,
-            limits=self.limits.standing,
+            limits=resources.limits,
+            journal=journal,
+            reopens=reopens,
             time=UserClock(request.options.client_time, request.profile_timezone),
             calendar=RunCalendar(self._database, run.owner_id, run.task_id),
+            reflections=await self._reflections(run),
+            vision=await self._vision(run, request, model),
+            rules=rules,
+            remote_tools=remote_tools,
+            skills=skills,
         )
 
-    async def _equipped(
+    async def bind_tools(
         self,
-        run: StartedRun,
+        owner_id: str,
         request: RunRequest,
-        inputs: StrategyInput,
-        given: Given | None = None,
-        *,
-        had_skills: bool = False,
-    ) -> StrategyInput:
-        """The same with what is its owner's: tools of MCP servers, skills, memories, reflections."""
-        known, choices = (given.connections, given.memory) if given else (None, None)
-        reached = await self.reaching.reach(run.owner_id, request, known)
-        inputs = replace(inputs, remote_tools=reached.tools, rules=reached.rules)
-        if (skills := self._belongings.skills) is not None:
-            shelf = await skills.build(
-                RunTask(run.task_id, run.owner_id),
-                request,
-                given.skills if given else None,
-                had_skills=had_skills,
-                context_window=inputs.model.context_window,
-            )
-            inputs = replace(inputs, skills=shelf)
-        inputs = await self._remembering(run, request, inputs, choices)
-        return await self._reflecting(run, inputs)
+        connections: Sequence[ConnectionWithTools] | None = None,
+    ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
+        """The MCP tools of a run and its tool rules; connections that are gone are left out.
 
-    async def _remembering(
-        self,
-        run: StartedRun,
-        request: RunRequest,
-        inputs: StrategyInput,
-        choices: MemoryChoices | None,
-    ) -> StrategyInput:
-        """The same with what its owner lets the run know and remember."""
-        memories = self._belongings.memories
-        if memories is None:
-            return inputs
-        said = [message.content for message in inputs.history if message.role == "user"]
-        remembered = await memories.for_run(
+        Args:
+            owner_id: of the run.
+            request: as it was planned.
+            connections: None to read them.
+        """
+        mcp, policies = self.services.mcp, self.limits.standing.policies
+        ids = request.options.mcp_connection_ids or ()
+        if mcp is None or not ids:
+            forbidden = policies.forbidden | withheld_tools(request.lacking)
+            return (), ToolRules(request.tool_policies, forbidden)
+        if connections is None:
+            async with self._database.reading() as session:
+                rows = await mcp_connections.list_rows(session, owner_id)
+                enabled = [row for row in rows if row.row.id in ids and row.row.enabled]
+                connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
+        server = add_tool_policies(policies, connections)
+        tools = tools_for_run(mcp, self._database, connections)
+        # A tool that its server lists only since then starts with the server's policy.
+        new: dict[str, ToolPolicy] = {tool.name: server.in_force(tool.name, None) for tool in tools}
+        # Still offered to a run that began with them: without them a replay would differ.
+        withheld = () if may_use_connections(request.lacking) else new
+        forbidden = server.forbidden | withheld_tools(request.lacking) | frozenset(withheld)
+        return tools, ToolRules({**new, **request.tool_policies}, forbidden)
+
+    async def _skills(
+        self, run: StartedRun, request: RunRequest, resources: RunResources, *, had_skills: bool
+    ) -> RunSkills | None:
+        if self.services.skills is None:
+            return None
+        return await self.services.skills.build(
+            RunTask(run.task_id, run.owner_id),
+            request,
+            resources.skills,
+            had_skills=had_skills,
+            context_window=resources.model.model.context_window,
+        )
+
+    async def _memory(
+        self, run: StartedRun, request: RunRequest, model: ChatModel, choices: MemoryChoices | None
+    ) -> tuple[LongTermMemory | None, tuple[ContextItem, ...]]:
+        """The memory tools and the memories that the run's owner allows."""
+        if self.services.memories is None:
+            return None, ()
+        earlier = [message.content for message in run.history if message.role == "user"]
+        memory = await self.services.memories.for_run(
             run.owner_id,
             run.run_id,
-            [*said, inputs.question],
-            is_offline=inputs.model.is_extractive,
+            [*earlier, request.question],
+            is_offline=model.is_extractive,
             choices=choices,
         )
-        told = () if Permission.MEMORY_VIEW in request.lacking else remembered.context
-        return replace(inputs, memory=remembered.tools, context=(*inputs.context, *told))
+        is_hidden = Permission.MEMORY_VIEW in request.lacking
+        return memory.tools, () if is_hidden else tuple(memory.context)
 
-    async def _reflecting(self, run: StartedRun, inputs: StrategyInput) -> StrategyInput:
-        """The same with what earlier runs of the thread reflected, where the type reflects."""
+    async def _reflections(self, run: StartedRun) -> tuple[str, ...]:
         if run.agent_type not in REFLECTING:
-            return inputs
+            return ()
         async with self._database.reading() as session:
-            earlier = await reflections.read_earlier(session, run, REFLECTING)
-        return replace(inputs, reflections=earlier)
+            return await read_earlier(session, run, REFLECTING)
 
-    async def _seeing(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
-        """The pictures of the question, as far as the model is shown them."""
-        attached = [image.id for image in request.messages[-1].images] if request.messages else []
-        attachments = self._belongings.attachments
-        if not attached:
+    async def _vision(self, run: StartedRun, request: RunRequest, model: ChatModel) -> VisionInput:
+        """The images of the question, if the model sees images."""
+        image_ids = [image.id for image in request.messages[-1].images] if request.messages else []
+        attachments = self.services.attachments
+        if not image_ids:
             return VisionInput()
         if attachments is None or not model.sees_images:
-            return VisionInput(len(attached), is_blind=True)
-        pictures = await attachments.images_for_model(run.owner_id, attached)
-        images = tuple(ModelImage(one.mime_type, one.content) for one in pictures)
-        return VisionInput(len(attached), images)
+            return VisionInput(len(image_ids), is_blind=True)
+        shown = await attachments.images_for_model(run.owner_id, image_ids)
+        images = tuple(ModelImage(image.mime_type, image.content) for image in shown)
+        return VisionInput(len(image_ids), images)
+
+
+async def read_earlier(
+    session: AsyncSession, run: StartedRun, agent_types: Sequence[str]
+) -> tuple[str, ...]:
+    """The newest reflections of the thread's earlier tasks, oldest first, read from their logs.
+
+    They stay the same as long as a run holds the thread, so that a replay sees the same ones.
+    """
+    earlier = (
+        select(AgentRun.id)
+        .where(
+            AgentRun.session_id == run.session_key,
+            AgentRun.task_id != run.task_id,
+            col(AgentRun.agent_type).in_(agent_types),
+        )
+        .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
+        .limit(_MOST_RUNS)
+    )
+    query = (
+        select(AgentRun.task_id, LoggedEvent.payload)
+        .join(LoggedEvent, col(LoggedEvent.run_id) == col(AgentRun.id))
+        .where(
+            col(AgentRun.id).in_(earlier),
+            LoggedEvent.type == "STATE_DELTA",
+            # The index finds the runs' events; this avoids reading most of them.
+            col(LoggedEvent.payload).contains(f'"{_PATH}"', autoescape=True),
+        )
+        .order_by(col(AgentRun.created_at), col(AgentRun.id), col(LoggedEvent.seq))
+    )
+    by_task: dict[str, list[str]] = {}
+    for task_id, payload in (await session.exec(query)).all():
+        event: JsonValue = orjson.loads(payload)
+        for operation in map(as_object, as_list(as_object(event).get("delta"))):
+            # Each change holds all reflections of a task so far.
+            if operation.get("path") == _PATH:
+                by_task[task_id] = [as_text(text) for text in as_list(operation.get("value"))]
+    texts = [reflection for reflections in by_task.values() for reflection in reflections]
+    return tuple(_shortened(reflection) for reflection in texts[-MOST_REFLECTIONS:])
+
+
+def _shortened(text: str) -> str:
+    is_short = len(text) <= LONGEST_REFLECTION
+    return text if is_short else f"{text[: LONGEST_REFLECTION - 1]}…"

@@ -1,8 +1,13 @@
-"""Drives one run: reads its strategy, writes the log, keeps the lease, ends it."""
+"""The driver of a run: it reads the strategy, writes the log, keeps the lease and ends the run."""
 
-from collections.abc import Callable, Sequence
-from contextlib import aclosing
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
+
+from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
 from agents.agui.close_open import DanglingEvents, find_dangling
@@ -11,15 +16,15 @@ from agents.agui.message_reducer import MessageReducer
 from agents.agui.transcript import Transcript
 from agents.event_log import LogAddition, LogClosed, LogEntry
 from agents.events import Failed, Finished, WireEvent
-from agents.models import RunStatus
+from agents.journal import Effect
+from agents.models import AgentRun, RunStatus
 from agents.runs import finish, journal_store, store
-from agents.runs.event_writer import EventWriter, LogBatch
 from agents.runs.finish import RunOutcome
-from agents.runs.heartbeat import Heartbeat
+from agents.runs.join import fold_thread
 from agents.runs.store import StartedRun
-from agents.runs.thread_snapshot import fold_thread
 from agents.strategies import StrategyRun
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
+from core.auth.models import User, UserStatus
 from core.db.database import Database
 from core.db.types import now_ms
 from core.db.unit_of_work import unit_of_work
@@ -28,20 +33,228 @@ from core.logging import get_logger
 
 log = get_logger(__name__)
 
+LEASE_SECONDS = 15
+_HEARTBEAT_SECONDS = 0.5
+# A larger transaction would keep other writers waiting for too long.
+_MOST_BATCHES = 500
 _STATUSES = {
     "success": RunStatus.COMPLETED,
     "cancelled": RunStatus.CANCELLED,
     "interrupt": RunStatus.INTERRUPTED,
 }
+_Stop = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    """New events and effects of a run, written together or not at all.
+
+    Args:
+        stored: how many effects of the task are stored already.
+    """
+
+    addition: LogAddition
+    task_id: str
+    effects: Sequence[Effect] = ()
+    stored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """The committed log entries, and how many effects are stored now."""
+
+    entries: list[LogEntry]
+    stored: int
+
+
+_QueuedBatch = tuple[LogBatch, asyncio.Future[WriteResult]]
+
+
+class EventWriter:
+    """Group commit of the logs of all runs that one process drives.
+
+    A commit takes its time however little it holds, and SQLite takes one at a time: what other
+    runs want to write meanwhile goes into the next transaction together.
+
+    Args:
+        driver: the process's name in leases.
+
+    Attributes:
+        lock: Held while rows of several runs are written, so that no two transactions of the
+            process wait for each other's rows.
+    """
+
+    def __init__(self, database: Database, driver: str) -> None:
+        self.lock = asyncio.Lock()
+        self._database = database
+        self._driver = driver
+        self._waiting: list[_QueuedBatch] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def write(self, batch: LogBatch) -> WriteResult:
+        """Write a batch, together with those of other runs that wait at the same time.
+
+        Raises:
+            LogClosed: the lease on this run does not hold; nothing of it was written.
+            DatabaseUnavailable: it is unknown whether anything was written.
+        """
+        written: asyncio.Future[WriteResult] = asyncio.get_running_loop().create_future()
+        self._waiting.append((batch, written))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_waiting())
+        return await written
+
+    async def _write_waiting(self) -> None:
+        while self._waiting:
+            queued = self._waiting[:_MOST_BATCHES]
+            del self._waiting[:_MOST_BATCHES]
+            async with self.lock:
+                outcomes = await self._try(queued)
+                is_lost = isinstance(outcomes, DatabaseUnavailable)
+                if isinstance(outcomes, Exception) and not is_lost and len(queued) > 1:
+                    # One of them may be at fault. Where the database was lost, they may be
+                    # written already, and a second write would double them.
+                    await self._write_each(queued)
+                    continue
+            self._resolve(queued, outcomes)
+
+    async def _write_each(self, queued: Sequence[_QueuedBatch]) -> None:
+        for number, batch in enumerate(queued):
+            outcomes = await self._try([batch])
+            if isinstance(outcomes, DatabaseUnavailable):
+                # The others would fail the same way, only later.
+                self._resolve(queued[number:], outcomes)
+                return
+            self._resolve([batch], outcomes)
+
+    async def _try(self, queued: Sequence[_QueuedBatch]) -> list[WriteResult | None] | Exception:
+        try:
+            return await self._write([batch for batch, _ in queued])
+        # The edge of the runs: each of them gets the error where it waits.
+        except Exception as error:  # noqa: BLE001
+            return error
+
+    async def _write(self, batches: Sequence[LogBatch]) -> list[WriteResult | None]:
+        """Write in one transaction; None for runs whose lease does not hold."""
+        # Readers wait for every event of every run; starts and ends of runs can wait for this.
+        async with unit_of_work(self._database, urgent=True) as work:
+            appended = await event_log.append_all(
+                work.session, [batch.addition for batch in batches], driver=self._driver
+            )
+            written: list[WriteResult | None] = []
+            for batch, entries in zip(batches, appended, strict=True):
+                if entries is None:
+                    written.append(None)
+                    continue
+                stored = batch.stored
+                if batch.effects:
+                    stored = await journal_store.write(
+                        work.session, batch.task_id, batch.effects, stored=stored
+                    )
+                written.append(WriteResult(entries, stored))
+        return written
+
+    def _resolve(
+        self, queued: Sequence[_QueuedBatch], outcomes: Sequence[WriteResult | None] | Exception
+    ) -> None:
+        if isinstance(outcomes, Exception):
+            for _, waiting in queued:
+                if not waiting.done():
+                    waiting.set_exception(outcomes)
+            return
+        for (_, waiting), written in zip(queued, outcomes, strict=True):
+            if waiting.done():
+                # The run was cancelled meanwhile.
+                continue
+            if written is None:
+                waiting.set_exception(LogClosed())
+            else:
+                waiting.set_result(written)
+
+
+class Heartbeat:
+    """Lease renewal and stop signals for all runs that are driven here, in one query for all.
+
+    Args:
+        driver: this process's name in leases.
+        lock: held while rows of several runs are written.
+    """
+
+    def __init__(self, database: Database, driver: str, lock: asyncio.Lock) -> None:
+        self._database = database
+        self._driver = driver
+        self._lock = lock
+        self._watched: dict[str, _Stop] = {}
+        self._beating: asyncio.Task[None] | None = None
+        self._stopping: set[asyncio.Future[None]] = set()
+
+    @contextmanager
+    def watching(self, run_key: str, stop: _Stop) -> Generator[None]:
+        """Keep the lease on a run; call ``stop``, once, when it has to end or is not ours any more."""
+        self._watched[run_key] = stop
+        if self._beating is None or self._beating.done():
+            self._beating = asyncio.create_task(self._beat())
+        try:
+            yield
+        finally:
+            self._watched.pop(run_key, None)
+
+    async def _beat(self) -> None:
+        renewed = time.monotonic()
+        while self._watched:
+            await asyncio.sleep(_HEARTBEAT_SECONDS)
+            try:
+                await self._look()
+                if time.monotonic() - renewed > LEASE_SECONDS / 3:
+                    await self._renew()
+                    renewed = time.monotonic()
+            except DatabaseUnavailable:
+                continue
+            except Exception:
+                # Without the heartbeat the runs would count as lost while they go on.
+                log.exception("runs.pulse_failed")
+
+    async def _look(self) -> None:
+        if not (watched := set(self._watched)):
+            return
+        async with self._database.reading() as session:
+            active_keys = await _active_keys(session, self._driver)
+        for run_key in watched - active_keys:
+            # The current callback: the run may have gone from preparation to driving meanwhile.
+            if (stop := self._watched.pop(run_key, None)) is not None:
+                # In a task of its own: a run may take its time to stop.
+                stopping = asyncio.ensure_future(stop())
+                self._stopping.add(stopping)
+                stopping.add_done_callback(self._stopping.discard)
+
+    async def _renew(self) -> None:
+        if not self._watched:
+            return
+        async with self._lock, unit_of_work(self._database) as work:
+            await store.renew(work, list(self._watched), driver=self._driver, seconds=LEASE_SECONDS)
+
+
+async def _active_keys(session: AsyncSession, driver: str) -> set[str]:
+    """Keys of a driver's runs that may go on: not over, not asked to stop, account active."""
+    query = (
+        select(AgentRun.id)
+        .join(User, col(User.id) == col(AgentRun.owner_id))
+        .where(
+            AgentRun.lease_owner == driver,
+            AgentRun.status == RunStatus.RUNNING.value,
+            col(AgentRun.stop_requested_at).is_(None),
+            User.status == UserStatus.ACTIVE.value,
+        )
+    )
+    return set((await session.exec(query)).all())
 
 
 class DriverContext:
     """What all drivers of a process share.
 
     Args:
-        database: where the logs are.
         name: this process's name in leases.
-        publish: called with a run's key and what was committed to its log.
+        publish: called with a run's key and the entries that were committed to its log.
     """
 
     def __init__(
@@ -51,19 +264,18 @@ class DriverContext:
         self.name = name
         self.publish = publish
         self.log = EventWriter(database, name)
-        self.heartbeat = Heartbeat(database, name, self.log.turn)
+        self.heartbeat = Heartbeat(database, name, self.log.lock)
 
 
 @dataclass(frozen=True)
-class Course:
-    """What a driver has to go through.
+class PreparedRun:
+    """A run with its strategy, ready to be driven.
 
     Args:
-        run: begun, or taken up.
         strategy: not started yet.
-        stored: effects of the task that are stored already.
+        stored: how many effects of the task are stored already.
         logged: the run's events so far, when another process wrote them.
-        before: what earlier runs of the task did and no message of theirs tells.
+        before: what earlier runs of the task did and none of their messages shows.
     """
 
     run: StartedRun
@@ -74,33 +286,28 @@ class Course:
 
 
 class RunDriver:
-    """One run from its first event to its last, or from where its last driver left it.
+    """One run from its first event, or from where its last driver left it, to its last."""
 
-    Args:
-        context: shared by the process.
-        course: what to drive.
-    """
-
-    def __init__(self, context: DriverContext, course: Course) -> None:
-        run = course.run
+    def __init__(self, context: DriverContext, prepared: PreparedRun) -> None:
+        run = prepared.run
         self._context = context
         self._run = run
-        self._strategy = course.strategy
-        self._stored = course.stored
-        self._left_over = course.logged
+        self._strategy = prepared.strategy
+        self._stored = prepared.stored
+        self._left_over = prepared.logged
         self._mapper = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
         self._transcript = Transcript()
-        self._transcript.carry_over(course.before, is_told=False)
+        self._transcript.carry_over(prepared.before, is_told=False)
         self._is_handed_over = False
-        self._torn: frozenset[str] = frozenset()
-        for event in course.logged:
+        self._dangling_ids: frozenset[str] = frozenset()
+        for event in prepared.logged:
             self._transcript.observe(event)
 
     async def drive(self) -> None:
         """Run to the end, which is one terminal event in the log.
 
-        When the log can't be written or is closed by others the run just stops: whoever closed
-        it wrote the terminal event, or the end of the lease will have it written.
+        When the log can't be written or was closed by others the run just stops: whoever closed it
+        wrote the terminal event, or recovery will after the lease has ended.
         """
         try:
             with self._context.heartbeat.watching(self._run.key, self._strategy.stop):
@@ -119,17 +326,17 @@ class RunDriver:
         await self._strategy.stop()
 
     async def hand_over(self) -> None:
-        """Stop driving without ending the run: another process takes it up where it stands."""
+        """Stop driving without ending the run: another process recovers it."""
         self._is_handed_over = True
         await self._strategy.stop()
 
     async def _release(self) -> None:
         try:
-            # Behind a renewal that is under way.
-            async with self._context.log.turn, unit_of_work(self._context.database) as work:
+            # After a renewal that is under way.
+            async with self._context.log.lock, unit_of_work(self._context.database) as work:
                 await store.release(work, self._run)
         except DatabaseUnavailable:
-            # Then it is taken up when its lease ends.
+            # Then it is recovered when its lease ends.
             log.warning("run.not_released", run_id=self._run.run_id)
 
     async def _write(self, batch: EventBatch) -> None:
@@ -137,41 +344,41 @@ class RunDriver:
         last = batch.events[-1] if batch.is_last else None
         wire = [mapped for event in batch.events for mapped in self._mapper.translate(event)]
         if self._left_over:
-            torn = find_dangling(self._left_over, self._strategy.known, now=now_ms)
-            wire = [*await self._ended(torn), *wire]
-            self._torn = torn.ids
+            dangling = find_dangling(self._left_over, self._strategy.known, now=now_ms)
+            wire = [*await self._close_dangling(dangling), *wire]
+            self._dangling_ids = dangling.ids
         if isinstance(last, Finished) and last.outcome == "interrupt":
             wire = [*wire[:-1], *await self._snapshots(wire), wire[-1]]
         for event in wire:
             self._transcript.observe(event)
-        self._transcript.forget(self._torn)
+        self._transcript.forget(self._dangling_ids)
         entries = await self._store(wire, batch)
-        self._left_over, self._torn = (), frozenset()
+        self._left_over, self._dangling_ids = (), frozenset()
         self._context.publish(run.key, entries)
 
     async def _store(self, wire: Sequence[WireEvent], batch: EventBatch) -> list[LogEntry]:
         run, last = self._run, batch.events[-1] if batch.is_last else None
         if not isinstance(last, Finished | Failed):
             addition = LogAddition(run.key, wire, batch.own_events)
-            asked = LogBatch(addition, run.task_id, batch.effects, self._stored)
-            written = await self._context.log.write(asked)
+            log_batch = LogBatch(addition, run.task_id, batch.effects, self._stored)
+            written = await self._context.log.write(log_batch)
             self._stored = written.stored
             return written.entries
         ending = replace(self._ending(last), own_events=batch.own_events)
         async with unit_of_work(self._context.database) as work:
             entries = await finish.finish(work, run.key, wire, ending, driver=run.driver)
-            # Behind the look at the lease: who lost it finds its place in the journal taken.
+            # After the check of the lease: without it the place in the journal may be taken.
             await journal_store.write(work.session, run.task_id, batch.effects, stored=self._stored)
         log.info("run.ended", run_id=run.run_id, status=ending.status)
         return entries
 
-    async def _ended(self, torn: DanglingEvents) -> list[WireEvent]:
+    async def _close_dangling(self, dangling: DanglingEvents) -> list[WireEvent]:
         """The end of what the last driver had begun, which its subscribers must not keep."""
-        if not torn.ids:
-            return torn.closing
-        fold = await self._fold([*self._left_over, *torn.closing])
-        fold.forget(torn.ids)
-        return [*torn.closing, self._mapper.messages(fold.messages)]
+        if not dangling.ids:
+            return dangling.closing
+        fold = await self._fold([*self._left_over, *dangling.closing])
+        fold.forget(dangling.ids)
+        return [*dangling.closing, self._mapper.messages(fold.messages)]
 
     async def _snapshots(self, wire: list[WireEvent]) -> list[WireEvent]:
         async with self._context.database.reading() as session:

@@ -21,7 +21,7 @@ from agents.memory import queue
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import journal_store, task_logs
 from agents.sessions.service import add_messages, last_question
-from agents.strategies.runner import failure_event
+from agents.strategies.shared.runner import failure_event
 from core.db.now import database_now
 from core.db.types import now_ms, utc_now
 from core.db.unit_of_work import UnitOfWork

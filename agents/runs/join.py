@@ -9,12 +9,12 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
+from agents.agui.close_open import CLOSED_BY, OPENED_BY
 from agents.agui.encoder import AguiEncoder
 from agents.agui.message_reducer import MessageReducer
 from agents.events import WireEvent
-from agents.models import AgentRun, ChatSession
+from agents.models import AgentRun, ChatMessage, ChatSession
 from agents.runs import threads
-from agents.runs.thread_snapshot import fold_thread
 from core.auth.principal import Principal
 from core.db.types import now_ms
 from core.errors.auth import SessionNotFound
@@ -88,26 +88,15 @@ async def newest_run(session: AsyncSession, thread: ChatSession) -> AgentRun | N
     return (await session.exec(query)).first()
 
 
-# Each opener with the event that closes it and the field that names both.
-_CLOSED_BY = {
-    "STEP_STARTED": ("STEP_FINISHED", "stepName"),
-    "REASONING_START": ("REASONING_END", "messageId"),
-    "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
-    "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
-    "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
-}
-_OPENED_BY = {closer: (opener, field) for opener, (closer, field) in _CLOSED_BY.items()}
-
-
 def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
     """The events of a log that opened what is still open, in their order."""
     still_open: dict[tuple[str, str], WireEvent] = {}
     for event in logged:
         kind = as_text(event.get("type"))
-        if kind in _CLOSED_BY:
-            still_open[kind, as_text(event[_CLOSED_BY[kind][1]])] = event
-        elif kind in _OPENED_BY:
-            opener, field = _OPENED_BY[kind]
+        if kind in CLOSED_BY:
+            still_open[kind, as_text(event[CLOSED_BY[kind][1]])] = event
+        elif kind in OPENED_BY:
+            opener, field = OPENED_BY[kind]
             still_open.pop((opener, as_text(event[field])), None)
     return list(still_open.values())
 
@@ -161,3 +150,32 @@ def finished_prelude(
         mapper.messages(fold.all_messages),
         ending,
     ]
+
+
+async def fold_thread(
+    session: AsyncSession, session_key: str, *, until: str | None = None
+) -> MessageReducer:
+    """The messages and the state of a thread after its runs.
+
+    Args:
+        session: a reading session.
+        session_key: ``ChatSession.id``.
+        until: the run (``AgentRun.id``) before which to end; its question is still included.
+    """
+    fold = MessageReducer()
+    query = select(ChatMessage).where(
+        ChatMessage.session_id == session_key, ChatMessage.role == "user"
+    )
+    asked: dict[str, list[ChatMessage]] = {}
+    for message in (await session.exec(query.order_by(col(ChatMessage.position)))).all():
+        asked.setdefault(message.run_id or "", []).append(message)
+    runs = select(AgentRun.id, AgentRun.run_id).where(AgentRun.session_id == session_key)
+    in_order = runs.order_by(col(AgentRun.created_at), col(AgentRun.id))
+    for key, run_id in (await session.exec(in_order)).all():
+        for message in asked.get(run_id, ()):
+            fold.ask(message.message_id, message.content)
+        if key == until:
+            break
+        for event in await event_log.read_all(session, key):
+            fold.observe(event)
+    return fold

@@ -1,6 +1,7 @@
-"""What becomes of a request before its run begins: what it will be, and what it is given."""
+"""The planner: decides what a new run will be, from its request, its thread and its owner's account."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -8,150 +9,359 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents import event_log
 from agents.agui.message_reducer import MessageReducer
-from agents.mcp.service import FIRST_LOOK_SECONDS, ProbeResult
+from agents.llm_registry.selection import DEFAULT_MODEL_ID, ModelSelector, SelectedModel
+from agents.mcp import connections as mcp_connections
+from agents.mcp.agent_tools import add_tool_policies, may_use_connections
+from agents.mcp.connections import ConnectionWithTools
+from agents.mcp.service import FIRST_LOOK_SECONDS, McpService, ProbeResult
+from agents.models import ChatSession
+from agents.run_context import RunLimits
 from agents.run_request import RunRequest
-from agents.runs import plan as runs_plan
-from agents.runs import recovery, resume, threads
-from agents.runs.builder import Given, RunBuilder
-from agents.runs.driver import Course
-from agents.runs.mcp_tools import McpSelection
-from agents.runs.plan import Asked, RunLease, RunPlan, SeenThread
+from agents.runs import resume, threads
+from agents.runs.limits import LimitsProvider
 from agents.runs.resume import NoOp, RejectPolicy, Resume
-from agents.runs.store import StartedRun
 from agents.sessions.service import last_question
+from agents.skills import selection as skill_selection
+from agents.strategies import DEFAULT_AGENT_TYPE, require_known
+from agents.tool_policies import service as tool_policies
+from agents.tools import load_skill, withheld_tools
+from core.auth.permissions import Permission
 from core.auth.principal import Principal
+from core.auth.users import MemoryChoices, get_user
 from core.db.database import Database
+from core.errors.auth import ModelNotFound
 from core.errors.conflicts import SessionArchived
 from core.errors.requests import InvalidRunInput
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.models import KnowledgeBase
+from skills.store.catalog import CatalogCard
 
-# All at once they would be late together, and those that are under way with them.
-_BEGIN_AT_ONCE = 4
+# More at once would only delay each other, and the runs that are under way.
+_STARTS_AT_ONCE = 4
+Probes = set[asyncio.Task[ProbeResult]]
 
 
 @dataclass(frozen=True)
-class Planned:
-    """A run that is about to begin, and what was read for it.
+class RunLease:
+    """The process that drives a run, and for how many seconds without renewal."""
+
+    driver: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunResources:
+    """What a run works with, as it was read for it.
 
     Args:
-        plan: what it will be.
-        request: what is asked, with what it reaches.
-        given: what it gets.
-        decided: what the request means for what its thread waits for.
-        looks: at MCP servers that were never seen.
+        memory: the owner's choices; None to read them when the run is built, as with what follows.
+        skills: all that the owner's agents may use.
+        connections: to MCP servers.
+    """
+
+    model: SelectedModel
+    limits: RunLimits
+    knowledge_bases: Sequence[KnowledgeBase] = ()
+    memory: MemoryChoices | None = None
+    skills: Sequence[CatalogCard] | None = None
+    connections: Sequence[ConnectionWithTools] | None = None
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What was decided for a run before it starts.
+
+    Args:
+        request: what is asked, with the policies, skills and connections in force; it is stored.
+        thread_key: ``ChatSession.id``; None for a thread that the run creates.
+        waits_for: the run whose answers the thread waited for when this was decided.
+        most_sessions: how many threads the owner may have; 0 for any number.
+        resume: the task that the run goes on with; None for another kind of run.
+        noop: set where there is nothing to do; the thread keeps waiting for what it waits for.
         state: the shared state as the run that waited left it.
     """
 
-    plan: RunPlan
     request: RunRequest
-    given: Given
-    decided: Resume | NoOp | None
-    looks: set[asyncio.Task[ProbeResult]]
+    agent_type: str
+    lease: RunLease
+    resources: RunResources
+    thread_key: str | None = None
+    waits_for: str | None = None
+    most_sessions: int = 0
+    resume: Resume | None = None
+    noop: NoOp | None = None
     state: JsonValue = None
+
+    @property
+    def own_events(self) -> int:
+        """The number of the strategy's events that are replayed before anything is new."""
+        return self.resume.own_events if self.resume else 0
+
+    @property
+    def opening_events(self) -> int:
+        """The number of events that are written with the run's row."""
+        return 2 if self.resume else 1
 
 
 class Planner:
-    """Reads what runs that are about to begin need.
+    """Plans runs, a few at a time.
 
     Args:
-        database: where it is read.
-        builder: of the runs.
-        lease: what they begin with.
+        mcp: None where runs use no MCP servers.
+        lease: what the runs start with.
+
+    Attributes:
+        slots: Taken while a run is planned, and while its start is written.
     """
 
-    def __init__(self, database: Database, builder: RunBuilder, lease: RunLease) -> None:
+    def __init__(
+        self,
+        database: Database,
+        models: ModelSelector,
+        limits: LimitsProvider,
+        mcp: McpService | None,
+        lease: RunLease,
+    ) -> None:
         self._database = database
-        self._builder = builder
+        self._models = models
+        self._limits = limits
+        self._mcp = mcp
         self._lease = lease
-        self.door = asyncio.Semaphore(_BEGIN_AT_ONCE)
-        """Whoever goes on to write what was planned takes their turn at it too."""
+        self.slots = asyncio.Semaphore(_STARTS_AT_ONCE)
 
     async def plan(
-        self, principal: Principal, request: RunRequest, refusal: RejectPolicy
-    ) -> Planned:
-        """What the run will be, planned anew once servers never seen have shown their tools.
+        self, principal: Principal, request: RunRequest, reject: RejectPolicy
+    ) -> RunPlan:
+        """Plan a run; plan it again once MCP servers that were never seen have listed their tools.
 
         Raises:
-            AgentexError: as :meth:`RunService.begin` does for what was asked.
+            AgentexError: as :meth:`RunService.start` says.
         """
-        async with self.door:
-            planned = await self._plan(principal, request, refusal)
-        if not planned.looks:
-            return planned
-        await asyncio.wait(planned.looks, timeout=FIRST_LOOK_SECONDS)
-        async with self.door:
-            return await self._plan(principal, request, refusal)
+        async with self.slots:
+            plan, probes = await self._plan(principal, request, reject)
+        if not probes:
+            return plan
+        await asyncio.wait(probes, timeout=FIRST_LOOK_SECONDS)
+        async with self.slots:
+            plan, _ = await self._plan(principal, request, reject)
+        return plan
 
     async def _plan(
-        self, principal: Principal, request: RunRequest, refusal: RejectPolicy
-    ) -> Planned:
-        builder = self._builder
+        self, principal: Principal, request: RunRequest, reject: RejectPolicy
+    ) -> tuple[RunPlan, Probes]:
+        probes = Probes()
         async with self._database.reading() as session:
             thread = await threads.find_thread(session, principal, request.thread_id)
             if thread is not None and thread.is_archived:
                 raise SessionArchived
-            decided = await resume.decide(session, thread, request, refusal)
-            if isinstance(decided, NoOp) and thread is not None:
-                question = request.question or await last_question(session, thread.id)
-                decided = replace(decided, question=question)
-            agent_type = runs_plan.agent_type_of(request, thread)
-            asked = Asked(request, thread, decided)
-            rows = await runs_plan.knowledge_bases_of(session, principal, asked)
-            model = await runs_plan.model_of(session, builder.models, principal, asked)
-            allowed = await builder.limits.read(session)
-            owner = await runs_plan.owner_of(session, principal)
-            skills = await runs_plan.skills_of(session, principal, asked)
-            asked = replace(asked, request=replace(request, skills=skills.chosen))
-            reached = await self._reached(session, principal, asked)
-            state = await _state_of(session, decided)
-        request = replace(
-            reached.request, profile_timezone=owner.time_zone, lacking=principal.lacking
-        )
-        if decided is None and not request.messages:
-            raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
+            decision = await resume.decide(session, thread, request, reject)
+            agent_type = choose_agent_type(request, thread)
+            current = await self._limits.read(session)
+            account = await get_user(session, principal.user_id)
+            request = replace(
+                request, profile_timezone=account.time_zone, lacking=principal.lacking
+            )
+            memory = MemoryChoices(account.use_memories, account.remember_after_runs)
+            state, user_id = None, principal.user_id
+            match decision:
+                case None:
+                    request, resources, probes = await self._for_question(
+                        session, principal, request, thread, current.limits
+                    )
+                case Resume(waiting=waiting):
+                    # It works with what its task began with.
+                    request = await self._with_policies(session, user_id, request)
+                    model = await self._models.reopen(session, user_id, waiting.model)
+                    resources = RunResources(model, current.limits)
+                    agent_type = waiting.run.agent_type
+                    state = await _state_after(session, waiting.run.id)
+                case NoOp():
+                    question = request.question
+                    if thread is not None:
+                        question = question or await last_question(session, thread.id)
+                        decision = replace(decision, question=question)
+                    # It asks nothing: its messages belong to earlier runs.
+                    request = await self._with_policies(session, user_id, request)
+                    request = replace(request, messages=())
+                    model = await self._models.select(session, principal, None)
+                    resources = RunResources(model, current.limits)
         plan = RunPlan(
+            request,
             agent_type,
             self._lease,
-            model.ref,
-            tuple(row.id for row in rows),
+            replace(resources, memory=memory),
+            thread_key=None if thread is None else thread.id,
             waits_for=None if thread is None else thread.waiting_run_id,
-            most_sessions=allowed.most_sessions,
-            seen=SeenThread(None if thread is None else thread.id),
+            most_sessions=current.most_sessions,
+            resume=decision if isinstance(decision, Resume) else None,
+            noop=decision if isinstance(decision, NoOp) else None,
+            state=state,
         )
-        plan, request = runs_plan.settle_plan(plan, request, decided)
-        given = Given(rows, model, allowed.limits, owner.memory, skills.cards, reached.connections)
-        return Planned(plan, request, given, decided, reached.looks, state)
+        return plan, probes
 
-    async def _reached(
-        self, session: AsyncSession, principal: Principal, asked: Asked
-    ) -> McpSelection:
-        builder = self._builder
-        request = asked.request
-        if asked.decided is None:
-            reached = await builder.reaching.choose(session, principal, request, asked.thread)
-            return replace(reached, request=runs_plan.loadable(reached.request, asked))
-        # What a task reaches was chosen when it began.
-        return McpSelection(
-            await runs_plan.with_policies(session, principal, request, builder.policies)
+    async def _with_policies(
+        self, session: AsyncSession, user_id: str, request: RunRequest
+    ) -> RunRequest:
+        server = self._limits.standing.policies
+        policies = await tool_policies.effective_policies(session, user_id, server)
+        return replace(request, tool_policies=policies)
+
+    async def _for_question(
+        self,
+        session: AsyncSession,
+        principal: Principal,
+        request: RunRequest,
+        thread: ChatSession | None,
+        limits: RunLimits,
+    ) -> tuple[RunRequest, RunResources, Probes]:
+        config = {} if thread is None else thread.config
+        rows = await choose_knowledge_bases(session, principal, request, config)
+        model = await choose_model(session, self._models, principal, request, config)
+        skills = await skill_selection.select_skills(
+            session, principal, request, config.get("skill_ids")
         )
-
-    async def course(self, run: StartedRun, planned: Planned) -> Course:
-        """The course of a run that began as it was planned."""
-        request, given = planned.request, planned.given
-        match planned.decided:
-            case Resume():
-                async with self._database.reading() as session:
-                    unfinished = await recovery.load(session, run.key)
-                return await self._builder.again(unfinished)
-            case NoOp() as nothing:
-                return self._builder.settled(run, request, nothing, given.model)
-            case None:
-                return await self._builder.fresh(run, request, given)
+        request = replace(request, skills=skills.chosen)
+        request, connections, probes = await choose_connections(
+            session, principal, request, config, self._mcp, self._limits.standing.policies
+        )
+        request = drop_unloadable_skills(request, config)
+        if not request.messages:
+            raise InvalidRunInput(field="messages", error="no call of this thread waits for one")
+        resources = RunResources(model, limits, rows, skills=skills.cards, connections=connections)
+        return request, resources, probes
 
 
-async def _state_of(session: AsyncSession, decided: Resume | NoOp | None) -> JsonValue:
-    if not isinstance(decided, Resume):
-        return None
-    fold = MessageReducer()
-    for event in await event_log.read_all(session, decided.waiting.run.id):
-        fold.observe(event)
-    return fold.state
+async def _state_after(session: AsyncSession, run_key: str) -> JsonValue:
+    """The shared state at the end of a run."""
+    reducer = MessageReducer()
+    for event in await event_log.read_all(session, run_key):
+        reducer.observe(event)
+    return reducer.state
+
+
+def choose_agent_type(request: RunRequest, thread: ChatSession | None) -> str:
+    """The strategy of the request, else of its session, else the default.
+
+    Raises:
+        UnknownAgentType: there is none of this name.
+    """
+    config = {} if thread is None else thread.config
+    return require_known(
+        request.options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
+    )
+
+
+def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) -> RunRequest:
+    """The request without its chosen skills where ``load_skill`` is switched off.
+
+    A slug at the beginning of a message is then just text, as where it names no skill.
+
+    Raises:
+        InvalidRunInput: skills are named by id, and ``load_skill`` is switched off.
+    """
+    if not request.skills or request.tool_policies.get(load_skill.NAME) != "never":
+        return request
+    for field, skill_ids in (
+        ("forwardedProps.skill_ids", request.options.skill_ids),
+        ("session.config.skill_ids", config.get("skill_ids")),
+    ):
+        if skill_ids:
+            error = f"the tool {load_skill.NAME} is switched off"
+            raise InvalidRunInput(field=field, error=error)
+    return replace(request, skills=())
+
+
+async def choose_knowledge_bases(
+    session: AsyncSession, principal: Principal, request: RunRequest, config: dict[str, JsonValue]
+) -> Sequence[KnowledgeBase]:
+    """The knowledge bases of the request, else of the session, else all that the caller sees.
+
+    Raises:
+        KnowledgeBaseNotFound: one of them is not there for the caller.
+        PermissionDenied: the request names some, and the caller may view none.
+    """
+    ids = request.options.knowledge_base_ids
+    if Permission.KB_VIEW not in principal.permissions:
+        if ids:
+            principal.require(Permission.KB_VIEW)
+        return ()
+    configured = config.get("knowledge_base_ids")
+    if not ids and isinstance(configured, list):
+        ids = tuple(str(value) for value in configured)
+    return await knowledge_bases.get_searchable(session, principal, list(ids or ()) or None)
+
+
+async def choose_model(
+    session: AsyncSession,
+    models: ModelSelector,
+    principal: Principal,
+    request: RunRequest,
+    config: dict[str, JsonValue],
+) -> SelectedModel:
+    """The model of the request, else of the session, else the caller's default.
+
+    Raises:
+        InvalidRunInput: the caller may use no such model; the details list the usable ones.
+    """
+    field, name = "forwardedProps.model_id", request.options.model_id
+    if not name:
+        field, name = "session.config.model_id", str(config.get("model_id") or "")
+    try:
+        return await models.select(session, principal, name)
+    except ModelNotFound:
+        usable = await models.list_usable(session, principal)
+        built_in = [selected.model.name for selected in usable.built_in]
+        ids = [DEFAULT_MODEL_ID, *built_in, *(row.id for row in usable.registered)]
+        raise InvalidRunInput(field=field, error="unknown", known=ids) from None
+
+
+async def choose_connections(
+    session: AsyncSession,
+    principal: Principal,
+    request: RunRequest,
+    config: dict[str, JsonValue],
+    mcp: McpService | None,
+    server: ServerPolicies,
+) -> tuple[RunRequest, Sequence[ConnectionWithTools], Probes]:
+    """The request with its MCP connections and the tool policies in force now.
+
+    Returns:
+        Also the connections, and the probes of servers that were never seen.
+
+    Raises:
+        McpConnectionNotFound: the request or its session names one that is not the caller's.
+        PermissionDenied: the caller may use none, or the account is limited to others.
+    """
+    ids = _connection_ids(request, config)
+    rows = await mcp_connections.list_rows(session, principal.user_id, ids)
+    if ids is not None:
+        for connection in rows:
+            mcp_connections.require_use(principal, connection.row.id)
+    limit = principal.mcp_access
+    usable = [row for row in rows if limit is None or row.row.id in limit]
+    usable = usable if may_use_connections(principal.lacking) else []
+    connections = list[ConnectionWithTools]()
+    if mcp is not None:
+        # Only those that the run uses: the tool lists of all connections can be long.
+        enabled = [connection for connection in usable if connection.row.enabled]
+        connections = await mcp_connections.load_tools(session, mcp.tool_lists, enabled)
+    policies = await tool_policies.effective_policies(
+        session, principal.user_id, add_tool_policies(server, connections)
+    )
+    withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
+    options = replace(
+        request.options, mcp_connection_ids=tuple(connection.row.id for connection in connections)
+    )
+    request = replace(request, options=options, tool_policies={**policies, **withheld})
+    return request, connections, mcp.refresh_stale(connections) if mcp else Probes()
+
+
+def _connection_ids(request: RunRequest, config: dict[str, JsonValue]) -> list[str] | None:
+    """The ids of the request, else of the session, else None for all that the caller has."""
+    if request.options.mcp_connection_ids:
+        return list(request.options.mcp_connection_ids)
+    configured = config.get("mcp_connection_ids")
+    if isinstance(configured, list) and configured:
+        return [str(value) for value in configured]
+    return None

@@ -14,7 +14,7 @@ from agents.llm.base import ModelMessage
 from agents.models import AgentRun, ChatMessage, RunStatus
 from agents.run_request import RunRequest, UserMessage
 from agents.runs import resume
-from agents.runs.plan import RunPlan, SeenThread
+from agents.runs.planner import RunPlan
 from agents.runs.threads import Value, draft_thread, find_thread, take_thread, title_unless_set
 from agents.sessions.service import add_messages, check_quota
 from core.auth.principal import Principal
@@ -60,15 +60,12 @@ class StartedRun:
 
 
 async def start(
-    work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
+    work: UnitOfWork, principal: Principal, plan: RunPlan, *, recheck: bool = False
 ) -> StartedRun:
     """Write the run, take its thread and store the new user messages.
 
     Args:
-        work: the transaction.
-        principal: who runs it.
-        request: what was asked; a thread that is not there yet is made.
-        plan: what it will be.
+        recheck: look up the thread and the run's id again, which may have changed since planning.
 
     Raises:
         RunIdTaken: the caller used this run id before.
@@ -76,88 +73,90 @@ async def start(
         SessionArchived: its owner put it into the archive.
         SessionNotFound: the thread is somebody else's session.
         InvalidRunInput: the question has the id of another message.
-        InvalidLink: an image of the question is no more.
+        InvalidLink: an image of the question is gone.
         SessionsFull: its owner may have no more threads.
         IntegrityError: another request made the same run or thread at this moment.
     """
-    seen = plan.seen or await _look(work.session, principal, request)
-    if seen.key is None:
-        if plan.continues is not None or plan.waits_for is not None:
-            # Deleted since it was looked at: nothing waits for these answers any more.
+    session, request = work.session, plan.request
+    thread_key = plan.thread_key
+    if recheck:
+        thread_key = await _find_thread_again(session, principal, request)
+    if thread_key is None:
+        if plan.resume is not None or plan.waits_for is not None:
+            # Deleted since planning: nothing waits for these answers any more.
             raise ThreadBusy
-        return await _begin_thread(work, principal, request, plan)
-    run = _draft_run(principal, seen.key, request, plan)
+        return await _start_thread(work, principal, plan)
+    run = _draft_run(principal, thread_key, plan)
     await _add_run(work, run, plan)
     # Before the history is read: until then another run may still be writing it.
-    taken: dict[str, Value] = {"title": title_unless_set(request)}
-    if not plan.asks_nothing:
-        # Given up, or answered.
-        taken["waiting_run_id"] = None
-    await take_thread(work.session, seen.key, run.id, waits_for=plan.waits_for, taken=taken)
-    if plan.continues is not None:
-        await resume.apply(work, plan.continues)
-        task = await work.session.get_one(AgentRun, run.task_id)
-        return await load_started(
-            work.session, run, _REQUESTS.validate_python(task.request["input"])
-        )
+    changes: dict[str, Value] = {"title": title_unless_set(request)}
+    if plan.noop is None:
+        # The open interrupts are answered or given up.
+        changes["waiting_run_id"] = None
+    await take_thread(session, thread_key, run.id, waits_for=plan.waits_for, changes=changes)
+    if plan.resume is not None:
+        await resume.apply(work, plan.resume)
+        task = await session.get_one(AgentRun, run.task_id)
+        return await load_started(session, run, _REQUESTS.validate_python(task.request["input"]))
     if not request.messages:
-        return _begun(run, request.thread_id, ())
-    history = await _read_history(work.session, seen.key, request)
-    await _use_images(work.session, run, history.new)
-    await add_messages(work.session, seen.key, [_row(message, run) for message in history.new])
-    return _begun(run, request.thread_id, history.before)
+        return _started(run, request.thread_id, ())
+    history = await _read_history(session, thread_key, request)
+    await _use_images(session, run, history.new)
+    await add_messages(session, thread_key, [_row(message, run) for message in history.new])
+    return _started(run, request.thread_id, history.before)
 
 
-async def _look(session: AsyncSession, principal: Principal, request: RunRequest) -> SeenThread:
+async def _find_thread_again(
+    session: AsyncSession, principal: Principal, request: RunRequest
+) -> str | None:
     """The thread of a request, whose run id must be free."""
-    taken = select(AgentRun.id).where(
+    query = select(AgentRun.id).where(
         AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(query)).first() is not None:
         raise RunIdTaken(run_id=request.run_id)
-    found = await find_thread(session, principal, request.thread_id)
-    return SeenThread(None if found is None else found.id)
+    thread = await find_thread(session, principal, request.thread_id)
+    return None if thread is None else thread.id
 
 
-async def _begin_thread(
-    work: UnitOfWork, principal: Principal, request: RunRequest, plan: RunPlan
-) -> StartedRun:
-    """The run with which a thread begins: nobody else knows it, so nothing has to be read."""
+async def _start_thread(work: UnitOfWork, principal: Principal, plan: RunPlan) -> StartedRun:
+    """Start a run on a new thread: nobody else knows it, so nothing has to be read."""
+    request = plan.request
     await check_quota(work.session, principal.user_id, most=plan.most_sessions)
-    new = request.messages
+    messages = request.messages
     thread = draft_thread(principal, request)
-    run = _draft_run(principal, thread.id, request, plan)
-    thread.active_run_id, thread.message_count = run.id, len(new)
-    thread.last_message_at = thread.created_at if new else None
+    run = _draft_run(principal, thread.id, plan)
+    thread.active_run_id, thread.message_count = run.id, len(messages)
+    thread.last_message_at = thread.created_at if messages else None
     work.session.add(thread)
     await work.session.flush()
     await _add_run(work, run, plan)
-    await _use_images(work.session, run, new)
-    work.session.add_all([_row(each, run, place) for place, each in enumerate(new, start=1)])
-    before = tuple(ModelMessage("user", message.text) for message in new[:-1])
-    return _begun(run, request.thread_id, before)
+    await _use_images(work.session, run, messages)
+    work.session.add_all(
+        _row(message, run, position) for position, message in enumerate(messages, start=1)
+    )
+    before = tuple(ModelMessage("user", message.text) for message in messages[:-1])
+    return _started(run, request.thread_id, before)
 
 
-def _draft_run(
-    principal: Principal, session_key: str, request: RunRequest, plan: RunPlan
-) -> AgentRun:
-    run_key = new_id()
+def _draft_run(principal: Principal, session_key: str, plan: RunPlan) -> AgentRun:
+    run_key, request, model = new_id(), plan.request, plan.resources.model.ref
     return AgentRun(
         id=run_key,
         owner_id=principal.user_id,
         run_id=request.run_id,
         session_id=session_key,
-        task_id=plan.continues.waiting.run.task_id if plan.continues else run_key,
+        task_id=plan.resume.waiting.run.task_id if plan.resume else run_key,
         request={
             "input": _REQUESTS.dump_python(request, mode="json"),
-            "knowledge_base_ids": list(plan.knowledge_base_ids),
+            "knowledge_base_ids": [row.id for row in plan.resources.knowledge_bases],
         },
         agent_type=plan.agent_type,
-        model_id=plan.model.id,
-        model=plan.model.name,
+        model_id=model.id,
+        model=model.name,
         lease_owner=plan.lease.driver,
         lease_until=utc_now(),
-        last_seq=plan.opening,
+        last_seq=plan.opening_events,
         own_events=plan.own_events,
     )
 
@@ -178,10 +177,10 @@ async def load_started(session: AsyncSession, run: AgentRun, request: RunRequest
         request: what was asked when its task began.
     """
     history = await _read_history(session, run.session_id, request)
-    return _begun(run, request.thread_id, history.before)
+    return _started(run, request.thread_id, history.before)
 
 
-def _begun(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> StartedRun:
+def _started(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -> StartedRun:
     return StartedRun(
         key=run.id,
         task_id=run.task_id or run.id,

@@ -53,7 +53,7 @@ async def take_thread(
     run_key: str,
     *,
     waits_for: str | None,
-    taken: dict[str, Value],
+    changes: dict[str, Value],
 ) -> None:
     """Take it as it was when the request was looked at: waiting for the same, if for anything.
 
@@ -70,7 +70,7 @@ async def take_thread(
             col(ChatSession.is_archived).is_(False),
             same.is_(None) if waits_for is None else same == waits_for,
         )
-        .values(active_run_id=run_key, updated_at=utc_now(), **taken)
+        .values(active_run_id=run_key, updated_at=utc_now(), **changes)
     )
     if (await session.exec(statement)).rowcount == 0:
         query = select(ChatSession.is_archived).where(ChatSession.id == session_key)

@@ -18,10 +18,10 @@ from agents.llm.base import ChatModel, ModelMessage, TokenUsage
 from agents.llm_registry.selection import SelectedModel
 from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.active import ActiveSkill, SkillVersionRef
-from agents.strategies.model_turn import TurnTooLong, stream_turn
-from agents.strategies.prompts import REPAIR
-from agents.strategies.structured_output import InvalidStructuredOutput, read_object
-from agents.strategies.tool_calls import load_call
+from agents.strategies.shared.model_turn import TurnTooLong, stream_turn
+from agents.strategies.shared.prompts import REPAIR
+from agents.strategies.shared.structured_output import InvalidStructuredOutput, read_object
+from agents.strategies.shared.tool_calls import load_call
 from agents.tools.load_skill import render_skill
 from agents.tools.skill_inputs import resolve_inputs
 from core.db.database import Database
@@ -100,10 +100,7 @@ class ComparisonSetup:
     """The versions to compare and the models.
 
     Args:
-        skill: the version under test.
         against: another version; None for no skill.
-        model: answers.
-        judge: may be the same model.
         user_id: the account that pays for the tokens.
     """
 

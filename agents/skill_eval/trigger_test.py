@@ -7,12 +7,13 @@ from functools import partial
 from agents.evidence import Evidence
 from agents.llm.base import ChatModel, ModelMessage, TokenUsage, ToolCall
 from agents.llm_registry.selection import SelectedModel
+from agents.run_context import RunContext
 from agents.skill_eval.runner import record_usage, run_concurrently
 from agents.skills.factory import RunSkillsFactory
 from agents.skills.run_skills import FIND, LOAD, RunSkills
-from agents.strategies.model_turn import Turn, TurnTooLong, stream_turn
 from agents.strategies.react import REACT
-from agents.strategies.tool_loop import with_skills
+from agents.strategies.shared.model_turn import Turn, TurnTooLong, stream_turn
+from agents.strategies.shared.tool_loop import with_skills
 from agents.tools import build_toolbox
 from agents.tools.base import Toolbox, ToolScope
 from core.db.database import Database
@@ -47,7 +48,8 @@ async def loaded_skill_ids(
         ToolsRefused: the endpoint takes no tools.
         ModelFailed: the model broke off.
     """
-    tools = build_toolbox(ToolScope(None, Evidence(), top_k=1, skills=skills))
+    context = RunContext(request, model, skills=skills)
+    tools = build_toolbox(ToolScope(context, Evidence(), top_k=1))
     request_messages = [ModelMessage("system", REACT), ModelMessage("user", request)]
     messages = with_skills(skills, request_messages, tools)
     for _ in range(_MOST_TURNS):

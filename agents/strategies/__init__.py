@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
+from agents.run_context import RunContext
 from agents.strategies.agentic_rag import AgenticRag
-from agents.strategies.base import Strategy, StrategyInput
-from agents.strategies.noop import NoOpStrategy
 from agents.strategies.plan_execute import PlanExecute
 from agents.strategies.react import React
 from agents.strategies.reflexion import Reflexion
 from agents.strategies.router import RouterStrategy
-from agents.strategies.runner import StrategyRun
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.noop import NoOpStrategy
+from agents.strategies.shared.runner import StrategyRun
 from core.errors.base import AgentexError
 from core.errors.requests import UnknownAgentType
 
@@ -20,9 +21,9 @@ ROUTED: dict[str, type[Strategy]] = {
     "reflexion": Reflexion,
 }
 """The agent types that ``worker`` picks from."""
-STRATEGIES: dict[str, Callable[[StrategyInput], Strategy]] = {
+STRATEGIES: dict[str, Callable[[RunContext], Strategy]] = {
     **ROUTED,
-    "worker": lambda inputs: RouterStrategy(inputs, ROUTED),
+    "worker": lambda context: RouterStrategy(context, ROUTED),
 }
 DEFAULT_AGENT_TYPE = "agentic_rag"
 REFLECTING = ("reflexion", "worker")
@@ -40,15 +41,15 @@ def require_known(agent_type: object) -> str:
     return agent_type
 
 
-def start_strategy(agent_type: str, inputs: StrategyInput) -> StrategyRun:
+def start_strategy(agent_type: str, context: RunContext) -> StrategyRun:
     """A run of the agent type; it begins when its events are read.
 
     Raises:
         UnknownAgentType: No strategy of that name.
     """
-    return StrategyRun(STRATEGIES[require_known(agent_type)](inputs), agent_type)
+    return StrategyRun(STRATEGIES[require_known(agent_type)](context), agent_type)
 
 
-def start_noop(inputs: StrategyInput, refused: AgentexError | None) -> StrategyRun:
+def start_noop(context: RunContext, refused: AgentexError | None) -> StrategyRun:
     """A run that has nothing to do, and ends in an error if one is given."""
-    return StrategyRun(NoOpStrategy(inputs, refused))
+    return StrategyRun(NoOpStrategy(context, refused))

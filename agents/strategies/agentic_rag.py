@@ -12,12 +12,12 @@ from agents.evidence import read_passages
 from agents.llm.base import ModelMessage, ToolCall, ToolsRefused
 from agents.llm.extractive.model import ENOUGH_COVERAGE, is_command, quote_passages
 from agents.llm.extractive.quotes import content_terms, surface_text
+from agents.run_context import RunContext
 from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
-from agents.strategies.base import StrategyInput
-from agents.strategies.model_turn import Turn
-from agents.strategies.prompts import delimited
-from agents.strategies.tool_calls import search_call
-from agents.strategies.tool_loop import (
+from agents.strategies.shared.model_turn import Turn
+from agents.strategies.shared.prompts import delimited
+from agents.strategies.shared.tool_calls import search_call
+from agents.strategies.shared.tool_loop import (
     CUT_CALL,
     EXTRA_CALL,
     MOST_CALLS,
@@ -25,6 +25,7 @@ from agents.strategies.tool_loop import (
     CitedAnswerStrategy,
 )
 from agents.tools import build_toolbox, search_knowledge_base
+from agents.tools.base import ToolScope
 from core.json_access import as_list, as_object, as_text, parse
 
 
@@ -94,8 +95,8 @@ class AgenticRag(CitedAnswerStrategy):
 
     purpose = "A question that passages of the user's documents answer, with citations; small talk."
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self._calls: tuple[ToolCall, ...] = ()
         self._is_cut = False
         self._is_wide = False
@@ -145,7 +146,7 @@ class AgenticRag(CitedAnswerStrategy):
         return await self.run_step("answer", self._answer)
 
     async def _decide(self) -> Retrieve | Answer | CheckCitations:
-        is_command_given = self.inputs.model.is_extractive and is_command(self.inputs.question)
+        is_command_given = self.context.model.is_extractive and is_command(self.context.question)
         if not (self.can_search or is_command_given or self._offers_skills()):
             return Answer()
         try:
@@ -166,11 +167,11 @@ class AgenticRag(CitedAnswerStrategy):
 
     def _offers_skills(self) -> bool:
         """Whether the model may load skills; kept, so that a run taken up goes the same way."""
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             return False
-        past = self.inputs.journal.read(_OFFERS)
+        past = self.context.journal.read(_OFFERS)
         if past is None:
-            past = self.inputs.journal.write(_OFFERS, {"skills": LOAD in self.tools})
+            past = self.context.journal.write(_OFFERS, {"skills": LOAD in self.tools})
         return past.outcome["skills"] is True
 
     async def _turn_with_skills(self) -> Turn | None:
@@ -210,7 +211,7 @@ class AgenticRag(CitedAnswerStrategy):
         self.evidence.grade(grade.relevant)
         self._kept = len(self.evidence.numbers(relevant_only=True))
         self.emit(StateDelta((PatchOperation("add", "/evidence", self.evidence.to_json()),)))
-        if len(self._queries) + self._is_wide >= self.inputs.limits.max_searches:
+        if len(self._queries) + self._is_wide >= self.context.limits.max_searches:
             return Answer()
         self._next_query = grade.next_query
         is_new = bool(grade.next_query) and grade.next_query not in self._queries
@@ -225,10 +226,10 @@ class AgenticRag(CitedAnswerStrategy):
         return Retrieve()
 
     async def _widen(self) -> Retrieve:
-        inputs = self.inputs
+        context = self.context
         self._is_wide = True
-        top_k = _WIDER * inputs.limits.top_k
-        self.tools = build_toolbox(self.scope(top_k))
+        top_k = _WIDER * context.limits.top_k
+        self.tools = build_toolbox(ToolScope(self.context, self.evidence, top_k))
         bare = surface_text(content_terms(self.standalone))
         self._calls = (self.announce_search(self._next_query or bare or self.standalone),)
         return Retrieve()
@@ -250,7 +251,7 @@ class AgenticRag(CitedAnswerStrategy):
             return self._exchange
         if not self.uses_tools:
             return [ModelMessage("user", delimited("passages", self.passages(relevant_only=True)))]
-        limit = self.inputs.limits.evidence_characters // len(self._queries)
+        limit = self.context.limits.evidence_characters // len(self._queries)
         messages = list(self._exchange)
         for query in self._queries:
             call = search_call(query, self.new_id())
@@ -259,9 +260,9 @@ class AgenticRag(CitedAnswerStrategy):
         return messages
 
     async def _judge(self) -> PassageGrade:
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             return grade_by_terms(self._queries[0], self.passages())
-        question = f"{self._queries[0]}\n({self.inputs.question})"
+        question = f"{self._queries[0]}\n({self.context.question})"
         passages = delimited("passages", self.passages())
         verdict = await self._ask(
             [ModelMessage("system", GRADE), ModelMessage("user", f"{question}\n\n{passages}")]
@@ -269,8 +270,8 @@ class AgenticRag(CitedAnswerStrategy):
         return read_grade(verdict, self.evidence.numbers())
 
     async def _standalone_query(self) -> str:
-        if not self.inputs.history:
-            return self.inputs.question
+        if not self.context.history:
+            return self.context.question
         query = await self._ask(self.conversation(STANDALONE))
         return query.strip() or self.standalone
 
@@ -280,7 +281,7 @@ class AgenticRag(CitedAnswerStrategy):
             if output.ran and is_search:
                 query = search_knowledge_base.query_of(call.arguments)
                 self._queries += [] if query in self._queries else [query]
-            elif output.ran or self.inputs.model.is_extractive:
+            elif output.ran or self.context.model.is_extractive:
                 self._exchange += _exchanged(call, output.content)
             if output.failure is not None and is_search:
                 raise output.failure

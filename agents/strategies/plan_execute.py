@@ -12,12 +12,16 @@ from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.llm.base import ModelMessage
 from agents.llm.extractive.model import AnswerPart, answer_parts, is_command, quote_passages
 from agents.llm.extractive.quotes import content_terms, surface_text
-from agents.strategies.base import StrategyInput
-from agents.strategies.heuristics import split_question
-from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import InvalidStructuredOutput, ask_structured, read_object
-from agents.strategies.subtask import SubtaskResult, run_subtask
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.run_context import RunContext
+from agents.strategies.shared.heuristics import split_question
+from agents.strategies.shared.prompts import CITE, delimited
+from agents.strategies.shared.structured_output import (
+    InvalidStructuredOutput,
+    ask_structured,
+    read_object,
+)
+from agents.strategies.shared.subtask import SubtaskResult, run_subtask
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 
 StepStatus = Literal["pending", "running", "done", "failed", "skipped"]
 PlanSource = Literal["", "model", "repaired", "rules"]
@@ -130,8 +134,8 @@ class PlanExecute(CitedAnswerStrategy):
         "worked off step by step."
     )
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self._plan = Plan()
         self._parts: dict[str, AnswerPart] = {}
         # What the offline model said itself at the end of the last step.
@@ -173,10 +177,10 @@ class PlanExecute(CitedAnswerStrategy):
 
     async def _make_plan(self) -> Execute | Synthesise:
         plan = self._plan
-        tasks = split_question(self.inputs.question)
+        tasks = split_question(self.context.question)
         plan.source = "rules"
-        if not self.inputs.model.is_extractive:
-            limits = self.inputs.limits
+        if not self.context.model.is_extractive:
+            limits = self.context.limits
             names = ", ".join(spec.name for spec in self.tools.specs)
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
             drafted = await ask_structured(
@@ -192,7 +196,7 @@ class PlanExecute(CitedAnswerStrategy):
         return self._next()
 
     def _put_in_force(self, tasks: list[str]) -> None:
-        steps = [PlanStep(task) for task in tasks[: self.inputs.limits.max_plan_steps]]
+        steps = [PlanStep(task) for task in tasks[: self.context.limits.max_plan_steps]]
         self._plan.replace_rest(steps)
         self._show_plan()
 
@@ -210,7 +214,7 @@ class PlanExecute(CitedAnswerStrategy):
         current = self._plan.steps[index]
         current.status = "running"
         self._show_step(index)
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             outcome = await self._quote_for(current)
         else:
             outcome = await self._carry_out(current)
@@ -220,10 +224,10 @@ class PlanExecute(CitedAnswerStrategy):
         return Replan() if self._should_change(outcome) else self._next()
 
     def _should_change(self, outcome: StepOutcome) -> bool:
-        is_allowed = self._plan.revision <= self.inputs.limits.max_replans
+        is_allowed = self._plan.revision <= self.context.limits.max_replans
         if outcome.outcome == "done" or not is_allowed or self.budget.is_over():
             return False
-        return not self.inputs.model.is_extractive or bool(self._retried())
+        return not self.context.model.is_extractive or bool(self._retried())
 
     def _show_step(self, index: int) -> None:
         value = self._plan.steps[index].to_json()
@@ -231,7 +235,7 @@ class PlanExecute(CitedAnswerStrategy):
 
     async def _carry_out(self, current: PlanStep) -> StepOutcome:
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
-        images = self.inputs.sight.images
+        images = self.context.vision.images
         task = ModelMessage("user", f"{current.task}\n\n{told}", images=images)
         messages = [ModelMessage("system", EXECUTE), task]
         worked = await run_subtask(self, messages, voice="silent", lookup=current.task)
@@ -240,7 +244,7 @@ class PlanExecute(CitedAnswerStrategy):
         return outcome
 
     def _told_plan(self) -> dict[str, object]:
-        return {"question": self.inputs.question, **self._plan.to_json()}
+        return {"question": self.context.question, **self._plan.to_json()}
 
     async def _quote_for(self, current: PlanStep) -> StepOutcome:
         """A step of the offline model: done when something can be quoted for it."""
@@ -267,16 +271,16 @@ class PlanExecute(CitedAnswerStrategy):
         return StepOutcome(outcome="done" if quotes else "failed", result=result or "-")
 
     async def _replan(self) -> Execute | Synthesise:
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             self._plan.replace_rest([*self._retried(), *self._waiting()])
             self._show_plan()
             return self._next()
-        most = self.inputs.limits.max_plan_steps
+        most = self.context.limits.max_plan_steps
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         system = REPLAN.format(most=most)
         asked = [
             ModelMessage("system", system),
-            ModelMessage("user", f"{self.inputs.question}\n\n{told}"),
+            ModelMessage("user", f"{self.context.question}\n\n{told}"),
         ]
         drafted = await ask_structured(self, asked, DraftedRest)
         # A change that can't be read changes nothing.
@@ -302,10 +306,10 @@ class PlanExecute(CitedAnswerStrategy):
             if one.status == "pending":
                 one.status = "skipped"
                 self._show_step(index)
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             is_whole = len(self._parts) <= 1 and self._said
             parts = [*self._parts.values()]
-            text = self._said if is_whole else answer_parts(self.inputs.question, parts)
+            text = self._said if is_whole else answer_parts(self.context.question, parts)
             self.answer_turn = self.emit_answer(text)
             return CheckCitations()
         told = delimited("steps", json.dumps(self._told_plan()["steps"], ensure_ascii=False))

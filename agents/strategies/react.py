@@ -5,9 +5,9 @@ from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import RunEvent
 from agents.llm.base import ModelMessage
-from agents.strategies.base import StrategyInput
-from agents.strategies.prompts import CITE
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.run_context import RunContext
+from agents.strategies.shared.prompts import CITE
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 from core.errors.server import ModelFailed
 
 
@@ -34,8 +34,8 @@ class React(CitedAnswerStrategy):
         "A task that takes tools one after another, where each result decides what comes next."
     )
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self._exchange: list[ModelMessage] = []
 
     def initial_event(self) -> RunEvent:

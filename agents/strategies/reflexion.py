@@ -19,13 +19,12 @@ from agents.llm.extractive.model import (
     reflection_on,
 )
 from agents.llm.extractive.quotes import Quotation, surface_text
-from agents.strategies.base import StrategyInput
-from agents.strategies.citation_check import check_citations
-from agents.strategies.claim_check import unsupported_claims
-from agents.strategies.prompts import CITE, delimited
-from agents.strategies.structured_output import ask_structured
-from agents.strategies.subtask import SubtaskResult, run_subtask
-from agents.strategies.tool_loop import CheckCitations, CitedAnswerStrategy
+from agents.run_context import RunContext
+from agents.strategies.shared.citation_check import check_citations, unsupported_claims
+from agents.strategies.shared.prompts import CITE, delimited
+from agents.strategies.shared.structured_output import ask_structured
+from agents.strategies.shared.subtask import SubtaskResult, run_subtask
+from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 from agents.tools import search_knowledge_base
 
 _PENALTY = 0.15
@@ -137,8 +136,8 @@ class Reflexion(CitedAnswerStrategy):
         "A question where being right matters most, so that the answer is checked and tried again."
     )
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self._trials: list[ScoredAttempt] = []
         self._begun = 0
         self._reflections: list[str] = []
@@ -150,7 +149,7 @@ class Reflexion(CitedAnswerStrategy):
 
     def initial_event(self) -> RunEvent:
         """The caller's state with what earlier runs reflected, and room for what this one does."""
-        earlier = list[JsonValue](self.inputs.reflections)
+        earlier = list[JsonValue](self.context.reflections)
         return self.initial_state(attempts=[], reflections=[], earlier_reflections=earlier)
 
     def progress(self) -> dict[str, JsonValue]:
@@ -159,7 +158,7 @@ class Reflexion(CitedAnswerStrategy):
         verdict: JsonValue = None
         if last is not None:
             verdict = {"score": round(last.score, 2), "passed": last.passed}
-        most = self.inputs.limits.max_attempts
+        most = self.context.limits.max_attempts
         return {
             **super().progress(),
             "attempt": self._begun,
@@ -190,7 +189,7 @@ class Reflexion(CitedAnswerStrategy):
     async def _attempt(self) -> Evaluate:
         self._begun += 1
         self.show_progress()
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             self._draft = await self._quote()
         else:
             asked = [*self.conversation(ATTEMPT), *self._lessons()]
@@ -202,8 +201,8 @@ class Reflexion(CitedAnswerStrategy):
         """What the next attempt is to learn from: the reflections, the best draft, the passages."""
         best = best_attempt(self._trials)
         lessons: dict[str, JsonValue] = {}
-        if self.inputs.reflections:
-            lessons["earlier_reflections"] = list[JsonValue](self.inputs.reflections)
+        if self.context.reflections:
+            lessons["earlier_reflections"] = list[JsonValue](self.context.reflections)
         if self._reflections:
             lessons["reflections"] = list[JsonValue](self._reflections)
         if best is not None:
@@ -218,10 +217,10 @@ class Reflexion(CitedAnswerStrategy):
     async def _quote(self) -> str:
         """An attempt of the offline model: its own searches first, then those it reflected on."""
         if not self._next_query:
-            asked = [*self.past(), ModelMessage("user", self.inputs.question)]
+            asked = [*self.past(), ModelMessage("user", self.context.question)]
             worked = await run_subtask(self, asked, voice="silent", lookup=self.standalone)
             # A tool that was called by its name was asked for that call, not for an answer.
-            self._is_looked_up = bool(worked.passages) and not is_command(self.inputs.question)
+            self._is_looked_up = bool(worked.passages) and not is_command(self.context.question)
             self._queries += _queries_of(worked) if self._is_looked_up else []
             return worked.text
         self.start_subtask(self._next_query)
@@ -240,17 +239,17 @@ class Reflexion(CitedAnswerStrategy):
             one.to_json(number) for number, one in enumerate(self._trials, start=1)
         ]
         self.emit(StateDelta((PatchOperation("replace", "/attempts", attempts),)))
-        is_last = len(self._trials) >= self.inputs.limits.max_attempts
+        is_last = len(self._trials) >= self.context.limits.max_attempts
         if trial.passed or is_last or self.budget.is_over():
             return Answer()
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             self._next_query = self._untried_query()
             return Reflect() if self._next_query else Answer()
         return Reflect()
 
     async def _judged(self) -> ScoredAttempt:
         draft = self._draft
-        if self.inputs.model.is_extractive:
+        if self.context.model.is_extractive:
             if not self._is_looked_up:
                 # A greeting, a tool called by its name, no knowledge base: nothing to measure.
                 return ScoredAttempt(draft, 1.0, passed=True)
@@ -260,7 +259,7 @@ class Reflexion(CitedAnswerStrategy):
             return ScoredAttempt(
                 "", 0.0, passed=False, problems=("The attempt came to no answer.",)
             )
-        data = json.dumps({"question": self.inputs.question, "answer": draft}, ensure_ascii=False)
+        data = json.dumps({"question": self.context.question, "answer": draft}, ensure_ascii=False)
         told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
         asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
         verdict = await ask_structured(self, asked, AttemptVerdict)
@@ -278,12 +277,12 @@ class Reflexion(CitedAnswerStrategy):
 
     async def _reflect(self) -> Attempt:
         trial = self._trials[-1]
-        if self.inputs.model.is_extractive:
-            reflection = reflection_on(self.inputs.question, self._next_query)
+        if self.context.model.is_extractive:
+            reflection = reflection_on(self.context.question, self._next_query)
             self.emit_thought(reflection)
         else:
             about: dict[str, JsonValue] = {
-                "question": self.inputs.question,
+                "question": self.context.question,
                 "attempt": trial.draft,
                 "problems": list(trial.problems),
             }

@@ -8,10 +8,11 @@ from workflows import step
 from workflows.events import Event, StartEvent, StopEvent
 
 from agents.events import PatchOperation, RunEvent, StateDelta
-from agents.strategies.base import Strategy, StrategyInput
-from agents.strategies.heuristics import route_question
-from agents.strategies.structured_output import ask_structured
-from agents.strategies.tool_loop import ToolLoopStrategy
+from agents.run_context import RunContext
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.heuristics import route_question
+from agents.strategies.shared.structured_output import ask_structured
+from agents.strategies.shared.tool_loop import ToolLoopStrategy
 
 
 class RouteChoice(BaseModel):
@@ -29,12 +30,12 @@ class RouterStrategy(ToolLoopStrategy):
     """One run; the chosen strategy is a part of it, with its steps, its events and its budget.
 
     Args:
-        inputs: of the run.
+        context: of the run.
         choices: the agent types to pick from, by name.
     """
 
-    def __init__(self, inputs: StrategyInput, choices: Mapping[str, type[Strategy]]) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext, choices: Mapping[str, type[Strategy]]) -> None:
+        super().__init__(context)
         self._choices = choices
         self._route: dict[str, JsonValue] = {}
         self._chosen: Strategy | None = None
@@ -61,11 +62,11 @@ class RouterStrategy(ToolLoopStrategy):
         return await self.run_step("worker", self._work)
 
     async def _pick(self) -> RunRouted:
-        choice = None if self.inputs.model.is_extractive else await self._ask()
+        choice = None if self.context.model.is_extractive else await self._ask()
         if choice is not None and choice.agent_type in self._choices:
             by, name, reason = "model", choice.agent_type, choice.reason
         else:
-            name = route_question(self.inputs.question, can_search=self.can_search)
+            name = route_question(self.context.question, can_search=self.can_search)
             by, reason = "rules", ""
         self._route = {"agent_type": name, "by": by, "reason": reason}
         self.emit(StateDelta((PatchOperation("replace", "/route", self._route),)))
@@ -82,8 +83,8 @@ class RouterStrategy(ToolLoopStrategy):
 
     async def _work(self) -> StopEvent:
         name = str(self._route["agent_type"])
-        state = {**self.inputs.state, "route": self._route}
-        chosen = self._choices[name](replace(self.inputs, state=state))
+        state = {**self.context.state, "route": self._route}
+        chosen = self._choices[name](replace(self.context, state=state))
         if isinstance(chosen, ToolLoopStrategy):
             # The router's turn and time count, too: the run has one deadline.
             chosen.budget = self.budget

@@ -1,4 +1,4 @@
-"""Tasks as seed 003 has them: a question with all the runs that worked on it."""
+"""Tasks: a question with all runs that worked on it (docs/reference/agent-tasks.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,12 +38,10 @@ class TaskView:
     """A task as its owner sees it.
 
     Args:
-        status: of seed 003.
-        query: what was asked.
         updated: seconds since the epoch.
-        answer: what was said so far.
+        answer: the text so far.
         is_stopped: whether it was stopped by its owner.
-        interrupts: what waits for an answer.
+        interrupts: the open ones.
     """
 
     status: TaskStatus
@@ -76,40 +74,42 @@ async def find_task(
         raise RunNotFound
     newest = (
         select(AgentRun)
-        .where(*_is_of(first))
+        .where(*_in_task(first))
         .order_by(col(AgentRun.created_at).desc(), col(AgentRun.id).desc())
         .limit(1)
     )
     return first, (await session.exec(newest)).first() or first
 
 
-def _is_of(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
-    """Whether a run works on a task; the task alone has no index."""
+def _in_task(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for the runs of a task; there is no index of the task alone."""
     return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
 
 
 async def view(
     session: AsyncSession, principal: Principal, session_id: str, task_id: str
 ) -> TaskView:
-    """Where a task is; ``not_found`` without its session, ``idle`` where nothing was asked."""
+    """The state of a task: ``not_found`` without its session, ``idle`` without a question."""
     try:
         first, newest = await find_task(session, principal, session_id, task_id)
     except SessionNotFound:
         return TaskView("not_found")
     except RunNotFound:
         return TaskView("idle")
-    runs = select(AgentRun.run_id).where(*_is_of(first))
+    runs = select(AgentRun.run_id).where(*_in_task(first))
     query = select(ChatMessage).where(
         ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs)
     )
     messages = (await session.exec(query.order_by(col(ChatMessage.position)))).all()
-    asked = [message.content for message in messages if message.role == "user"]
-    said = [one.content for one in messages if one.role == "assistant" and one.content]
+    questions = [message.content for message in messages if message.role == "user"]
+    replies = [
+        message.content for message in messages if message.role == "assistant" and message.content
+    ]
     return TaskView(
         _STATUSES[newest.status],
-        asked[-1] if asked else None,
+        questions[-1] if questions else None,
         (newest.finished_at or newest.created_at).timestamp(),
-        "\n\n".join(said),
+        "\n\n".join(replies),
         is_stopped=newest.status == RunStatus.CANCELLED,
         interrupts=tuple([row.interrupt for row in await _open(session, newest)]),
     )
@@ -121,7 +121,7 @@ async def _open(session: AsyncSession, run: AgentRun) -> Sequence[RunInterrupt]:
 
 
 async def list_sessions(session: AsyncSession, principal: Principal) -> list[str]:
-    """The caller's session ids, as the caller named them, the newest first."""
+    """The caller's session ids, newest first."""
     query = (
         select(ChatSession.thread_id)
         .where(ChatSession.owner_id == principal.user_id)
@@ -150,11 +150,10 @@ async def list_tasks(session: AsyncSession, principal: Principal, session_id: st
 async def count_sessions(
     session: AsyncSession, principal: Principal | None
 ) -> tuple[int, list[str]]:
-    """How many sessions there are and the names of who has a run under way.
+    """The number of sessions, and the names of users with an active run.
 
     Args:
-        session: a reading session.
-        principal: whose; None for everybody's.
+        principal: whose sessions; None for everybody's.
     """
     sessions = select(func.count()).select_from(ChatSession)
     active = (
@@ -170,10 +169,10 @@ async def count_sessions(
     return (await session.exec(sessions)).one(), list((await session.exec(active)).all())
 
 
-async def answers_for(
+async def build_answers(
     session: AsyncSession, run: AgentRun, kind: ResponseType, args: dict[str, JsonValue]
 ) -> tuple[InterruptAnswer, ...]:
-    """One answer of seed 003 as answers to all that a run waits for.
+    """An interrupt response as answers to everything that a run waits for.
 
     Raises:
         InterruptAnswerInvalid: this kind of answer does not fit what is asked.
@@ -182,11 +181,14 @@ async def answers_for(
         (row.id, TypeAdapter(Interrupt).validate_python(row.interrupt))
         for row in await _open(session, run)
     ]
-    return tuple(InterruptAnswer(id_, "resolved", _payload(one, kind, args)) for id_, one in opened)
+    return tuple(
+        InterruptAnswer(id_, "resolved", _payload(interrupt, kind, args))
+        for id_, interrupt in opened
+    )
 
 
 def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue]) -> JsonValue:
-    said = next(
+    text = next(
         (args[name] for name in ("response", "input", "message", "text") if name in args), None
     )
     match interrupt.reason, kind:
@@ -197,13 +199,13 @@ def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue
         case "tool_call", "edit":
             return {"approved": True, "editedArgs": args}
         case "tool_call", "response":
-            return {"approved": False, "response": said}
+            return {"approved": False, "response": text}
         case "confirmation", "accept" | "reject":
             return {"confirmed": kind == "accept"}
         case "input_required", "response" if interrupt.metadata.get("fills"):
             return args
         case "input_required", "response":
-            return {"input": said} if said is not None else args
+            return {"input": text} if text is not None else args
         case _:
             raise InterruptAnswerInvalid(
                 field="response_type", error=f"{kind} does not answer {interrupt.reason}"
@@ -217,20 +219,20 @@ async def delete_task(work: UnitOfWork, first: AgentRun) -> None:
         ThreadBusy: a run works on it.
     """
     session = work.session
-    runs = select(AgentRun.id).where(*_is_of(first))
-    named = select(AgentRun.run_id).where(*_is_of(first))
+    runs = select(AgentRun.id).where(*_in_task(first))
+    run_ids = select(AgentRun.run_id).where(*_in_task(first))
     keys = (await session.exec(runs)).all()
     thread = col(ChatSession.id) == first.session_id
     waited = col(ChatSession.waiting_run_id).in_(keys)
     await session.exec(update(ChatSession).where(thread, waited).values(waiting_run_id=None))
-    held = select(ChatSession.id).where(thread, col(ChatSession.active_run_id).in_(keys))
-    if (await session.exec(held.with_for_update())).first() is not None:
+    active = select(ChatSession.id).where(thread, col(ChatSession.active_run_id).in_(keys))
+    if (await session.exec(active.with_for_update())).first() is not None:
         raise ThreadBusy
     await retrieval_log.delete_of_runs(work, runs)
     gone = delete_rows(ChatMessage).where(
-        col(ChatMessage.session_id) == first.session_id, col(ChatMessage.run_id).in_(named)
+        col(ChatMessage.session_id) == first.session_id, col(ChatMessage.run_id).in_(run_ids)
     )
     await session.exec(gone)
-    # The newest first: the journal hangs on the run that began the task.
-    await session.exec(delete_rows(AgentRun).where(*_is_of(first), col(AgentRun.id) != first.id))
+    # The newest first: the journal references the run that began the task.
+    await session.exec(delete_rows(AgentRun).where(*_in_task(first), col(AgentRun.id) != first.id))
     await session.exec(delete_rows(AgentRun).where(col(AgentRun.id) == first.id))

@@ -61,6 +61,6 @@ def withheld_tools(lacking: Collection[str]) -> frozenset[str]:
 
 def build_toolbox(scope: ToolScope) -> Toolbox:
     """All tools that this run's scope has room for."""
-    rules = replace(scope.rules, policies={**DEFAULT_POLICIES, **scope.rules.policies})
+    rules = replace(scope.run.rules, policies={**DEFAULT_POLICIES, **scope.run.rules.policies})
     tools = [tool for module in TOOL_MODULES for tool in module.tools(scope)]
-    return Toolbox(tools, rules, scope.skills)
+    return Toolbox(tools, rules, scope.run.skills)

@@ -1,25 +1,20 @@
 """What a tool is, and the one place where tools are called."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from agents.calendar.run_calendar import RunCalendar
-from agents.citations import DocumentReader, Retriever
-from agents.client_time import UserClock
 from agents.evidence import Evidence
 from agents.llm.base import ToolSpec
-from agents.mcp.agent_tools import RemoteTool
-from agents.run_request import ClientTool
+from agents.run_context import RunContext, ToolRules
 from agents.skills.run_skills import ALWAYS_ALLOWED, RunSkills
 from agents.tools.json_schema import schema_fault
-from agents.tools.memory_port import LongTermMemory
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.json_access import parse
@@ -110,47 +105,17 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRules:
-    """How freely a run may call its tools.
-
-    Attributes:
-        policies: By name, as they were when the run began, so that it is replayed alike; a tool
-            that is not in them keeps its own.
-        forbidden: Not called any more whatever the run began with; still offered where it was.
-    """
-
-    policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
-    forbidden: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class ToolScope:
-    """What the tools of one run may reach.
+    """A run's context as its tools see it.
 
     Attributes:
-        retriever: None when no knowledge base is selected.
+        evidence: Collects the passages that the tools find.
         top_k: Passages per search, where the knowledge bases do not say.
-        documents: None when no knowledge base is selected.
-        client_tools: Those of the caller's frontend.
-        time: whose time zones count where the model names none.
-        calendar: the user's; None where a run has none.
-        memory: None when the run's owner does not allow it.
-        rules: how freely they may be called.
-        remote_tools: of MCP servers.
-        skills: None where the run has none.
     """
 
-    retriever: Retriever | None
+    run: RunContext
     evidence: Evidence
     top_k: int
-    documents: DocumentReader | None = None
-    client_tools: tuple[ClientTool, ...] = ()
-    time: UserClock = field(default_factory=UserClock)
-    calendar: RunCalendar | None = None
-    memory: LongTermMemory | None = None
-    rules: ToolRules = field(default_factory=ToolRules)
-    remote_tools: tuple[RemoteTool, ...] = ()
-    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,13 @@ class CalendarReadArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the calendar of the run's owner; none where there is no calendar."""
-    book = scope.calendar
+    book = scope.run.calendar
     if book is None:
         return []
 
     async def read(arguments: CalendarReadArguments) -> str:
         try:
-            return await _read(arguments, book, scope.time)
+            return await _read(arguments, book, scope.run.time)
         except InvalidRequest as fault:
             raise argument_error(NAME, fault) from fault
 

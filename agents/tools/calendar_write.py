@@ -67,17 +67,17 @@ class CalendarWriteArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the calendar of the run's owner; none where there is no calendar."""
-    book = scope.calendar
+    book = scope.run.calendar
     if book is None:
         return []
 
     async def write(arguments: CalendarWriteArguments) -> str:
         try:
-            return await _write(arguments, book, scope.time)
+            return await _write(arguments, book, scope.run.time)
         except InvalidRequest as fault:
             raise argument_error(NAME, fault) from fault
 
-    own = scope.time.zone()
+    own = scope.run.time.zone()
     return [
         Tool(
             name=NAME,

@@ -21,7 +21,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             invoke=_never,
             side="client",
         )
-        for tool in scope.client_tools
+        for tool in scope.run.tools
     ]
 
 

@@ -36,7 +36,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     """The tool; without a zone it tells the time where the user is."""
 
     async def tell(arguments: TimeArguments) -> str:
-        return _told(arguments.timezone, scope.time)
+        return _told(arguments.timezone, scope.run.time)
 
     return [
         Tool(

@@ -31,7 +31,7 @@ class FindArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the run's skills; none where all of them are listed."""
-    skills = scope.skills
+    skills = scope.run.skills
     if skills is None or not skills.index.omitted:
         return []
 

@@ -7,8 +7,8 @@ again.
 """
 
 # jsonschema has partial types.
-# pyright: reportUnpatternMemberType=false, reportUnpatternVariableType=false
-# pyright: reportUnpatternArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar

@@ -27,7 +27,7 @@ def tools(scope: ToolScope) -> list[Tool]:
             approval=remote.policy,
             idempotent=remote.is_idempotent,
         )
-        for remote in scope.remote_tools
+        for remote in scope.run.remote_tools
     ]
 
 

@@ -44,7 +44,7 @@ class ReadDocumentArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the documents of a run; none when no knowledge base is selected."""
-    documents = scope.documents
+    documents = scope.run.documents
     if documents is None:
         return []
 

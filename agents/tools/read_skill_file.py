@@ -38,7 +38,7 @@ class ReadFileArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the run's skills; none where there are none."""
-    skills = scope.skills
+    skills = scope.run.skills
     if skills is None:
         return []
 

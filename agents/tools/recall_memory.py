@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.citations import LONGEST_QUERY
+from agents.memory_port import MemoryHit
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
-from agents.tools.memory_port import MemoryHit
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
@@ -34,7 +34,7 @@ class RecallArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the memories of the run's owner; none where the owner forbids it."""
-    memory = scope.memory
+    memory = scope.run.memory
     if memory is None:
         return []
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.memory_port import NotStatedByUser, SecretInMemory
 from agents.tools.base import Tool, ToolScope, arguments_schema, with_validation
-from agents.tools.memory_port import NotStatedByUser, SecretInMemory
 from core.auth.permissions import Permission
 from core.settings.tool_policies import ToolPolicy
 
@@ -36,7 +36,7 @@ class SaveArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to the memories of the run's owner; none where the owner forbids it."""
-    memory = scope.memory
+    memory = scope.run.memory
     if memory is None:
         return []
 

@@ -30,7 +30,7 @@ class SearchArguments(BaseModel):
 
 def tools(scope: ToolScope) -> list[Tool]:
     """The tool bound to a run's retriever; none when no knowledge base is selected."""
-    retriever = scope.retriever
+    retriever = scope.run.retriever
     if retriever is None:
         return []
 

@@ -1,4 +1,4 @@
-"""Other people's API keys, for administrators."""
+"""Administration of other people's API keys."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Roles and the permissions that they are made of, for administrators."""
+"""Administration of roles and their permissions."""
 
 from typing import Annotated
 

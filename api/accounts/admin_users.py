@@ -1,4 +1,4 @@
-"""Other people's accounts, for administrators (seed 002, section 4)."""
+"""Administration of other people's accounts (docs/reference/agentex-api.md, section 4)."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -204,7 +204,7 @@ def _whole(user: User, role: Role) -> Envelope[WholeUserAnswer]:
     )
 
 
-async def _wanted(
+async def _user_filter(
     search: Annotated[Text | None, Field(max_length=300)] = None,
     role_id: Annotated[Text | None, Field(max_length=200)] = None,
     status: _Status | None = None,
@@ -213,7 +213,7 @@ async def _wanted(
     return UserFilter(search, role_id, status)
 
 
-async def _fate(
+async def _deletion_mode(
     transfer_to: Annotated[
         Text | None,
         Query(max_length=200, description="Id of the account that takes over knowledge bases"),
@@ -228,11 +228,11 @@ async def _fate(
 async def list_users(
     principal: CurrentPrincipal,
     session: Reading,
-    wanted: Annotated[UserFilter, Depends(_wanted)],
+    filters: Annotated[UserFilter, Depends(_user_filter)],
     page: Annotated[PageRequest, Depends(paging(*user_admin.SORT_FIELDS))],
 ) -> Envelope[Items[UserAnswer]]:
     """All accounts; `search` looks in user names and e-mail addresses."""
-    listing = await user_admin.list_users(session, wanted, page)
+    listing = await user_admin.list_users(session, filters, page)
     items = [_answer(user, role) for user, role in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -248,8 +248,8 @@ async def create_user(
     """Make an account for somebody; nobody gives a role that allows more than their own."""
     draft = await draft_user(username=body.username, email=body.email, password=body.password)
     async with unit_of_work(database) as work:
-        found = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
-    return _whole(*found)
+        account = await user_admin.add_user(work.session, principal, draft, role_id=body.role_id)
+    return _whole(*account)
 
 
 @router.get("/{user_id}", dependencies=[Manage], responses=error_responses(UserNotFound))
@@ -280,7 +280,7 @@ async def change_user(
 )
 async def delete_user(
     user_id: Text,
-    fate: Annotated[DeletionMode, Depends(_fate)],
+    fate: Annotated[DeletionMode, Depends(_deletion_mode)],
     principal: CurrentPrincipal,
     work: Writing,
 ) -> Envelope[DeletedUser]:

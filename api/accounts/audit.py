@@ -1,4 +1,4 @@
-"""The audit log, for administrators: searched, filtered, exported."""
+"""The audit log, for administrators: search, filters, export."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ class AuditAnswer(ResponseModel):
 _Word = Annotated[Text, Query(max_length=200)]
 
 
-async def _wanted(
+async def _base_filter(
     q: Annotated[
         Text,
         Query(max_length=200, description="Part of an action, name, id, address or request id"),
@@ -73,13 +73,13 @@ async def _wanted(
 
 
 async def _filter(
-    wanted: Annotated[AuditFilter, Depends(_wanted)],
+    filters: Annotated[AuditFilter, Depends(_base_filter)],
     action: Annotated[list[AuditAction], Query(description="Any of these")] = [],  # noqa: B006 - FastAPI copies it
     since: Annotated[Moment | None, Query(description="Not before")] = None,
     until: Annotated[Moment | None, Query(description="Before")] = None,
 ) -> AuditFilter:
-    actions = tuple(one.value for one in action)
-    return replace(wanted, actions=actions, since=since, until=until)
+    actions = tuple(item.value for item in action)
+    return replace(filters, actions=actions, since=since, until=until)
 
 
 Filter = Annotated[AuditFilter, Depends(_filter)]
@@ -87,10 +87,10 @@ Filter = Annotated[AuditFilter, Depends(_filter)]
 
 @router.get("", responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_audit(
-    session: Reading, wanted: Filter, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
+    session: Reading, filters: Filter, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
 ) -> Envelope[Items[AuditAnswer]]:
     """One page of the log, the newest act first."""
-    listing = await list_page(session, wanted, page)
+    listing = await list_page(session, filters, page)
     items = [AuditAnswer.model_validate(row.model_dump()) for row in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -102,21 +102,21 @@ async def list_audit(
         200: {"content": {_CSV: {"schema": {"type": "string"}}}},
     },
 )
-async def export_audit(database: CurrentDatabase, wanted: Filter) -> ExportResponse:
+async def export_audit(database: CurrentDatabase, filters: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""
-    # Noted first: who takes the log with them stands in what they take.
+    # Audited first, so that the export itself is in the exported log.
     async with unit_of_work(database) as work:
-        audit(work.session, AuditAction.AUDIT_EXPORTED, details=_told(wanted))
+        audit(work.session, AuditAction.AUDIT_EXPORTED, details=_audit_details(filters))
     headers = {"Content-Disposition": 'attachment; filename="audit.csv"'}
-    blocks = _csv_blocks(database, wanted)
-    # What goes wrong before the first block can still be told.
+    blocks = _csv_blocks(database, filters)
+    # Errors before the first block can still be answered.
     first = await anext(blocks)
     return ExportResponse(_continued(first, blocks), media_type=_CSV, headers=headers)
 
 
-def _told(wanted: AuditFilter) -> dict[str, JsonValue]:
-    """What was asked for; what does not filter is left out."""
-    filled = {key: value for key, value in asdict(wanted).items() if value}
+def _audit_details(filters: AuditFilter) -> dict[str, JsonValue]:
+    """The filters that are set, as audit details."""
+    filled = {key: value for key, value in asdict(filters).items() if value}
     return _FILTER.dump_python(filled, mode="json")
 
 
@@ -127,10 +127,10 @@ async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenera
             yield block
 
 
-async def _csv_blocks(database: Database, wanted: AuditFilter) -> AsyncGenerator[bytes]:
-    # Spreadsheets take a file without the mark for their own old encoding.
+async def _csv_blocks(database: Database, filters: AuditFilter) -> AsyncGenerator[bytes]:
+    # Without the byte order mark spreadsheets assume a legacy encoding.
     head = "\ufeff" + _lines([list(_COLUMNS)])
-    async with aclosing(iterate_batches(database, wanted)) as batches:
+    async with aclosing(iterate_batches(database, filters)) as batches:
         async for rows in batches:
             yield (head + _lines([_cells(row) for row in rows])).encode()
             head = ""

@@ -1,4 +1,4 @@
-"""Register, login, refresh, logout (seed 002, section 2)."""
+"""Register, login, refresh, logout (docs/reference/agentex-api.md, section 2)."""
 
 from datetime import datetime
 from typing import Literal

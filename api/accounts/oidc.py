@@ -1,4 +1,4 @@
-"""Log in through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
+"""Login through an OpenID Connect provider: authorization code with PKCE, state and nonce."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated
@@ -126,7 +126,7 @@ async def begin_single_sign_on(
     try:
         there = await provider.authorization_url(questions)
     except OidcUnavailable:
-        # Not the doing of whoever wants to log in.
+        # Not the fault of the person who logs in.
         await security.login_throttle.end_sign_in(client_address(request.scope))
         raise
     answer = RedirectResponse(there, 302)
@@ -166,12 +166,12 @@ async def finish_single_sign_on(
     request: Request,
     context: CurrentContext,
     settings: CurrentSettings,
-    given: Annotated[AuthResponse, Depends(_answer)],
+    response: Annotated[AuthResponse, Depends(_answer)],
     state: Annotated[Text, _FROM_PROVIDER] = "",
 ) -> Response:
     """Where the provider sends people back to; a browser sees what went wrong as a page."""
     provider = _provider(context.security)
-    arrival = _Arrival(context, settings, provider, given)
+    arrival = _Arrival(context, settings, provider, response)
     browser = request.cookies.get(_cookie(provider), "")
     try:
         return RedirectResponse(await arrival.welcome(state, browser), 302)
@@ -179,8 +179,8 @@ async def finish_single_sign_on(
         if arrival.destination is not None:
             await audit_refused_sso_login(context.database, refusal)
             if arrival.destination.port is not None:
-                told = urlencode({"sso_error": refusal.code})
-                return RedirectResponse(_program(arrival.destination.port, told), 302)
+                query = urlencode({"sso_error": refusal.code})
+                return RedirectResponse(_loopback_url(arrival.destination.port, query), 302)
         if wants_page(request):
             return sign_in_page(refusal)
         raise
@@ -215,14 +215,7 @@ async def exchange_sign_on_code(
 
 
 class _Arrival:
-    """Somebody who comes back from the provider.
-
-    Args:
-        context: of the process.
-        settings: at this moment.
-        provider: where they come from.
-        answer: what they bring.
-    """
+    """A browser that returns from the provider."""
 
     def __init__(
         self,
@@ -236,23 +229,23 @@ class _Arrival:
         self._provider = provider
         self._answer = answer
         self.destination: ReturnDestination | None = None
-        """Where they want to go, once it is known that it is them."""
+        """Set when the browser is known to be the one that began."""
 
     async def welcome(self, state: str, browser: str) -> str:
-        """Where they go, with a code in hand."""
+        """The URL to continue at, with a one-time code."""
         async with unit_of_work(self._context.database) as work:
             questions, destination = await redeem_attempt(
                 work.session, state=state, browser=browser
             )
         self.destination = destination
-        # No transaction is open while the provider is asked.
+        # No transaction stays open during the request to the provider.
         identity = await self._provider.identify(self._answer, questions)
-        code = await _again(lambda: self._ticket(identity, destination, browser))
-        told = urlencode({"sso_code": code})
+        code = await _retry_once(lambda: self._ticket(identity, destination, browser))
+        query = urlencode({"sso_code": code})
         if destination.port is not None:
-            return _program(destination.port, told)
-        # Behind the sign that browsers send no server: the code stands in no log.
-        return f"{destination.path}#{told}"
+            return _loopback_url(destination.port, query)
+        # In the fragment, which browsers send to no server: the code is in no log.
+        return f"{destination.path}#{query}"
 
     async def _ticket(
         self, identity: Identity, destination: ReturnDestination, browser: str
@@ -263,8 +256,8 @@ class _Arrival:
             return issue_ticket(work.session, user, destination, browser=browser)
 
 
-async def _again(act: Callable[[], Awaitable[str]]) -> str:
-    """Do something once more where another request was first: then what it made is found."""
+async def _retry_once(act: Callable[[], Awaitable[str]]) -> str:
+    """Retry once if another request was faster: then its account is found."""
     try:
         return await act()
     except (IntegrityError, OidcEmailTaken):
@@ -277,8 +270,8 @@ def _provider(security: SecurityServices) -> "OidcProvider":
     return security.oidc
 
 
-def _program(port: int, told: str) -> str:
-    return f"http://127.0.0.1:{port}/?{told}"
+def _loopback_url(port: int, query: str) -> str:
+    return f"http://127.0.0.1:{port}/?{query}"
 
 
 def _is_https(provider: "OidcProvider") -> bool:
@@ -286,5 +279,5 @@ def _is_https(provider: "OidcProvider") -> bool:
 
 
 def _cookie(provider: "OidcProvider") -> str:
-    """The cookie that ties a sign-in to its browser; with the prefix no other host can set it."""
+    """The cookie that binds a login to its browser; no other host can set the prefixed one."""
     return "__Host-agentex-sign-in" if _is_https(provider) else "agentex-sign-in"

@@ -1,4 +1,4 @@
-"""How much of their quota a user has used."""
+"""A user's quota and its use."""
 
 from fastapi import Depends
 

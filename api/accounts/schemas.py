@@ -1,4 +1,4 @@
-"""How API keys are shown (seed 002, section 3.4): never the keys themselves."""
+"""API keys in answers, without the keys (docs/reference/agentex-api.md, section 3.4)."""
 
 from datetime import datetime
 

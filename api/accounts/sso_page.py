@@ -1,4 +1,4 @@
-"""The page that a browser shows when a sign-in through a provider went wrong."""
+"""HTML error page of single sign-on."""
 
 from html import escape
 

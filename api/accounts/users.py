@@ -1,4 +1,4 @@
-"""One's own account and API keys (seed 002, section 3)."""
+"""The caller's account and API keys (docs/reference/agentex-api.md, section 3)."""
 
 from datetime import datetime
 from typing import Annotated

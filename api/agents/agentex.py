@@ -1,4 +1,4 @@
-"""The AG-UI dialect of seed 002 section 12: run and stop, in both spellings."""
+"""Run and stop in both spellings (docs/reference/agentex-api.md, section 12)."""
 
 from typing import Annotated, Literal
 
@@ -38,7 +38,7 @@ _EXAMPLE: dict[str, JsonValue] = {
 }
 
 
-async def _framing_asked(
+async def _negotiated_framing(
     media_type: NegotiatedMediaType,
     spelling: Annotated[
         Literal["camel", "snake"], Query(description="Of keys; protobuf has none")
@@ -105,7 +105,7 @@ async def follow_run(
     run_id: Text,
     principal: CurrentPrincipal,
     agents: Agents,
-    framing: Annotated[Framing, Depends(_framing_asked)],
+    framing: Annotated[Framing, Depends(_negotiated_framing)],
     cursor: RequestedCursor,
 ) -> EventStream:
     """Follow a run from its beginning, or from the place behind the last event that was read.
@@ -120,8 +120,8 @@ async def follow_run(
 def _place(cursor: str, run_id: str) -> int:
     if not cursor:
         return 0
-    named, seq = parse_cursor(cursor)
-    if named != run_id:
+    cursor_run_id, seq = parse_cursor(cursor)
+    if cursor_run_id != run_id:
         raise InvalidCursor(cursor=cursor[:200], error="It belongs to another run")
     return seq
 

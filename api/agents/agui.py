@@ -1,4 +1,4 @@
-"""AG-UI 1.0 over one POST, for stock clients (seed 001): run, join, capabilities."""
+"""AG-UI 1.0 for stock clients: run, join, capabilities (docs/reference/ag-ui-endpoint.md)."""
 
 from importlib.metadata import version
 from typing import Annotated, Any, cast
@@ -41,7 +41,7 @@ Run = Depends(requires(Permission.AGENT_RUN))
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}
 }
-# The names of seed 001; every other failure keeps its own.
+# Names of docs/reference/ag-ui-endpoint.md, section "Errors"; others keep their own.
 _NAMES = {
     "LLM_ERROR": "MODEL_ERROR",
     "RUN_TIMED_OUT": "TIMEOUT",
@@ -69,7 +69,7 @@ _WITH_ERROR = frozenset({"RUN_ERROR", "TOOL_CALL_RESULT"})
 
 
 def with_error(event: WireEvent) -> WireEvent:
-    """The event as seed 001 has it: what failed also carries ``error``.
+    """The event with ``error`` where something failed (docs/reference/ag-ui-endpoint.md).
 
     A failing tool fails no run: the agent hears of it and may go another way.
     """
@@ -108,7 +108,7 @@ async def run_agent(
     `protocolVersion` gets `error` with a code beside what failed.
     """
     request = read_run_request(body)
-    run_key = await agents.runs.start(principal, request, refusal=RejectPolicy.RUN)
+    run_key = await agents.runs.start(principal, request, reject=RejectPolicy.RUN)
     place = RunPosition(run_key, request.run_id)
     return stream_run(agents.runs, place, _framing(media_type, request.declared_version))
 
@@ -131,7 +131,7 @@ async def join_thread(
 
 async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
     """What this agent can do, in the shape of AG-UI's `AgentCapabilities`."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "identity": {
             "name": "Agentex",
             "type": "agentex",
@@ -168,7 +168,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
         },
         "custom": {"agentTypes": sorted(STRATEGIES)},
     }
-    capabilities = AgentCapabilities.model_validate(given)
+    capabilities = AgentCapabilities.model_validate(fields)
     dumped = capabilities.model_dump(mode="json", by_alias=True, exclude_none=True)
     return cast(dict[str, JsonValue], dumped)
 

@@ -1,4 +1,4 @@
-"""Asynchronous runs (seeds 000 and 004): accept a run, and stream a thread's events."""
+"""Asynchronous runs and thread streams (docs/reference/run-events.md)."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -202,25 +202,25 @@ async def accept_run(
     Knowledge bases, model and skills are those of the thread's session settings. A body that
     breaks a rule is answered with 42201 and the rule's own message.
     """
-    asked = read_run_input(await _read_body(request))
+    run_input = read_run_input(await _read_body(request))
     hosts = {request.headers.get("host", "")}
-    images = [await _resolved(image, principal, agents, hosts) for image in asked.images]
-    run_key = await agents.runs.start(principal, with_images(asked.request, images))
+    images = [await _resolved(image, principal, agents, hosts) for image in run_input.images]
+    run_key = await agents.runs.start(principal, with_images(run_input.request, images))
     async with database.reading() as session:
         created = await is_new_thread(session, run_key)
     return TaskAcceptedResponse(
         task_id=run_key,
-        thread_id=asked.request.thread_id,
-        run_id=asked.request.run_id,
+        thread_id=run_input.request.thread_id,
+        run_id=run_input.request.run_id,
         created=created,
     )
 
 
-def frame(told: ThreadEvent) -> bytes:
+def frame(item: ThreadEvent) -> bytes:
     """One server-sent event; only the last one of a place names it, so that none is lost."""
-    kind = str(told.event["type"])
-    place = "" if told.seq is None else f"id: {format_cursor(told.run_id, told.seq)}\n"
-    return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(told.event) + b"\n\n"
+    kind = str(item.event["type"])
+    place = "" if item.seq is None else f"id: {format_cursor(item.run_id, item.seq)}\n"
+    return f"{place}event: {kind}\ndata: ".encode() + orjson.dumps(item.event) + b"\n\n"
 
 
 async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[bytes]:
@@ -249,14 +249,14 @@ async def stream_thread(
     principal: CurrentPrincipal,
     database: CurrentDatabase,
     agents: Agents,
-    given: RequestedCursor,
+    requested: RequestedCursor,
 ) -> Response:
     """Stream the newest run of a thread, live or over, or what follows on an event.
 
     From an event of an earlier run on it goes through the later ones. The stream ends with the
     newest run; 204 tells an `EventSource` not to come back.
     """
-    cursor = parse_cursor(given) if given else None
+    cursor = parse_cursor(requested) if requested else None
     async with database.reading() as session:
         place = await find_position(session, principal, thread_id, cursor)
     if place is None:

@@ -1,4 +1,4 @@
-"""Images for messages (seed 000): sent once, then named by a signed link."""
+"""Images for messages (docs/reference/run-input.md, section "Attachments")."""
 
 from contextlib import AsyncExitStack
 from datetime import datetime

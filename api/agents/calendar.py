@@ -1,4 +1,4 @@
-"""One's own calendar: events, and the feed that calendar programs subscribe to."""
+"""The caller's calendar: events, and a feed for calendar programs."""
 
 import asyncio
 from datetime import datetime
@@ -155,10 +155,10 @@ def _local(moment: datetime, zone: ZoneInfo, *, all_day: bool) -> str:
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
-async def _zone(session: AsyncSession, principal: Principal, named: str | None) -> ZoneInfo:
-    """The zone that was named, else that of the account, else UTC (seed 000's order)."""
+async def _zone(session: AsyncSession, principal: Principal, name: str | None) -> ZoneInfo:
+    """The named zone, else the account's, else UTC."""
     account = await get_user(session, principal.user_id)
-    return UserClock(None, account.time_zone).zone(named).zone
+    return UserClock(None, account.time_zone).zone(name).zone
 
 
 async def _range(
@@ -203,9 +203,9 @@ async def create_event(
 ) -> Envelope[EventAnswer]:
     """Put an event into one's calendar."""
     zone = await _zone(work.session, principal, body.event_timezone)
-    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    times = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
     details = EventDetails(body.title, body.location, body.notes)
-    row, span = await calendar_events.create(work, principal.user_id, details, said)
+    row, span = await calendar_events.create(work, principal.user_id, details, times)
     return Envelope(data=_answer(row, span))
 
 
@@ -228,9 +228,9 @@ async def change_event(
     """Change an event."""
     row = await calendar_events.get(work.session, principal.user_id, event_id)
     zone = UserClock().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
-    said = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
+    times = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
     span = await calendar_events.update(
-        work, row, EventDetails(body.title, body.location, body.notes), said
+        work, row, EventDetails(body.title, body.location, body.notes), times
     )
     return Envelope(data=_answer(row, span))
 

@@ -1,4 +1,4 @@
-"""A thread's history by days (seed 000, "History API")."""
+"""A thread's history by day (docs/reference/run-input.md, section "History API")."""
 
 from datetime import UTC, date, datetime
 from typing import Annotated, Literal
@@ -69,7 +69,7 @@ class HistorySnapshotResponse(_Camel):
 
 def _message(message: HistoryMessage, attachments: AttachmentService) -> dict[str, JsonValue]:
     row = message.row
-    told: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         "id": row.message_id,
         "seq": row.position,
         "role": row.role,
@@ -81,8 +81,8 @@ def _message(message: HistoryMessage, attachments: AttachmentService) -> dict[st
             {"mime_type": image.mime_type, "url": attachments.link(image).url}
             for image in message.images
         ]
-        return {**told, "attachments": links}
-    return {**told, "ui_schema": message.ui_schema}
+        return {**fields, "attachments": links}
+    return {**fields, "ui_schema": message.ui_schema}
 
 
 def _moment(at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""One's own MCP connections: kept, tested, their tools listed and called (seed 002, section 7)."""
+"""The caller's MCP connections and their tools (docs/reference/agentex-api.md, section 7)."""
 
 import time
 from datetime import datetime
@@ -166,21 +166,23 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
 
 
 def _tools(
-    known: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
+    connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
 ) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
             description=tool.description,
             input_schema=tool.input_schema,
-            call_name=callable_name(known.row.name, tool.name),
+            call_name=callable_name(connection.row.name, tool.name),
             read_only=tool.is_read_only,
             idempotent=tool.is_idempotent,
             default_policy=default_policy(tool),
         )
         for tool in tools
     ]
-    return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=known.listed_at)
+    return McpToolList(
+        items=items, total=len(items), is_stale=is_stale, listed_at=connection.listed_at
+    )
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
@@ -204,10 +206,10 @@ async def create_mcp_connection(
     body: McpConnectionBody, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    said = ConnectionForm(
+    form = ConnectionForm(
         **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
     )
-    row = await create(database, agents.mcp, principal.user_id, said)
+    row = await create(database, agents.mcp, principal.user_id, form)
     return Envelope(data=_answer(row))
 
 
@@ -234,8 +236,8 @@ async def change_mcp_connection(
 ) -> Envelope[McpConnectionAnswer]:
     """Change a connection."""
     config = None if body.config is None else body.config.model_dump(exclude_none=True)
-    said = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
-    row = await update(database, agents.mcp, (principal.user_id, connection_id), said)
+    form = ConnectionForm(**body.model_dump(exclude={"config"}), config=config)
+    row = await update(database, agents.mcp, (principal.user_id, connection_id), form)
     return Envelope(data=_answer(row))
 
 
@@ -255,7 +257,7 @@ async def test_mcp_connection(
     connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpTested]:
     """Connect anew and list the tools, whether the connection is enabled or not."""
-    row = (await _known(database, agents, principal, connection_id)).row
+    row = (await _usable_connection(database, agents, principal, connection_id)).row
     start = time.monotonic()
     contact = await agents.mcp.probe(row)
     latency = round((time.monotonic() - start) * _MILLISECONDS)
@@ -276,16 +278,16 @@ async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpToolList]:
     """The tools of a server: asked for now, or its last list where it gives none."""
-    known = await _known(database, agents, principal, connection_id)
-    if not known.row.enabled:
-        return Envelope(data=_tools(known, known.tools, is_stale=True))
-    contact = await agents.mcp.refresh(known.row)
+    connection = await _usable_connection(database, agents, principal, connection_id)
+    if not connection.row.enabled:
+        return Envelope(data=_tools(connection, connection.tools, is_stale=True))
+    contact = await agents.mcp.refresh(connection.row)
     if contact.failure is None:
-        now = await _known(database, agents, principal, connection_id)
+        now = await _usable_connection(database, agents, principal, connection_id)
         return Envelope(data=_tools(now, contact.tools, is_stale=False))
-    if known.listed_at is None:
+    if connection.listed_at is None:
         raise contact.failure
-    return Envelope(data=_tools(known, known.tools, is_stale=True))
+    return Envelope(data=_tools(connection, connection.tools, is_stale=True))
 
 
 @router.post(
@@ -311,40 +313,40 @@ async def call_mcp_tool(
     agents: Agents,
 ) -> Envelope[McpCalled]:
     """Call a tool once; a tool's own error is a result with `isError`."""
-    known = await _known(database, agents, principal, connection_id)
-    tools = known.tools
-    if known.listed_at is None and known.row.enabled:
-        contact = await agents.mcp.refresh(known.row)
+    connection = await _usable_connection(database, agents, principal, connection_id)
+    tools = connection.tools
+    if connection.listed_at is None and connection.row.enabled:
+        contact = await agents.mcp.refresh(connection.row)
         if contact.failure is not None:
             raise contact.failure
         tools = contact.tools
     tool = next((tool for tool in tools if tool.name == tool_name), None)
     if tool is None:
         raise McpToolNotFound
-    name = callable_name(known.row.name, tool.name)
-    if name in add_tool_policies(agents.tool_policies, [known]).forbidden:
+    name = callable_name(connection.row.name, tool.name)
+    if name in add_tool_policies(agents.tool_policies, [connection]).forbidden:
         raise ToolPolicyFixed(tool=name, policy="never")
     if fault := schema_fault(tool.input_schema, body.params):
         raise InvalidRequest("params", fault)
     start = time.monotonic()
     try:
-        result = await agents.mcp.call(known.row, tool.name, body.params)
+        result = await agents.mcp.call(connection.row, tool.name, body.params)
     except McpRefusal as refusal:
         raise McpRefused(reason=refusal.text) from refusal
     duration = round((time.monotonic() - start) * _MILLISECONDS)
     return Envelope(data=McpCalled(result=result.value, duration=duration))
 
 
-async def _known(
+async def _usable_connection(
     database: Database, agents: AgentServices, principal: Principal, connection_id: str
 ) -> ConnectionWithTools:
     """A connection that the caller may use."""
     async with database.reading() as session:
-        (found,) = await connections.list_with_tools(
+        (connection,) = await connections.list_with_tools(
             session, agents.mcp.tool_lists, principal.user_id, [connection_id]
         )
     connections.require_use(principal, connection_id)
-    return found
+    return connection
 
 
 def _reason(details: dict[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""One's own long-term memories; nobody else's are there."""
+"""The caller's long-term memories."""
 
 from datetime import datetime
 from typing import Annotated
@@ -77,10 +77,10 @@ async def list_memories(
 ) -> Envelope[Items[MemoryAnswer]]:
     """One's own memories; those that fit ``q`` best first, whatever the sort order says."""
     if q.strip():
-        found = await agents.memories.search(principal.user_id, q)
-        part = found[(page.number - 1) * page.size : page.number * page.size]
-        items = [_answer(one.memory, one.score) for one in part]
-        return page_of(items, page, total=len(found))
+        hits = await agents.memories.search(principal.user_id, q)
+        part = hits[(page.number - 1) * page.size : page.number * page.size]
+        items = [_answer(hit.memory, hit.score) for hit in part]
+        return page_of(items, page, total=len(hits))
     async with database.reading() as session:
         listing = await store.list_page(session, principal.user_id, page)
     return page_of([_answer(row) for row in listing.items], page, total=listing.total)

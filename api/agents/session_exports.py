@@ -1,4 +1,4 @@
-"""A whole session as a file."""
+"""Export of a whole session as a file."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

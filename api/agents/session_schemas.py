@@ -1,4 +1,4 @@
-"""Sessions and messages as answers show them (seed 002, section 5)."""
+"""Sessions and messages in answers (docs/reference/agentex-api.md, section 5)."""
 
 from dataclasses import asdict
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Sessions and their messages (seed 002, section 5)."""
+"""Sessions and their messages (docs/reference/agentex-api.md, section 5)."""
 
 from typing import Annotated
 
@@ -89,11 +89,11 @@ class SessionChangeBody(RequestModel):
 async def _config(
     agents: AgentServices, session: AsyncSession, principal: Principal, config: SessionConfig
 ) -> dict[str, JsonValue]:
-    given = config.model_dump(exclude_none=True)
-    await session_config.check_config(session, principal, given)
+    fields = config.model_dump(exclude_none=True)
+    await session_config.check_config(session, principal, fields)
     if config.model_id:
         await agents.models.select(session, principal, config.model_id)
-    return given
+    return fields
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))

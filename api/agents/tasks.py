@@ -1,4 +1,4 @@
-"""Agent tasks (seed 003): invoke, resume, status, sessions and tasks, long-term memory."""
+"""Agent tasks and their long-term memory (docs/reference/agent-tasks.md)."""
 
 import time
 from typing import Annotated, Any, Literal
@@ -165,11 +165,11 @@ async def person(database: Database, principal: Principal, user_id: str) -> Prin
         raise UserNotFound
     async with database.reading() as session:
         # By id first: somebody may have taken it for a name.
-        known = await session.get(User, user_id) or await find_user_by_login(session, user_id)
-        if known is None:
+        user = await session.get(User, user_id) or await find_user_by_login(session, user_id)
+        if user is None:
             raise UserNotFound
         try:
-            return await principal_for_user(session, known.id)
+            return await principal_for_user(session, user.id)
         except (AccountDisabled, InvalidToken) as error:
             # It is not the caller whose credentials are of no use.
             raise UserNotFound from error
@@ -182,10 +182,10 @@ async def oneself(database: Database, principal: Principal, user_id: str) -> Pri
         UserNotFound: as for :func:`person`.
         PermissionDenied: an administrator means somebody else.
     """
-    meant = await person(database, principal, user_id)
-    if meant.user_id != principal.user_id:
+    owner = await person(database, principal, user_id)
+    if owner.user_id != principal.user_id:
         raise PermissionDenied(field="user_id", reason="nobody acts in another person's name")
-    return meant
+    return owner
 
 
 async def invoke(
@@ -212,11 +212,11 @@ async def resume(
     owner = await oneself(database, principal, body.user_id)
     async with database.reading() as session:
         _, newest = await tasks.find_task(session, owner, body.session_id, body.task_id)
-        answers = await tasks.answers_for(session, newest, body.response_type, body.args or {})
+        answers = await tasks.build_answers(session, newest, body.response_type, body.args or {})
     if not answers:
         raise InterruptNotOpen(task_id=body.task_id)
     request = RunRequest(body.session_id, str(uuid4()), (), answers=answers)
-    await agents.runs.start(owner, request, refusal=RejectPolicy.ERROR)
+    await agents.runs.start(owner, request, reject=RejectPolicy.ERROR)
     return TaskIds(user_id=body.user_id, session_id=body.session_id, task_id=body.task_id)
 
 
@@ -230,36 +230,36 @@ async def status(
     """Where a task is: `not_found`, `idle`, `running`, `interrupted`, `completed` or `error`."""
     owner = await person(database, principal, user_id)
     async with database.reading() as session:
-        seen = await tasks.view(session, owner, session_id, task_id)
+        task = await tasks.view(session, owner, session_id, task_id)
     return SessionStatusResponse(
         user_id=user_id,
         session_id=session_id,
         task_id=task_id,
-        status=seen.status,
-        message=_failure(seen),
-        last_query=seen.query,
-        last_updated=seen.updated,
-        last_response=_response(session_id, task_id, seen),
+        status=task.status,
+        message=_failure(task),
+        last_query=task.query,
+        last_updated=task.updated,
+        last_response=_response(session_id, task_id, task),
     )
 
 
-def _failure(seen: TaskView) -> str | None:
-    return "The task broke off; its events say why" if seen.status == "error" else None
+def _failure(task: TaskView) -> str | None:
+    return "The task broke off; its events say why" if task.status == "error" else None
 
 
-def _response(session_id: str, task_id: str, seen: TaskView) -> AgentResponse | None:
-    if seen.status not in {"interrupted", "completed", "error"}:
+def _response(session_id: str, task_id: str, task: TaskView) -> AgentResponse | None:
+    if task.status not in {"interrupted", "completed", "error"}:
         return None
     result: dict[str, Any] | None = None
-    if seen.status == "completed":
-        result = {"content": seen.answer, **({"stopped": True} if seen.is_stopped else {})}
-    waiting = {"interrupts": list(seen.interrupts)} if seen.interrupts else None
+    if task.status == "completed":
+        result = {"content": task.answer, **({"stopped": True} if task.is_stopped else {})}
+    waiting = {"interrupts": list(task.interrupts)} if task.interrupts else None
     return AgentResponse(
         session_id=session_id,
         task_id=task_id,
-        status=seen.status,
-        timestamp=seen.updated or time.time(),
-        message=_failure(seen),
+        status=task.status,
+        timestamp=task.updated or time.time(),
+        message=_failure(task),
         result=result,
         interrupt_data=waiting,
     )

@@ -1,4 +1,4 @@
-"""What agents may do with each tool, as its user wants it (decision 31)."""
+"""The caller's approval policies for tools (decision 31)."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""The one translator from errors to answers."""
+"""Translation of errors to HTTP answers."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -92,15 +92,19 @@ def _language(request: Request) -> str:
     return request.headers.get("accept-language", "")
 
 
-def _answer_known(request: Request, error: Exception) -> JSONResponse:
-    known = cast(AgentexError, error)
-    if known.status >= AgentexError.status:
-        log.warning("request.failed", code=known.code)
-    answer = error_response(type(known), known.details, language=_language(request))
-    if isinstance(known, RejectedRunInput):
+def _answer_agentex_error(request: Request, error: Exception) -> JSONResponse:
+    refusal = cast(AgentexError, error)
+    if refusal.status >= AgentexError.status:
+        log.warning("request.failed", code=refusal.code)
+    answer = error_response(type(refusal), refusal.details, language=_language(request))
+    if isinstance(refusal, RejectedRunInput):
         # Programs compare these words: they are those of the contract.
         body = ErrorBody.model_validate(
-            {"code": known.code, "message": known.contract_message, "details": known.details}
+            {
+                "code": refusal.code,
+                "message": refusal.contract_message,
+                "details": refusal.details,
+            }
         )
         return JSONResponse(body.model_dump(), status_code=answer.status_code)
     return answer
@@ -133,7 +137,7 @@ def _answer_conflict(request: Request, _error: Exception) -> JSONResponse:
 
 def install_error_handlers(app: FastAPI) -> None:
     """Make every error an answer of the documented shape."""
-    app.add_exception_handler(AgentexError, _answer_known)
+    app.add_exception_handler(AgentexError, _answer_agentex_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     app.add_exception_handler(StarletteHTTPException, _answer_http)
     app.add_exception_handler(IntegrityError, _answer_conflict)

@@ -1,4 +1,4 @@
-"""Stored files as answers: held open to the end, in parts where they are asked for."""
+"""File downloads: ranges, file names, files that stay open until they are sent."""
 
 import re
 import unicodedata

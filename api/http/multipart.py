@@ -98,15 +98,15 @@ def missing_file(*, many: bool) -> InvalidRequest:
 
 def _check_names(items: Iterable[tuple[str, UploadFile | str]], fields: Collection[str]) -> None:
     """Refuse a misspelt field, which would be passed over without a word."""
-    known = sorted({"file", *fields})
+    allowed = sorted({"file", *fields})
     for name, _ in items:
-        if name not in known:
-            names = ", ".join(known)
+        if name not in allowed:
+            names = ", ".join(allowed)
             error = f"Unknown form field: use {names}"
-            raise InvalidRequest(_shown(name), error, f"没有这个表单字段，可用的字段：{names}")
+            raise InvalidRequest(_printable(name), error, f"没有这个表单字段，可用的字段：{names}")
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     # What a charset of the sender's makes of it may be no text at all.
     return name[:_SHOWN].encode(errors="replace").decode()
 
@@ -184,7 +184,7 @@ class _StreamingParser(_LimitedParser):
         if not self._is_whole:
             raise MultiPartException("The form has no end.")
         if self._current_files and self._current_part.file is None:
-            name = _shown(self._current_part.field_name)
+            name = _printable(self._current_part.field_name)
             error = "Send this field before the files that it is for"
             raise InvalidRequest(name, error, "请把该字段写在它所对应的文件之前")
 
@@ -244,13 +244,13 @@ async def read_file_batches(
     with _translated_errors(), SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
         body = UploadFile(cast(BinaryIO, spool), size=0)
         # First only the names count: of the files no more than a beginning is kept.
-        names = _StreamingParser(request.headers, _kept(request, body, limit), max_bytes=0)
+        names = _StreamingParser(request.headers, _spooled(request, body, limit), max_bytes=0)
         await _hand_over(names, _pass_over, most=MOST_FILES, fields=fields)
         files = _StreamingParser(request.headers, read_blocks(body), max_bytes=max_bytes)
         await _hand_over(files, take, most=most, fields=fields)
 
 
-async def _kept(request: Request, body: UploadFile, limit: int) -> AsyncGenerator[bytes]:
+async def _spooled(request: Request, body: UploadFile, limit: int) -> AsyncGenerator[bytes]:
     async for block in request.stream():
         if (body.size or 0) + len(block) > limit:
             raise RequestTooLarge(max_bytes=limit)
@@ -341,12 +341,6 @@ async def read_blocks(file: UploadFile) -> AsyncGenerator[bytes]:
     await file.seek(0)
     while block := await file.read(_BLOCK):
         yield block
-
-
-async def read_whole(file: UploadFile) -> bytes:
-    """All of a small file."""
-    await file.seek(0)
-    return await file.read()
 
 
 async def read_head(file: UploadFile) -> bytes:

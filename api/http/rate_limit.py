@@ -1,4 +1,4 @@
-"""How many requests a caller may send: per user, per API key, and per address without either."""
+"""Request limits per user, per API key, and per address for anonymous callers."""
 
 from starlette.types import Scope
 
@@ -17,12 +17,7 @@ def client_address(scope: Scope) -> str:
 
 
 class RequestLimits:
-    """Lets requests in, or says when to come again.
-
-    Args:
-        limiter: counts.
-        settings: say how many.
-    """
+    """Lets requests in, or says when to come again."""
 
     def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
         self._limiter = limiter

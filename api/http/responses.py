@@ -1,4 +1,4 @@
-"""The response shapes of seed 002 section 1.3, and the text types of request bodies."""
+"""Response envelopes (docs/reference/agentex-api.md, section 1.3) and text types."""
 
 from typing import Annotated, Generic, TypeVar
 

@@ -1,4 +1,4 @@
-"""With whom something is shared, in requests and answers."""
+"""Shares in requests and answers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -91,19 +91,19 @@ class SharesBody(RequestModel):
 
     def wanted(self) -> list[ShareSpec]:
         """The same in the domain's terms."""
-        return [one.wanted() for one in self.shares]
+        return [share.wanted() for share in self.shares]
 
 
 def shares_answer(shares: Sequence[ShareEntry]) -> Envelope[ShareList]:
     """A list of shares as an answer."""
     items = [
         ShareAnswer(
-            user=SharedUser.of(one.user),
-            role=SharedRole.of(one.role),
-            access=one.access,
-            created_at=one.since,
+            user=SharedUser.of(share.user),
+            role=SharedRole.of(share.role),
+            access=share.access,
+            created_at=share.since,
         )
-        for one in shares
+        for share in shares
     ]
     version = share_list_version(shares)
     return Envelope(data=ShareList(items=items, total=len(items), version=version))

@@ -80,7 +80,7 @@ def error_details(problems: Sequence[Mapping[str, Any]], body: object) -> dict[s
     paths = [_path_of(problem, body) for problem in problems]
     related = [path for path in paths if _is_within(path, paths[0]) or _is_within(paths[0], path)]
     deepest = max(related, key=len)
-    about = [one for one, path in zip(problems, paths, strict=True) if path == deepest]
+    about = [problem for problem, path in zip(problems, paths, strict=True) if path == deepest]
     place, *parts = deepest
     field = ".".join(str(part) for part in parts if part != "") or str(place)
     error, chinese = (_sentence(about, in_chinese=is_chinese) for is_chinese in (False, True))
@@ -102,15 +102,15 @@ def _path_of(problem: Mapping[str, Any], body: object) -> list[_Part]:
 
 
 def _walked(parts: Sequence[_Part], body: object, *, is_missing: bool) -> list[_Part]:
-    found: list[_Part] = []
+    walked: list[_Part] = []
     value: Any = body
     for part in parts:
         if _has(value, part):
-            found.append(part)
+            walked.append(part)
             value = value[part]
     if is_missing:
-        found += parts[-1:]
-    return found
+        walked += parts[-1:]
+    return walked
 
 
 def _has(value: object, part: _Part) -> bool:
@@ -125,8 +125,10 @@ def _plain(parts: Sequence[_Part]) -> list[_Part]:
 
 def _sentence(problems: Sequence[Mapping[str, Any]], *, in_chinese: bool) -> str:
     # What is of the right kind is wrong for another reason, which says more.
-    of_a_kind = [one for one in problems if one["type"] not in _KINDS]
-    kinds = list(dict.fromkeys(_KINDS[one["type"]] for one in problems if one not in of_a_kind))
+    of_a_kind = [problem for problem in problems if problem["type"] not in _KINDS]
+    kinds = list(
+        dict.fromkeys(_KINDS[problem["type"]] for problem in problems if problem not in of_a_kind)
+    )
     if of_a_kind or len(kinds) == 1:
         return _words_of((of_a_kind or problems)[0], in_chinese=in_chinese)
     if in_chinese:

@@ -1,17 +1,14 @@
 """Archives of documents: one zip file in, one document per readable member out."""
 
-from dataclasses import replace
-
 from fastapi import Depends, Request
 
-from api.container import AppContext
 from api.dependencies import CurrentContext, CurrentPrincipal, requires
 from api.http.errors import error_responses
 from api.http.multipart import single_file_form
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
 from api.knowledge_bases.schemas import UploadAnswer
-from api.knowledge_bases.upload import FORM_FIELDS, Intake, chosen, files_body
+from api.knowledge_bases.upload import FORM_FIELDS, files_body, upload_answer, upload_service
 from core.auth.permissions import Permission
 from core.errors.auth import KnowledgeBaseNotFound, ReadOnly
 from core.errors.base import AgentexError
@@ -27,17 +24,11 @@ from core.errors.requests import (
 )
 from core.errors.server import StorageFull
 from ingestion.parsers.limits import ParseLimits
+from ingestion.upload import UploadOptions, UploadService, UploadTarget
 from ingestion.zip_upload import ZipMember, ZipUpload, open_zip_upload
 from kb_service import document_names
-from kb_service.documents import (
-    metadata as document_metadata,
-)
-from kb_service.documents import (
-    storage as document_storage,
-)
-from kb_service.documents.metadata import Attributes
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import OnConflict, Upload
+from kb_service.documents.upload import OnConflict
 
 router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents", tags=["documents"])
 Write = Depends(requires(Permission.KB_WRITE))
@@ -103,65 +94,55 @@ async def upload_archive(
     again changes nothing, so that a broken upload can be repeated. Office files and e-books, which
     are zip files inside, are refused: they are documents themselves.
     """
-    intake = await Intake(context, principal, kb_id, on_conflict).checked()
-    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
-        intake = replace(intake, on_conflict=chosen(form.fields, on_conflict))
-        sent = form.fields.get("metadata")
-        attributes = None if sent is None else document_metadata.parse_attributes(sent)
+    service = upload_service(context)
+    target = await service.open(principal, kb_id)
+    async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
+        fields = form.fields
+        options = UploadOptions.parse(
+            fields.get("on_conflict", on_conflict), fields.get("metadata")
+        )
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
-            members = _Members(context, intake, archive, attributes)
-            items = [await members.take(member) for member in archive.members]
+            items = [
+                await _upload_member(service, target, archive, member, options)
+                for member in archive.members
+            ]
         finally:
             archive.close()
-    taken = sum(item.document is not None for item in items)
-    return Envelope(data=ArchiveAnswer(items=items, taken_in=taken, refused=len(items) - taken))
+    created = sum(item.document is not None for item in items)
+    answer = ArchiveAnswer(items=items, taken_in=created, refused=len(items) - created)
+    return Envelope(data=answer)
 
 
-class _Members:
-    """Takes the members of one archive in, one after the other."""
+async def _upload_member(
+    service: UploadService,
+    target: UploadTarget,
+    archive: ZipUpload,
+    member: ZipMember,
+    options: UploadOptions,
+) -> MemberAnswer:
+    """Make a member a document.
 
-    def __init__(
-        self,
-        context: AppContext,
-        intake: Intake,
-        archive: ZipUpload,
-        attributes: Attributes | None,
-    ) -> None:
-        self._context = context
-        self._intake = intake
-        self._archive = archive
-        self._attributes = attributes
-
-    async def take(self, member: ZipMember) -> MemberAnswer:
-        """Make a member a document.
-
-        Raises:
-            AgentexError: what is not about this member alone.
-        """
-        answer = MemberAnswer(path=member.path, name=member.name)
-        try:
-            found = await self._archive.detect(member)
-            name = document_names.clean_name(member.name)
-            stored = await document_storage.store_stream(
-                self._context.knowledge.store,
-                self._archive.read(member),
-                max_bytes=self._intake.max_bytes,
-            )
-            kind = FileType(found.name, found.file_type)
-            choice = self._intake.on_conflict
-            upload = Upload(name, stored, kind, choice, self._attributes)
-            answer.document = await self._intake.write_down(upload)
-            answer.name = answer.document.name
-        except AgentexError as error:
-            if error.status not in _ABOUT_THE_MEMBER:
-                raise
-            answer.error = MemberRefusal(
-                code=error.code,
-                message=error.message,
-                message_zh=error.message_zh,
-                # The list of all endings would be told anew for each member.
-                details={k: v for k, v in error.details.items() if k != "supported"},
-            )
-        return answer
+    Raises:
+        AgentexError: what is not about this member alone.
+    """
+    answer = MemberAnswer(path=member.path, name=member.name)
+    try:
+        detected = await archive.detect(member)
+        file_type = FileType(detected.name, detected.file_type)
+        content = archive.read(member)
+        result = await service.upload_stream(target, member.name, file_type, content, options)
+        answer.document = upload_answer(result)
+        answer.name = answer.document.name
+    except AgentexError as error:
+        if error.status not in _ABOUT_THE_MEMBER:
+            raise
+        answer.error = MemberRefusal(
+            code=error.code,
+            message=error.message,
+            message_zh=error.message_zh,
+            # Without the list of all extensions, which would be repeated for each member.
+            details={k: v for k, v in error.details.items() if k != "supported"},
+        )
+    return answer

@@ -1,4 +1,4 @@
-"""Who reads a single document."""
+"""Permissions of a single document."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -70,17 +70,17 @@ class AccessBody(RequestModel):
 
     def wanted(self) -> DocumentAclUpdate:
         """The same in the domain's terms."""
-        return DocumentAclUpdate([one.wanted() for one in self.readers], self.version)
+        return DocumentAclUpdate([reader.wanted() for reader in self.readers], self.version)
 
 
-def _reader(one: ShareEntry) -> ReaderAnswer:
+def _reader(share: ShareEntry) -> ReaderAnswer:
     return ReaderAnswer(
-        user=SharedUser.of(one.user), role=SharedRole.of(one.role), created_at=one.since
+        user=SharedUser.of(share.user), role=SharedRole.of(share.role), created_at=share.since
     )
 
 
 def _answer(readers: DocumentAcl) -> Envelope[AccessAnswer]:
-    items: Sequence[ReaderAnswer] = [_reader(one) for one in readers.named]
+    items: Sequence[ReaderAnswer] = [_reader(share) for share in readers.named]
     answer = AccessAnswer(
         restricted=readers.restricted,
         items=[*items],

@@ -1,4 +1,4 @@
-"""What can be done with documents: one by one, many at once, all of a knowledge base."""
+"""Actions on documents: on a single one, on many, on a whole knowledge base."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Self
@@ -111,7 +111,7 @@ async def act_on_documents(
 ) -> Envelope[BulkAnswer]:
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    ids, more = await _wanted(work, principal, base, body)
+    ids, more = await _select_ids(work, principal, base, body)
     outcomes = await document_actions.apply_action_to_many(
         work, principal, body.action, base.id, ids
     )
@@ -119,7 +119,7 @@ async def act_on_documents(
     counts = {
         outcome.value: count
         for outcome in ActionOutcome
-        if (count := sum(one is outcome for one in outcomes.values()))
+        if (count := list(outcomes.values()).count(outcome))
     }
     return Envelope(data=BulkAnswer(items=items, counts=counts, more=more))
 
@@ -134,15 +134,15 @@ def _item(name: ActionName, document_id: str, outcome: ActionOutcome) -> BulkIte
     )
 
 
-async def _wanted(
+async def _select_ids(
     work: UnitOfWork, principal: Principal, base: KnowledgeBase, body: BulkBody
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    found = await document_actions.ids_with_status(
+    ids = await document_actions.ids_with_status(
         work.session, principal, base.id, body.status, limit=_MOST + 1
     )
-    return found[:_MOST], len(found) > _MOST
+    return ids[:_MOST], len(ids) > _MOST
 
 
 _PAUSE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound)

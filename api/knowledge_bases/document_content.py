@@ -1,4 +1,4 @@
-"""The file that a document was made from."""
+"""Download of a document's original file."""
 
 import os
 from contextlib import AsyncExitStack

@@ -26,7 +26,13 @@ from api.knowledge_bases.schemas import (
     document_answer,
     load_document_answer,
 )
-from api.knowledge_bases.upload import FORM_FIELDS, Intake, files_body
+from api.knowledge_bases.upload import (
+    FORM_FIELDS,
+    files_body,
+    received_file,
+    upload_answer,
+    upload_service,
+)
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import PageRequest
@@ -179,9 +185,14 @@ async def upload_document(
     A name stands for one document of the knowledge base: the same bytes under it change nothing,
     other bytes become its next revision, and what was indexed before is found until that is.
     """
-    intake = await Intake(context, principal, kb_id, on_conflict).checked()
-    async with single_file_form(request, max_bytes=intake.max_bytes, fields=FORM_FIELDS) as form:
-        return Envelope(data=await intake.take(form.file, form.fields))
+    service = upload_service(context)
+    target = await service.open(principal, kb_id)
+    async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
+        file = received_file(form.file, form.fields, on_conflict)
+        (result,) = await service.upload(target, [file])
+    if isinstance(result, AgentexError):
+        raise result
+    return Envelope(data=upload_answer(result))
 
 
 @router.post(
@@ -203,21 +214,23 @@ async def upload_documents(
     behind all files, is refused before any of its files is taken in. What became of each file is
     in the answer; one that is refused does not stop the others.
     """
-    intake = await Intake(context, principal, kb_id, on_conflict).checked()
+    service = upload_service(context)
+    target = await service.open(principal, kb_id)
     items: list[BatchItem] = []
     language = request.headers.get("accept-language", "")
 
-    async def take(few: Sequence[FormFile]) -> None:
-        for sent, told in zip(few, await intake.take_all(few), strict=True):
-            item = BatchItem(name=sent.file.filename or "", document=None, error=None)
-            if isinstance(told, AgentexError):
-                item.error = error_body(type(told), told.details, language=language)
+    async def upload(batch: Sequence[FormFile]) -> None:
+        files = [received_file(sent.file, sent.fields, on_conflict) for sent in batch]
+        for file, result in zip(files, await service.upload(target, files), strict=True):
+            item = BatchItem(name=file.name, document=None, error=None)
+            if isinstance(result, AgentexError):
+                item.error = error_body(type(result), result.details, language=language)
             else:
-                item.document = told
+                item.document = upload_answer(result)
             items.append(item)
 
     await read_file_batches(
-        request, take, most=_FILES_TOGETHER, max_bytes=intake.max_bytes, fields=FORM_FIELDS
+        request, upload, most=_FILES_TOGETHER, max_bytes=target.max_bytes, fields=FORM_FIELDS
     )
     if not items:
         raise missing_file(many=True)
@@ -264,9 +277,9 @@ async def change_document(
         if not is_plain_text(present.media_type):
             error = "Only the encoding of a text file can be chosen"
             raise InvalidRequest("encoding", error, "只有文本文件可以选择编码")
-    wanted = document_update.DocumentUpdate(body.name, attributes, codec)
-    row = await document_update.update(work, principal, base.id, doc_id, wanted)
-    return Envelope(data=document_answer(row, base))
+    changes = document_update.DocumentUpdate(body.name, attributes, codec)
+    document = await document_update.update(work, principal, base.id, doc_id, changes)
+    return Envelope(data=document_answer(document, base))
 
 
 @router.delete(

@@ -1,4 +1,4 @@
-"""Measurements of what a knowledge base's saved questions find."""
+"""Evaluations of a knowledge base with its saved questions."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -168,16 +168,16 @@ async def evaluate_knowledge_base(
     """
     async with context.database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.WRITE)
-        asked = questions_from_rows(await questions.list_all(session, principal, row))
-    if not asked:
+        saved_questions = questions_from_rows(await questions.list_all(session, principal, row))
+    if not saved_questions:
         raise NoQuestions
     options = body.options if body is not None else RetrievalOptions()
     task = _Task(context, principal, row, options)
     if EVENT_STREAM in request.headers.get("accept", ""):
         language = request.headers.get("accept-language", "")
-        return stream_response(with_error_event(_events(task, asked), language))
+        return stream_response(with_error_event(_events(task, saved_questions), language))
     results: list[QuestionResult] = []
-    async for result in ask_all(task.ask, asked):
+    async for result in ask_all(task.ask, saved_questions):
         results.append(result)
         if await request.is_disconnected():
             raise ClientDisconnect
@@ -207,11 +207,13 @@ async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluati
             work.session, task.principal, task.knowledge_base.id, Action.WRITE
         )
         retrieval = {**row.retrieval, **task.options.choices()}
-        kept = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
-        earlier = await evaluation_store.previous_evaluation(
-            work.session, task.principal, row, kept
+        evaluation = await evaluation_store.save(
+            work, task.principal, row, summarise(results), retrieval
         )
-        return _whole(kept, earlier)
+        earlier = await evaluation_store.previous_evaluation(
+            work.session, task.principal, row, evaluation
+        )
+        return _whole(evaluation, earlier)
 
 
 def _whole(row: Evaluation, earlier: Evaluation | None) -> WholeEvaluationAnswer:
@@ -219,14 +221,14 @@ def _whole(row: Evaluation, earlier: Evaluation | None) -> WholeEvaluationAnswer
     return WholeEvaluationAnswer.model_validate(fields)
 
 
-async def _events(task: _Task, asked: Sequence[SavedQuestion]) -> AsyncGenerator[bytes]:
+async def _events(task: _Task, saved_questions: Sequence[SavedQuestion]) -> AsyncGenerator[bytes]:
     results: list[QuestionResult] = []
-    said = 0.0
-    async for result in ask_all(task.ask, asked):
+    reported = 0.0
+    async for result in ask_all(task.ask, saved_questions):
         results.append(result)
-        if time.monotonic() - said >= _PROGRESS_SECONDS:
-            said = time.monotonic()
-            yield sse_event("progress", Progress(done=len(results), total=len(asked)))
+        if time.monotonic() - reported >= _PROGRESS_SECONDS:
+            reported = time.monotonic()
+            yield sse_event("progress", Progress(done=len(results), total=len(saved_questions)))
     yield sse_event("result", await _keep(task, results))
 
 
@@ -242,7 +244,7 @@ async def list_evaluations(
     """One page of a knowledge base's measurements, each with its change to the one before."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     listing = await evaluation_store.list_evaluations(session, principal, row, page)
-    items = [_answer(one, earlier) for one, earlier in listing.items]
+    items = [_answer(evaluation, earlier) for evaluation, earlier in listing.items]
     return page_of(items, page, total=listing.total)
 
 
@@ -252,10 +254,11 @@ async def read_evaluation(
 ) -> Envelope[WholeEvaluationAnswer]:
     """One measurement with the result of each question."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    found = await evaluation_store.get(session, principal, row, evaluation_id)
+    evaluation = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
         data=_whole(
-            found, await evaluation_store.previous_evaluation(session, principal, row, found)
+            evaluation,
+            await evaluation_store.previous_evaluation(session, principal, row, evaluation),
         )
     )
 
@@ -297,6 +300,6 @@ async def delete_evaluation(
 ) -> Empty:
     """Forget a measurement."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    found = await evaluation_store.get(work.session, principal, row, evaluation_id)
-    await evaluation_store.delete(work, found)
+    evaluation = await evaluation_store.get(work.session, principal, row, evaluation_id)
+    await evaluation_store.delete(work, evaluation)
     return Empty()

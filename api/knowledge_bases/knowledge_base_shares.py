@@ -1,4 +1,4 @@
-"""With whom a knowledge base is shared."""
+"""Shares of a knowledge base."""
 
 from fastapi import Depends
 

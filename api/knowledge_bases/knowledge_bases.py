@@ -1,4 +1,4 @@
-"""Knowledge bases (seed 002, sections 9.1 to 9.5)."""
+"""Knowledge bases (docs/reference/agentex-api.md, sections 9.1 to 9.5)."""
 
 from datetime import datetime
 from typing import Annotated

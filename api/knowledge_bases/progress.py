@@ -1,4 +1,4 @@
-"""How far a knowledge base's documents are, once or as it goes on."""
+"""Indexing progress of a knowledge base, as a snapshot or a stream."""
 
 import asyncio
 import json
@@ -135,13 +135,13 @@ async def stream_progress(
     """
     async with context.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-    looking = _Looking(context, request, principal, base.id)
+    looking = _Request(context, request, principal, base.id)
     events = _events(looking, until_quiet=until_quiet)
     return stream_response(events, farewell=_end("access"))
 
 
 @dataclass(frozen=True)
-class _Looking:
+class _Request:
     """Who looks at what."""
 
     context: AppContext
@@ -150,7 +150,7 @@ class _Looking:
     kb_id: str
 
 
-async def _events(looking: _Looking, *, until_quiet: bool) -> AsyncGenerator[bytes]:
+async def _events(looking: _Request, *, until_quiet: bool) -> AsyncGenerator[bytes]:
     yield b"retry: 2000\n\n"
     context = looking.context
     async with context.streams.feeds.follow(looking.kb_id) as follower:
@@ -193,7 +193,7 @@ def _reason_to_end(follower: ProgressSubscriber, view: ProgressView, *, until_qu
     return "quiet" if until_quiet and is_told and view.progress.is_quiet else ""
 
 
-async def _may_look(looking: _Looking) -> bool:
+async def _may_look(looking: _Request) -> bool:
     """Ask everything again: account, login, role and knowledge base may have changed."""
     try:
         context = looking.context
@@ -209,13 +209,15 @@ async def _may_look(looking: _Looking) -> bool:
     return True
 
 
-async def _snapshot(looking: _Looking, base: KnowledgeBase, view: ProgressView) -> Snapshot:
+async def _snapshot(looking: _Request, base: KnowledgeBase, view: ProgressView) -> Snapshot:
     reader = looking.principal
     async with looking.context.database.reading() as session:
         rows = await document_queries.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
         ahead = await document_progress.count_ahead(session, reader, base.id, rows)
-    shown = [document_answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
-    return Snapshot(progress=_answer(view.progress), documents=shown, more=len(rows) > _MOST_SHOWN)
+    documents = [document_answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
+    return Snapshot(
+        progress=_answer(view.progress), documents=documents, more=len(rows) > _MOST_SHOWN
+    )
 
 
 def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:

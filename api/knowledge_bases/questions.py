@@ -1,4 +1,4 @@
-"""Saved questions of a knowledge base, one by one and as files."""
+"""Saved questions of a knowledge base, single and as files."""
 
 from datetime import datetime
 from typing import Annotated

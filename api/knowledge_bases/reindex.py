@@ -1,4 +1,4 @@
-"""Re-indexing a knowledge base with other settings, without any time in which it can't be searched."""
+"""Re-indexing of a knowledge base with other settings, without interrupting searches."""
 
 from datetime import datetime, timedelta
 from typing import Annotated

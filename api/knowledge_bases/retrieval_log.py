@@ -1,4 +1,4 @@
-"""The retrievals of one's own runs: look at them, and run them again."""
+"""The recorded retrievals of the caller's runs, and their replay."""
 
 from datetime import datetime
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Search: one knowledge base (seed 002, section 9.10), or several at once."""
+"""Search in one or several knowledge bases (docs/reference/agentex-api.md, section 9.10)."""
 
 from fastapi import Depends
 from pydantic import Field

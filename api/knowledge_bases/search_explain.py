@@ -1,4 +1,4 @@
-"""Why a passage is not in the answer: one question to a search, from one passage."""
+"""Explanation of why a search did not return a passage."""
 
 from typing import Self
 

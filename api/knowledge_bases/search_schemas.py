@@ -1,4 +1,4 @@
-"""What searches answer over HTTP, and how a search's result becomes that."""
+"""Search results in answers."""
 
 from collections.abc import Sequence
 
@@ -136,7 +136,7 @@ class SearchAnswer(ResponseModel):
 def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
     """A search's result as it is answered."""
     return SearchAnswer(
-        results=[passage_answer(found, explain=explain) for found in result.passages],
+        results=[passage_answer(passage, explain=explain) for passage in result.passages],
         dense_weight=result.dense_weight,
         took_ms=round(result.took_ms, 2),
         request=result.request,
@@ -157,24 +157,24 @@ def reason_answer(fact: SearchWarning | UnsearchedWarning | DropReason) -> Reaso
     return ReasonAnswer(code=fact.code, message=fact.message, message_zh=fact.message_zh)
 
 
-def passage_answer(found: FoundPassage, *, explain: bool) -> PassageAnswer:
+def passage_answer(passage: FoundPassage, *, explain: bool) -> PassageAnswer:
     """A passage as it is answered."""
-    chunk = found.chunk
+    chunk = passage.chunk
     return PassageAnswer(
         document_id=chunk.document_id,
-        document_name=found.document_name,
+        document_name=passage.document_name,
         chunk_id=chunk.id,
         content=strip_hidden(chunk.content),
-        score=round(found.hit.score, 4),
+        score=round(passage.hit.score, 4),
         knowledge_base_id=chunk.knowledge_base_id,
         revision=chunk.revision,
         heading_path=list(map(strip_hidden, chunk.heading_path)),
         page=chunk.page,
         char_start=chunk.char_start,
         char_end=chunk.char_end,
-        before=_context(found.before),
-        after=_context(found.after),
-        legs=explanation(found.hit) if explain else None,
+        before=_context(passage.before),
+        after=_context(passage.after),
+        legs=explanation(passage.hit) if explain else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""How a document would be cut, before anything is committed to it."""
+"""Preview of how a document would be split."""
 
 import tempfile
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""Moving whole knowledge bases: export to a file, import, copy, and the progress of both."""
+"""Export, import and copy of whole knowledge bases."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

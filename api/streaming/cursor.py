@@ -1,4 +1,4 @@
-"""Places in event streams: the ``id:`` of a server-sent event, and where a reader goes on."""
+"""Cursors of event streams: the ``id:`` of a server-sent event."""
 
 import re
 from urllib.parse import quote, unquote

@@ -1,4 +1,4 @@
-"""How the events of a run become bytes: server-sent events, or protobuf messages."""
+"""Framings of run events: server-sent events or protobuf messages."""
 
 import asyncio
 import re
@@ -25,21 +25,21 @@ _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 def choose_media_type(accept: str) -> str:
     """The media type that an ``Accept`` header asks for (RFC 9110, section 12.5.1).
 
-    Of what it likes equally, a binary type that it names comes first, server-sent events next:
-    ``*/*`` stands for clients that read text. An answer that fits nothing is text, too.
+    Among equal weights a binary type that the header names comes first, then server-sent events:
+    ``*/*`` is sent by clients that read text. Text is also the fallback.
 
     Args:
-        accept: the header's value; of several lines, joined by commas. Empty admits all.
+        accept: the header's lines, joined by commas; empty accepts all.
     """
     ranges = _read_ranges(accept or "*/*")
-    named = [kind for kind in _BINARY if kind in ranges]
-    offered = [*named, EVENT_STREAM, *(kind for kind in _BINARY if kind not in named)]
+    named_binary = [kind for kind in _BINARY if kind in ranges]
+    offered = [*named_binary, EVENT_STREAM, *(kind for kind in _BINARY if kind not in named_binary)]
     best = max(offered, key=lambda kind: _quality(ranges, kind))
     return best if _quality(ranges, best) > 0 else EVENT_STREAM
 
 
 def _quality(ranges: dict[str, float], kind: str) -> float:
-    """How much a type is liked: as its most specific range says."""
+    """The weight of a type, by its most specific range."""
     for media_range in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
         if media_range in ranges:
             return ranges[media_range]
@@ -47,7 +47,7 @@ def _quality(ranges: dict[str, float], kind: str) -> float:
 
 
 def _read_ranges(accept: str) -> dict[str, float]:
-    """The ranges with their weights; parameters that are no weight are not looked at."""
+    """The ranges with their weights; other parameters are ignored."""
     ranges: dict[str, float] = {}
     for item in accept.split(","):
         name, *parameters = (part.strip().lower() for part in item.split(";"))
@@ -67,7 +67,7 @@ EVENT_CONTENT: dict[str, dict[str, object]] = {
     EVENT_STREAM: {},
     **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in _BINARY},
 }
-"""The forms of a run's events, for OpenAPI."""
+"""Media types of run events, for OpenAPI."""
 
 
 STREAM_HEADERS = {
@@ -75,16 +75,15 @@ STREAM_HEADERS = {
     "X-Accel-Buffering": "no",
     "Connection": "keep-alive",
 }
-"""Of streamed answers: nothing in between keeps or holds back what is sent."""
+"""Headers that keep proxies from caching and buffering a stream."""
 Speller = Callable[[WireEvent], WireEvent]
 
 
 class Framing(Protocol):
-    """What a stream is made of.
+    """The wire format of a stream.
 
     Attributes:
-        media_type: of the answer.
-        keep_alive: what is sent where nothing happens; empty where readers take nothing.
+        keep_alive: sent while nothing happens; empty if clients accept nothing.
     """
 
     @property
@@ -98,7 +97,7 @@ class Framing(Protocol):
         ...
 
     async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """Events for one reader alone, which bring it to a place of the log."""
+        """Events for a single reader, which bring it to a position in the log."""
         ...
 
 
@@ -106,8 +105,8 @@ class SseFraming:
     """Server-sent events; LF only, because stock clients split on it.
 
     Args:
-        spell: how the caller's dialect writes an event; None for AG-UI's own wire.
-        respelled: the types that it writes otherwise than AG-UI; None for all.
+        spell: writes an event in the caller's dialect; None for AG-UI's own format.
+        respelled: the event types that the dialect writes differently; None for all.
     """
 
     media_type = EVENT_STREAM
@@ -120,7 +119,7 @@ class SseFraming:
         self._respelled = respelled
 
     async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes:
-        """A frame per event, with its place."""
+        """A frame per event, with its cursor."""
         return b"".join(self._frame(run_id, entry) for entry in entries)
 
     def _frame(self, run_id: str, entry: LogEntry) -> bytes:
@@ -134,7 +133,7 @@ class SseFraming:
         )
 
     async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """A frame per event; the last one carries the place."""
+        """A frame per event; the last frame carries the cursor."""
         frames: list[bytes] = []
         for event in events:
             payload = orjson.dumps(self._spell(event) if self._spell is not None else event)
@@ -145,7 +144,7 @@ class SseFraming:
 
 
 class ProtobufFraming:
-    """A message behind its length per event. Places are counted by the reader: there is no room.
+    """Length-prefixed messages. They have no room for cursors: the reader counts events.
 
     Nothing keeps a silent stream alive: readers fail at a frame that holds no event.
 
@@ -159,12 +158,12 @@ class ProtobufFraming:
         self.media_type = media_type
 
     async def logged(self, run_id: str, entries: Sequence[LogEntry]) -> bytes:
-        """A frame per event of a run's log; ``run_id`` stands in its first one."""
+        """A frame per event of a run's log; ``run_id`` is in its first event."""
         # A snapshot can take long: not on the event loop.
         return await asyncio.to_thread(_encode_payloads, [entry.payload for entry in entries])
 
     async def prelude(self, events: Sequence[WireEvent], cursor: str) -> bytes:
-        """A frame per event; the place behind them has no room."""
+        """A frame per event, without the cursor."""
         return await asyncio.to_thread(lambda: b"".join(map(encode, events)))
 
 
@@ -175,7 +174,7 @@ def _encode_payloads(payloads: Sequence[str]) -> bytes:
 def choose_framing(
     media_type: str, spell: Speller | None = None, respelled: frozenset[str] | None = None
 ) -> Framing:
-    """The framing of a media type that ``choose_media_type`` gave; only text has spellings."""
+    """The framing of a media type of ``choose_media_type``; only text has dialects."""
     if media_type == EVENT_STREAM:
         return SseFraming(spell, respelled)
     return ProtobufFraming(media_type)
@@ -184,9 +183,9 @@ def choose_framing(
 def stream_response(
     pieces: AsyncGenerator[bytes], framing: Framing = SseFraming(), farewell: bytes = b""
 ) -> EventStream:
-    """The answer that streams frames; an empty piece says that nothing has happened for a while.
+    """A response that streams frames; ``farewell`` goes to a client whose access ends.
 
-    ``farewell`` goes to a reader whose access ends.
+    An empty piece means that nothing happened for a while.
     """
     # As a header, because a media type would get a charset that clients do not expect.
     headers = {"Content-Type": framing.media_type, **STREAM_HEADERS}

@@ -1,4 +1,4 @@
-"""Follows what happens to a knowledge base's documents: one poll for all who look at it."""
+"""Progress of a knowledge base's documents: one poll for all its subscribers."""
 
 import asyncio
 import time
@@ -25,21 +25,17 @@ log = get_logger(__name__)
 
 _POLL_SECONDS = 0.5
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-# Transactions become visible in another order than the moments in them say, which are all of the
-# database's clock: what the clocks of several machines show does not matter. Whoever writes for
-# longer than this is waited for.
+# Transactions become visible in another order than their timestamps, which are all of the
+# database's clock, say. Writers that take longer than this are waited for.
 _MARGIN = timedelta(seconds=3)
-# Read at a time.
+# Documents read per query.
 _MOST_CHANGES = 500
 _Shared = frozenset[tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True)
 class _Poll:
-    """A knowledge base as it was found, how far it is, with whom it is shared, and what happened.
-
-    ``rows`` are documents that changed, ``gone`` the ids of others that are erased already.
-    """
+    """The result of a poll: ``rows`` are changed documents, ``gone`` ids of erased ones."""
 
     base: KnowledgeBase | None = None
     progress: KnowledgeBaseProgress | None = None
@@ -49,21 +45,20 @@ class _Poll:
 
     @property
     def total(self) -> int:
-        """The number of its documents."""
         return sum(self.progress.counts.values()) if self.progress else 0
 
 
 @dataclass(eq=False)
 class ProgressSubscriber:
-    """One who looks: what happened since they were last told, each document once.
+    """A reader of a feed, with what changed since it last read, each document once.
 
     Args:
-        base: the knowledge base as it is now; None when it is gone.
-        progress: how far all of it is: ``ProgressView`` knows how much of that is for whom.
+        base: the current knowledge base; None when it is deleted.
+        progress: of all its documents; ``ProgressView`` filters it per user.
         shared: with whom it is shared.
-        changed: documents that changed since, by id.
-        gone: ids of documents that are erased, of whose deletion nothing was read.
-        shown: ids of documents that they saw elsewhere, to be told of their end as well.
+        changed: changed documents by id.
+        gone: ids of erased documents whose deletion no poll has seen.
+        shown: ids that the reader got elsewhere, whose deletion it must also learn.
         news: set when there is something to tell.
         closed: whether the process stops.
     """
@@ -78,32 +73,27 @@ class ProgressSubscriber:
     closed: bool = False
 
     def take(self) -> Sequence[Document]:
-        """What changed since the last call."""
+        """Return and clear the changed documents."""
         self.news.clear()
         changed = list(self.changed.values())
         self.changed.clear()
         return changed
 
     def take_gone(self) -> frozenset[str]:
-        """What is gone since the last call."""
+        """Return and clear the erased ids."""
         gone = frozenset(self.gone)
         self.gone.clear()
         return gone
 
     def take_shown(self) -> frozenset[str]:
-        """What they saw elsewhere since the last call."""
+        """Return and clear the ids shown elsewhere."""
         shown = frozenset(self.shown)
         self.shown.clear()
         return shown
 
 
 class _Feed:
-    """Looks at one knowledge base again and again, and tells its followers.
-
-    Args:
-        database: where to look.
-        knowledge_base_id: at what.
-    """
+    """Looks at one knowledge base again and again, and tells its followers."""
 
     def __init__(self, database: Database, knowledge_base_id: str) -> None:
         self._database = database
@@ -111,12 +101,12 @@ class _Feed:
         self.followers: set[ProgressSubscriber] = set()
         self._seen: dict[str, datetime] = {}
         self._known = DocumentTracker()
-        # Where the next look begins: a moment, and the last id of that moment that was read.
+        # Where the next poll begins: a timestamp, and the last id read at that timestamp.
         self._since, self._after_id = _BEGINNING, ""
         self._heard = time.monotonic()
 
     async def begin(self, session: AsyncSession) -> None:
-        """Take note of what is there: only what changes is told."""
+        """Record the present state: only changes are reported."""
         settled = await visible_until(session)
         newest = await document_queries.last_changed_at(session, self._id)
         if newest is not None:
@@ -125,19 +115,19 @@ class _Feed:
             await self._known.begin(session, self._id)
 
     async def look(self) -> _Poll:
-        """The knowledge base as it is, and what happened since the last look."""
+        """The current knowledge base, and what changed since the last poll."""
         async with self._database.reading() as session:
             settled = await visible_until(session)
-            found = await _read(session, self._id)
+            poll = await _read(session, self._id)
             rows = await self._read_changed(session)
             for follower in self.followers:
                 self._known.add(follower.take_shown())
-            gone = await self._known.gone(session, found.total, rows)
-        self._known.note(found.total, rows, gone)
-        return replace(found, rows=self._note(rows, settled), gone=gone)
+            gone = await self._known.gone(session, poll.total, rows)
+        self._known.record(poll.total, rows, gone)
+        return replace(poll, rows=self._note(rows, settled), gone=gone)
 
     async def _read_changed(self, session: AsyncSession) -> list[Document]:
-        # One statement can change any number of documents at one moment.
+        # A single statement can change any number of documents at the same timestamp.
         rows: list[Document] = []
         since, after_id, is_last = self._since, self._after_id, False
         while not is_last:
@@ -159,32 +149,32 @@ class _Feed:
         if rows:
             newest = rows[-1].updated_at
             if time.monotonic() - self._heard > _MARGIN.total_seconds():
-                # Whatever lay before it is visible by now: nobody needs to read it again.
+                # Everything before it is visible by now and need not be read again.
                 self._since, self._after_id = newest, rows[-1].id
             else:
                 self._since, self._after_id = newest - _MARGIN, ""
             if settled < self._since:
-                # Somebody still writes what they dated before it, however long that takes.
+                # A transaction with an earlier timestamp is still open.
                 self._since, self._after_id = settled, ""
             oldest = min(self._since, newest - _MARGIN)
             self._seen = {id_: at for id_, at in self._seen.items() if at >= oldest}
         return fresh
 
     async def run(self) -> None:
-        """Look and tell, until cancelled."""
+        """Poll and notify, until cancelled."""
         while True:
             await asyncio.sleep(_POLL_SECONDS)
             try:
-                found = await self.look()
+                poll = await self.look()
             except AgentexError as error:
                 log.warning("progress.not_read", cause=type(error).__name__)
                 continue
             except Exception:
-                # Whatever it is, the next look must come: the followers have no other.
+                # The next poll must run whatever happened: the subscribers have no other source.
                 log.exception("progress.look_crashed")
                 continue
             for follower in self.followers:
-                _tell(follower, found)
+                _notify(follower, poll)
 
 
 async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
@@ -195,23 +185,19 @@ async def _read(session: AsyncSession, knowledge_base_id: str) -> _Poll:
     return _Poll(base, progress, await share_subject_ids(session, base))
 
 
-def _tell(follower: ProgressSubscriber, found: _Poll) -> None:
-    news = bool(found.rows or found.gone) or found.progress != follower.progress
-    follower.base, follower.shared = found.base, found.shared
-    if found.progress is not None:
-        follower.progress = found.progress
-    follower.changed.update((row.id, row) for row in found.rows)
-    follower.gone |= found.gone
-    if news or found.base is None:
+def _notify(follower: ProgressSubscriber, poll: _Poll) -> None:
+    news = bool(poll.rows or poll.gone) or poll.progress != follower.progress
+    follower.base, follower.shared = poll.base, poll.shared
+    if poll.progress is not None:
+        follower.progress = poll.progress
+    follower.changed.update((row.id, row) for row in poll.rows)
+    follower.gone |= poll.gone
+    if news or poll.base is None:
         follower.news.set()
 
 
 class ProgressFeeds:
-    """The feeds of this process; each lives as long as somebody follows it.
-
-    Args:
-        database: where to look.
-    """
+    """The feeds of this process; each lives as long as somebody follows it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -220,19 +206,17 @@ class ProgressFeeds:
 
     @asynccontextmanager
     async def follow(self, knowledge_base_id: str) -> AsyncGenerator[ProgressSubscriber | None]:
-        """Follow a knowledge base that the caller may see; None when it is gone meanwhile."""
+        """Subscribe to a knowledge base that the caller may see; None if it was just deleted."""
         async with self._database.reading() as session:
-            found = await _read(session, knowledge_base_id)
+            poll = await _read(session, knowledge_base_id)
             feed = self._feeds.get(knowledge_base_id, (None,))[0]
             if feed is None:
                 feed = _Feed(self._database, knowledge_base_id)
                 await feed.begin(session)
-        if found.progress is None:
+        if poll.progress is None:
             yield None
             return
-        follower = ProgressSubscriber(
-            found.base, found.progress, found.shared, closed=self._is_closed
-        )
+        follower = ProgressSubscriber(poll.base, poll.progress, poll.shared, closed=self._is_closed)
         feed = self._started(knowledge_base_id, feed)
         feed.followers.add(follower)
         try:
@@ -242,7 +226,7 @@ class ProgressFeeds:
             await self._release(knowledge_base_id, feed)
 
     def _started(self, knowledge_base_id: str, feed: _Feed) -> _Feed:
-        """The feed that runs; another follower may have started one meanwhile."""
+        """The running feed; another subscriber may have started it meanwhile."""
         if knowledge_base_id not in self._feeds:
             self._feeds[knowledge_base_id] = (feed, asyncio.create_task(feed.run()))
         return self._feeds[knowledge_base_id][0]
@@ -255,7 +239,7 @@ class ProgressFeeds:
         await asyncio.wait({task})
 
     def close(self) -> None:
-        """Tell all followers that the process stops."""
+        """Notify all subscribers that the process stops."""
         self._is_closed = True
         for feed, _ in self._feeds.values():
             for follower in feed.followers:
@@ -263,49 +247,48 @@ class ProgressFeeds:
                 follower.news.set()
 
 
-# Ids that are remembered of a knowledge base: some megabytes for each that somebody follows.
+# Ids remembered per followed knowledge base: some megabytes.
 _MOST_KNOWN = 50_000
 _ASKED_AT_ONCE = 1000
-# Asking for all of them takes at most this part of the time.
+# Checking all of them takes at most this share of the time.
 _SHARE_OF_TIME = 0.05
 
 
 class DocumentTracker:
-    """Notices which documents of a knowledge base are gone though nobody read their deletion.
+    """Finds documents that were erased before a poll saw their deletion.
 
-    What is deleted is erased in the background, often before anybody looked. All that are known
-    are asked for when the number of documents is not what the changes that were read make it.
+    When the number of documents differs from what the polled changes explain, all known ids are
+    checked.
     """
 
     def __init__(self) -> None:
-        # As a set that keeps its order: who changed last is forgotten last.
+        # An ordered set: the most recently changed id is forgotten last.
         self._ids: dict[str, None] = {}
-        # So many documents there are that are not remembered.
+        # The number of documents that are not remembered.
         self._beyond = 0
         self._is_due = False
         self._not_before = 0.0
 
     async def begin(self, session: AsyncSession, knowledge_base_id: str) -> None:
-        """Take note of what is there, the newest of it where it is too much."""
+        """Record the present ids, only the newest if there are too many."""
         limit = _MOST_KNOWN + 1
         newest_first = await document_queries.newest_ids(session, knowledge_base_id, limit=limit)
         self._ids = dict.fromkeys(reversed(newest_first))
-        # How many more there are, the first look counts.
+        # The first poll counts the rest.
         self._is_due = len(newest_first) == limit
 
     def add(self, ids: Iterable[str]) -> None:
-        """Remember what somebody was shown: a wrong number makes the next look ask for it."""
+        """Remember ids that a reader was shown; a wrong count makes the next poll check them."""
         self._ids |= dict.fromkeys(ids)
 
     async def gone(
         self, session: AsyncSession, total: int, rows: Sequence[Document]
     ) -> frozenset[str]:
-        """Which ones are gone that are not among the rows; :meth:`note` is told of them next.
+        """Erased ids that are not among the rows; pass them to :meth:`record` next.
 
         Args:
-            session: to ask for them.
-            total: so many documents the knowledge base has.
-            rows: what is read of those that changed lately, the deleted ones too.
+            total: the number of documents in the knowledge base.
+            rows: recently changed documents, with deleted ones.
         """
         deleted = {row.id for row in rows if row.deleted_at is not None}
         new = {row.id for row in rows if row.deleted_at is None} - self._ids.keys()
@@ -315,36 +298,35 @@ class DocumentTracker:
         if not self._is_due or time.monotonic() < self._not_before:
             return frozenset()
         began = time.monotonic()
-        asked = [id_ for id_ in self._ids if id_ not in deleted]
+        ids = [id_ for id_ in self._ids if id_ not in deleted]
         there: set[str] = set()
-        for start in range(0, len(asked), _ASKED_AT_ONCE):
+        for start in range(0, len(ids), _ASKED_AT_ONCE):
             there |= await document_queries.existing_ids(
-                session, asked[start : start + _ASKED_AT_ONCE]
+                session, ids[start : start + _ASKED_AT_ONCE]
             )
         self._is_due = False
         now = time.monotonic()
         self._not_before = now + (now - began) / _SHARE_OF_TIME
-        return frozenset(asked) - there
+        return frozenset(ids) - there
 
-    def note(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
-        """Take note of what is told from now on: of these rows, and of what is gone."""
+    def record(self, total: int, rows: Sequence[Document], gone: Iterable[str]) -> None:
+        """Record the rows and erased ids that are reported now."""
         for id_ in (*gone, *(row.id for row in rows)):
             self._ids.pop(id_, None)
         self.add(row.id for row in rows if row.deleted_at is None)
         for id_ in [*islice(self._ids, max(0, len(self._ids) - _MOST_KNOWN))]:
             del self._ids[id_]
-        # Where more are remembered than were counted, it is asked again.
+        # If more are remembered than counted, the next poll checks again.
         self._beyond = max(0, total - len(self._ids))
 
 
 @dataclass(frozen=True)
 class ProgressUpdate:
-    """What happened since the last look.
+    """Changes since the last poll.
 
     Args:
-        base: the knowledge base as it is now; None where there is nothing to tell.
-        changed: documents as they are now.
-        removed: ids of those that are gone, for this person.
+        base: the current knowledge base; None if nothing changed.
+        removed: ids that no longer exist for this reader.
     """
 
     base: KnowledgeBase | None = None
@@ -353,13 +335,7 @@ class ProgressUpdate:
 
 
 class ProgressView:
-    """One person's part of a feed.
-
-    Args:
-        database: to ask what is not for them.
-        reader: who looks.
-        follower: what happens.
-    """
+    """The part of a feed that a reader may see."""
 
     def __init__(self, database: Database, reader: Viewer, follower: ProgressSubscriber) -> None:
         self._database = database
@@ -369,11 +345,11 @@ class ProgressView:
         self.progress = follower.progress
 
     async def begin(self, base: KnowledgeBase) -> None:
-        """Take note of what is there."""
+        """Record the present state."""
         self._hidden, self.progress = await self._look(base, ())
 
     async def take(self) -> ProgressUpdate:
-        """What happened since the last call, and ``progress`` with it."""
+        """Changes since the last call; updates ``progress``."""
         base = self._follower.base
         if base is None or not self._follower.news.is_set():
             return ProgressUpdate()
@@ -384,7 +360,7 @@ class ProgressView:
             row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone
         ]
         shown = {row.id for row in changed}
-        # Of what was hidden all the while not even the end is told.
+        # The deletion of a document that was hidden all the time is not reported either.
         ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])
         removed = [id_ for id_ in ended if id_ not in before]
         self._hidden -= gone
@@ -394,14 +370,14 @@ class ProgressView:
     async def _look(
         self, base: KnowledgeBase, rows: Sequence[Document]
     ) -> tuple[frozenset[str], KnowledgeBaseProgress]:
-        """What is hidden, and how far the rest is."""
-        # A row may be newer than what is known of its knowledge base.
+        """The hidden ids, and the progress of the rest."""
+        # A row may be newer than the knowledge base that was read.
         is_narrowed = base.narrowed or any(row.restricted for row in rows)
         if base.owner_id == self._reader.user_id or not is_narrowed:
             return frozenset(), self._follower.progress
         async with self._database.reading() as session:
             hidden = await hidden_ids_in(session, [base.id], self._reader)
-            # What is erased by now is in no list: it stays hidden until its end is known.
+            # Erased ids are in no list: they stay hidden until their deletion is known.
             doubtful = self._hidden.union(row.id for row in rows if row.restricted) - hidden
             if doubtful:
                 hidden |= doubtful - await visible_ids(session, self._reader, doubtful)

@@ -1,4 +1,4 @@
-"""Ends the streams of those whose login, key or account has ended, or who may do less now."""
+"""Registry of open streams, which ends those whose credential expired or lost permissions."""
 
 import asyncio
 
@@ -10,20 +10,20 @@ from core.errors.base import AgentexError
 from core.logging import get_logger
 
 OPEN_STREAMS = "open_streams"
-"""Where in a request's state these are, beside the principal."""
+"""The key of a request's state that holds the registry."""
 
 log = get_logger(__name__)
 
 _LOOK_SECONDS = 5.0
-# One look at all of them must not hold up the others of this process.
+# A single check of all of them must not block this process.
 _MOST_AT_ONCE = 200
 
 
 class OpenStream:
-    """What the streams of one credential share.
+    """State that all streams of a credential share.
 
     Args:
-        permissions: what the credential allowed when they were opened, all of them together.
+        permissions: everything that the credential allowed when any of them was opened.
     """
 
     __slots__ = ("is_ended", "permissions", "readers")
@@ -38,12 +38,7 @@ _Streams = dict[tuple[str | None, str | None], OpenStream]
 
 
 class StreamLease:
-    """One stream, as long as it is open; a class, because a generator takes seven times as much.
-
-    Args:
-        streams: of this process, by login or key.
-        principal: whose credential it was opened with.
-    """
+    """A context manager around an open stream; a generator would take seven times its memory."""
 
     __slots__ = ("_credential", "_permissions", "_stream", "_streams")
 
@@ -54,27 +49,23 @@ class StreamLease:
         self._stream = streams.get(self._credential) or OpenStream(principal.permissions)
 
     def __enter__(self) -> OpenStream:
-        """Count it."""
         self._streams[self._credential] = self._stream
-        # What was gained since the first one was opened may be what this one needs.
+        # This stream may need permissions that were granted after the first one was opened.
         self._stream.permissions |= self._permissions
         self._stream.readers += 1
         return self._stream
 
     def __exit__(self, *_error: object) -> None:
-        """Forget the credential with its last stream."""
+        """Remove the credential with its last stream."""
         self._stream.readers -= 1
         if not self._stream.readers and self._streams.get(self._credential) is self._stream:
             del self._streams[self._credential]
 
 
 class OpenStreams:
-    """The credentials that streams of this process were opened with, looked at again and again.
+    """The credentials of this process's streams, checked periodically.
 
-    A stream checks nothing itself: thousands of silent ones cost one query every few seconds.
-
-    Args:
-        database: knows the credentials.
+    Streams check nothing themselves: thousands of silent ones cost a query every few seconds.
     """
 
     def __init__(self, database: Database) -> None:
@@ -83,23 +74,23 @@ class OpenStreams:
         self._open: _Streams = {}
 
     def reading(self, principal: Principal) -> "StreamLease":
-        """Tell inside whether the credential still counts."""
+        """A context whose stream ends when the credential does."""
         return StreamLease(self._open, principal)
 
     async def watch(self) -> None:
-        """Look, until cancelled."""
+        """Check periodically, until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
                 await self.look()
             except AgentexError as error:
-                # Nobody's access ended; the next look asks again.
+                # No access has ended; the next check asks again.
                 log.warning("streams.not_checked", code=error.code)
             except Exception:
                 log.exception("streams.check_crashed")
 
     async def look(self) -> None:
-        """End those whose credential does not count any more."""
+        """End the streams whose credential expired or lost permissions."""
         credentials = list(self._open)
         for start in range(0, len(credentials), _MOST_AT_ONCE):
             some = credentials[start : start + _MOST_AT_ONCE]
@@ -117,6 +108,6 @@ class OpenStreams:
         stream = self._open.get(credential)
         if stream is None or (now is not None and stream.permissions <= now.permissions):
             return
-        # Who still may comes again, and is asked for what the stream needs.
+        # A client that still may reconnects, and its permissions are checked then.
         del self._open[credential]
         stream.is_ended = True

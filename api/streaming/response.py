@@ -1,4 +1,4 @@
-"""A streamed answer that costs little while nothing happens."""
+"""Streamed responses that cost little while they are idle."""
 
 import asyncio
 import time
@@ -20,17 +20,17 @@ _MORE = {"type": "http.response.body", "more_body": True}
 
 
 class EventStream(Response):
-    """Sends pieces as they come, until they end or the reader has left.
+    """Sends pieces as they come, until they end or the client disconnects.
 
-    Starlette's streamed answer waits for the end of the connection beside the stream, with two tasks
-    for each reader. Here one task sends, and looks for that end where the stream is silent.
+    Starlette's streaming response uses two tasks per client, one of them to wait for the disconnect.
+    Here a single task sends, and looks for the disconnect when the stream is silent.
 
     Args:
-        pieces: of the body; an empty one says that nothing has happened for a while.
-        headers: of the answer, its content type included.
-        keep_alive: sent where the stream is silent for long; empty where readers take nothing.
-        farewell: sent last to a reader who may see no more of it.
-        status_code: of the answer; FastAPI describes what this says.
+        pieces: of the body; an empty piece means that nothing happened for a while.
+        headers: with the content type.
+        keep_alive: sent when the stream is silent for long; empty if clients accept nothing.
+        farewell: sent last to a client whose access ends.
+        status_code: read by FastAPI for the OpenAPI document.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class EventStream(Response):
         self.init_headers(headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the whole answer, or as much as its reader may still see."""
+        """Send the stream until it or the client's access ends."""
         with _reading(scope) as access:
             await self._stream(access, receive, send)
 
@@ -76,10 +76,10 @@ class EventStream(Response):
 
 
 class ExportResponse(StreamingResponse):
-    """A file that is made while it is sent; it breaks off where its reader may see no more of it."""
+    """A file that is generated while it is sent; it breaks off when the client's access ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the whole file, or end without an end, which no client takes for a whole file."""
+        """Send the file; a break-off sends no final chunk, so no client takes it for complete."""
         with _reading(scope) as access:
             self.body_iterator = _while_open(self.body_iterator, access)
             await super().__call__(scope, receive, send)
@@ -95,7 +95,7 @@ async def _while_open(
 
 
 def _reading(scope: Scope) -> AbstractContextManager[OpenStream]:
-    """What the authentication left of the caller; nothing ends where nobody was asked."""
+    """The lease of the caller's credential; anonymous streams never end by it."""
     state = scope.get("state", {})
     if OPEN_STREAMS not in state:
         return nullcontext(OpenStream(frozenset()))

@@ -1,4 +1,4 @@
-"""The log of a run as a stream of frames, from any place of it."""
+"""The log of a run as a stream of frames."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -13,13 +13,12 @@ from api.streaming.response import EventStream
 
 @dataclass(frozen=True)
 class RunPosition:
-    """Where a reader of a run begins.
+    """The position at which a client starts to read a run.
 
     Args:
-        run_key: of the run.
-        run_id: the caller's id of it, for the places in the stream.
-        after: the last event that was read before.
-        prelude: events for this reader alone, which are in no log; they bring it to ``after``.
+        run_id: the caller's id of the run, for cursors.
+        after: sequence number of the last event that the client has.
+        prelude: events outside the log that bring this client to ``after``.
     """
 
     run_key: str
@@ -31,7 +30,7 @@ class RunPosition:
 async def run_frames(
     runs: RunService, place: RunPosition, framing: Framing
 ) -> AsyncGenerator[bytes]:
-    """The frames of a run; an empty piece where nothing happened for a while."""
+    """The frames of a run; an empty piece when nothing happened for a while."""
     if place.prelude:
         yield await framing.prelude(place.prelude, format_cursor(place.run_id, place.after))
     async with aclosing(runs.follow(place.run_key, after=place.after)) as followed:
@@ -40,7 +39,7 @@ async def run_frames(
 
 
 def stream_run(runs: RunService, place: RunPosition, framing: Framing) -> EventStream:
-    """The answer that streams a run from a place on, in a form that was negotiated."""
+    """A response that streams a run from a position on, in the negotiated framing."""
     answer = stream_response(run_frames(runs, place, framing), framing)
     answer.headers["Vary"] = "Accept"
     return answer

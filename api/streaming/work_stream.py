@@ -1,4 +1,4 @@
-"""Server-sent events of work that takes a while: how far it is, and what came of it."""
+"""Server-sent events of long work: progress, then the result."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -30,17 +30,12 @@ def sse_event(name: str, value: object) -> bytes:
 
 
 async def with_error_event(events: AsyncGenerator[bytes], language: str) -> AsyncGenerator[bytes]:
-    """The events; what goes wrong after the first byte can only be told as one more, ``error``.
-
-    Args:
-        events: of the work.
-        language: the request's ``Accept-Language``.
-    """
+    """The events; what goes wrong after the first byte can only be told as one more, ``error``."""
     try:
-        # Closed at once where the reader has left: the work ends with its stream.
+        # Closed at once when the client disconnects: the work ends with its stream.
         async with aclosing(events):
-            async for one in events:
-                yield one
+            async for block in events:
+                yield block
     except AgentexError as error:
         yield sse_event("error", error_body(type(error), error.details, language=language))
 
@@ -48,14 +43,10 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
 async def run_with_progress(
     request: Request, pieces: AsyncGenerator[Progress | ResultT]
 ) -> ResultT | EventStream:
-    """The result of some work, or where the caller accepts a stream what comes meanwhile, too.
+    """The result of some work, or a stream of its progress and result if the caller accepts one.
 
-    Args:
-        request: asks for it; who closes its connection ends the work.
-        pieces: how far the work is, at least once a second, and at last its result.
-
-    Raises:
-        ClientDisconnect: the caller has left.
+    Closing the connection ends the work. ``pieces`` must yield progress at least once a second, and
+    the result at last.
     """
     if EVENT_STREAM in request.headers.get("accept", ""):
         return stream_response(
@@ -71,14 +62,14 @@ async def run_with_progress(
 
 
 async def _events(pieces: AsyncGenerator[Progress | ResultT]) -> AsyncGenerator[bytes]:
-    said: Progress | None = None
+    last: Progress | None = None
     async with aclosing(pieces):
         async for piece in pieces:
-            if piece == said:
-                # Nothing new, but the stream looks whether its reader is still there.
+            if piece == last:
+                # Nothing new, but the stream checks whether its client is still there.
                 yield b""
             elif isinstance(piece, Progress):
-                said = piece
+                last = piece
                 yield sse_event("progress", piece)
             else:
                 yield sse_event("result", piece)

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether every part it needs answers."""
+"""Liveness and readiness of the process and its parts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal

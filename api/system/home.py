@@ -1,4 +1,4 @@
-"""The page at the root: what this server is, and where to go from here."""
+"""The landing page."""
 
 from fastapi.responses import HTMLResponse
 

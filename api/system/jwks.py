@@ -1,4 +1,4 @@
-"""The public halves of the keys that sign tokens, as a JSON Web Key Set (RFC 7517)."""
+"""The public signing keys as a JSON Web Key Set (RFC 7517)."""
 
 from typing import Literal
 

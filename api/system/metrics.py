@@ -1,4 +1,4 @@
-"""What Prometheus scrapes."""
+"""The Prometheus endpoint."""
 
 from typing import cast
 

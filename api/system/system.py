@@ -1,4 +1,4 @@
-"""The system's settings, for administrators (seed 002, section 11)."""
+"""System settings and statistics (docs/reference/agentex-api.md, section 11)."""
 
 import platform
 import time
@@ -138,7 +138,7 @@ def _readable(size: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Reader:
     """Who asks, in which language, and what the environment says."""
 
     by: str
@@ -146,37 +146,39 @@ class _Asked:
     environment: Settings
 
 
-async def _asked(
+async def _reader(
     principal: CurrentPrincipal,
     context: CurrentContext,
     language: Annotated[str, Header(alias="Accept-Language", description="`zh`: Chinese")] = "",
-) -> _Asked:
-    return _Asked(principal.username, language, context.settings)
+) -> _Reader:
+    return _Reader(principal.username, language, context.settings)
 
 
-Asked = Annotated[_Asked, Depends(_asked)]
+Reader = Annotated[_Reader, Depends(_reader)]
 
 
 @router.get("/config")
-async def list_config(asked: Asked, session: Reading) -> Envelope[ConfigList]:
+async def list_config(reader: Reader, session: Reading) -> Envelope[ConfigList]:
     """What can be changed while the server runs, and what counts at this moment."""
-    views = await runtime_config.list_config(session, asked.environment)
-    items = [_item(view, asked.language) for view in views]
+    views = await runtime_config.list_config(session, reader.environment)
+    items = [_item(view, reader.language) for view in views]
     return Envelope(data=ConfigList(items=items, total=len(items)))
 
 
 @router.put("/config/{key}", responses=_CHANGE_ERRORS)
 async def change_config(
-    key: Text, body: ConfigBody, asked: Asked, work: Writing
+    key: Text, body: ConfigBody, reader: Reader, work: Writing
 ) -> Envelope[ConfigItem]:
     """Give a setting another value; it counts at once, in all processes."""
-    view = await runtime_config.set_config(work, asked.environment, key, body.value, by=asked.by)
-    return Envelope(data=_item(view, asked.language))
+    view = await runtime_config.set_config(work, reader.environment, key, body.value, by=reader.by)
+    return Envelope(data=_item(view, reader.language))
 
 
 @router.delete("/config/{key}", responses=_CHANGE_ERRORS)
-async def reset_config(key: Text, asked: Asked, work: Writing) -> Envelope[ConfigItem]:
+async def reset_config(key: Text, reader: Reader, work: Writing) -> Envelope[ConfigItem]:
     """Forget the value that was stored: the environment's counts again."""
     return Envelope(
-        data=_item(await runtime_config.reset_config(work, asked.environment, key), asked.language)
+        data=_item(
+            await runtime_config.reset_config(work, reader.environment, key), reader.language
+        )
     )

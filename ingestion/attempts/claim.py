@@ -53,15 +53,13 @@ async def claim(
 
     Small documents of its knowledge base that wait for their first attempt are claimed with it. The
     returned rows have the generation that they are indexed for.
-
-    Args:
-        alone: claim no other documents.
     """
     owner, seconds = context.owner, context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        document = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
-        if document is None:
+        acquired = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
+        if not acquired:
             return []
+        document = acquired[0]
         beside: list[Document] = []
         if not alone and document.attempt == 1:
             beside = await acquire_batch(

@@ -189,7 +189,7 @@ async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
     """
     seconds = context.settings.lease_seconds
     async with unit_of_work(context.database) as work:
-        if not await leases.advance(work, lease, seconds=seconds):
+        if not await leases.renew(work, [lease], seconds=seconds):
             return
         document = await work.session.get_one(Document, lease.document_id)
     try:

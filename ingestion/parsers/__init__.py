@@ -63,7 +63,6 @@ class Format:
     """One format a document may have.
 
     Attributes:
-        media_type: Its key in ``PARSERS``.
         file_type: Short label shown to people; source code shows its language instead.
         module: The module of this package whose ``parse(path, limits)`` reads it.
         family: What the bytes must look like.

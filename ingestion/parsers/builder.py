@@ -1,4 +1,4 @@
-"""Building a ``ParsedDocument`` element by element, with clean text, exact spans and bounds."""
+"""Builder of a ``ParsedDocument``, with clean text, exact spans and bounds."""
 
 from collections.abc import Iterable, Iterator
 
@@ -28,7 +28,7 @@ class DocumentBuilder:
         return any(element.kind != "heading" for element in self._elements)
 
     def extend(self, other: "DocumentBuilder") -> None:
-        """Append the blocks of another composition."""
+        """Append the blocks of another builder."""
         for element in other._elements:
             self.add(
                 element.kind,
@@ -50,10 +50,8 @@ class DocumentBuilder:
         """Append one block; a block without visible text is left out.
 
         Args:
-            kind: What it is.
             text: What it says, not yet clean.
             level: Of a heading or a list item.
-            page: On which it starts.
             later_pages: Where in ``text`` the pages after that begin.
 
         Raises:

@@ -140,11 +140,8 @@ class ParseFailure(Exception):
     """A document that could not be read.
 
     Attributes:
-        reason: Why, for programs.
         message: Why, for people; never holds document or exception text.
         next_action: What the person can do.
-        message_zh: ``message`` in Chinese.
-        next_action_zh: ``next_action`` in Chinese.
         retryable: Whether the same bytes may succeed at a second try.
         detail: A word for the log (a signal or an exception's class), never document text.
     """

@@ -92,7 +92,6 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
     Args:
         name: File name as sent; only its ending counts.
-        head: The first ``HEAD_BYTES`` bytes.
         size: Length of the whole file.
 
     Raises:
@@ -144,9 +143,9 @@ def refuse_document_by_parts(name: str, archive: ZipFile) -> None:
 
 def _document_kind(archive: ZipFile) -> str | None:
     parts = archive.NameToInfo
-    said = parts.get(_KIND_PART)
-    if said is not None and not said.flag_bits & _ENCRYPTED:
-        with archive.open(said) as part:
+    kind_part = parts.get(_KIND_PART)
+    if kind_part is not None and not kind_part.flag_bits & _ENCRYPTED:
+        with archive.open(kind_part) as part:
             text = part.read(_LONGEST_KIND)
         if text.startswith(b"application/"):
             return next((kind for kind, mark in _MARKS.items() if mark in text), None)

@@ -11,7 +11,6 @@ class ParseLimits:
         seconds: Wall-clock time of one parse; of processor time it may use nine tenths of it.
         memory_bytes: Memory the child may take beside what it has at rest.
         output_characters: Length of the canonical text.
-        elements: Number of elements.
         pages: Pages of a paged document.
         archive_entries: Members of a zip container.
         archive_bytes: Bytes all members unpack to.

@@ -1,4 +1,4 @@
-"""What a zip container says of itself before anything of it is unpacked: how many members, how large."""
+"""Checks of an upload by what it says of its own size, before any of it is stored."""
 
 import codecs
 import errno
@@ -45,7 +45,7 @@ def check_container(file: IO[bytes], limits: ParseLimits) -> None:
     try:
         entries, directory = _read_directory_size(file)
         if entries == _LARGE_COUNT or directory == _LARGE_SIZE:
-            # Some programs write the large numbers' form always: the parser reads it, in its jail.
+            # Some programs write the large numbers' form always: the sandboxed parser reads it.
             return
         _check_directory_size(entries, directory, limits)
         with ZipFile(file) as content:
@@ -118,7 +118,6 @@ def check_text(file: IO[bytes], limits: ParseLimits) -> None:
 
     Args:
         file: The uploaded bytes; where it stands afterwards is not said.
-        limits: Bound of ``output_characters``.
 
     Raises:
         TextTooLarge: It has.
@@ -139,7 +138,7 @@ def check_text(file: IO[bytes], limits: ParseLimits) -> None:
         return
 
 
-# WebP is not among them: its header is read by a library in C, which belongs in the jail.
+# WebP is not among them: its header is read by a library in C, which belongs in the sandbox.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP")
 # Headers stand in front, after a camera's remarks; a whole file may be made of remarks that take
 # seconds to go through.
@@ -152,7 +151,7 @@ def check_image(file: IO[bytes], limits: ParseLimits) -> None:
     """Refuse a picture that says itself that it has too many pixels.
 
     One that is damaged passes, or whose size stands further behind: reading it fails in the
-    parser's jail, with a reason of its own.
+    sandbox, with a reason of its own.
 
     Args:
         file: The uploaded bytes; where it stands afterwards is not said.

@@ -17,9 +17,6 @@ class TableCell:
     """A cell as a format gives it.
 
     Attributes:
-        text: What it says.
-        columns: How many it takes.
-        rows: How many it takes.
         continues: Whether it is the lower part of the cell above it.
     """
 

@@ -147,7 +147,6 @@ def indexed_text(piece: Piece, title: str) -> str:
     in the passage itself is not repeated.
 
     Args:
-        piece: the passage.
         title: the document's title; blank for none.
     """
     present = {line.strip() for line in piece.text.splitlines()}

@@ -37,9 +37,9 @@ def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
     place = 0
     for element in parsed.elements:
         if element.kind == "heading":
-            kept = _parents(levels, element.level)
-            deeper = len(kept) == len(levels)
-            levels = [*kept, (element.level, _heading(element.text))]
+            parents = _parents(levels, element.level)
+            deeper = len(parents) == len(levels)
+            levels = [*parents, (element.level, _heading(element.text))]
             path = tuple(name for _, name in levels)
             if section.has_body or (section.blocks and not deeper):
                 yield section
@@ -54,9 +54,9 @@ def iterate_sections(parsed: ParsedText) -> Iterator[HeadingSection]:
     yield section
 
 
-def common_path(one: HeadingPath, other: HeadingPath) -> HeadingPath:
+def common_path(path: HeadingPath, other: HeadingPath) -> HeadingPath:
     """The headings that two paths share from the outermost on."""
-    pairs = zip(one, other, strict=False)
+    pairs = zip(path, other, strict=False)
     return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 

@@ -58,7 +58,6 @@ class TextBlock:
     """An element's kind, page and span, the span counted from the element before it.
 
     Attributes:
-        page: on which it starts.
         later_pages: where in the document's text the pages after that begin, ascending.
     """
 

@@ -157,7 +157,6 @@ async def _sweep_points(
     """Remove the points of unknown documents and of revisions that nothing shows any more.
 
     Args:
-        entries: what the index holds.
         shown: by document id the revisions that are searched, wait for a cut-over or are made.
     """
     unknown = [entry for entry in entries if entry.revision not in shown.get(entry.document_id, ())]

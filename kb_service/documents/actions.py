@@ -172,9 +172,9 @@ async def apply_action_to_many(
         What happened, by id, in the order asked for; what is not for this viewer was not found.
     """
     outcomes = dict.fromkeys(document_ids, ActionOutcome.NOT_FOUND)
-    wanted = sorted(outcomes)
-    for start in range(0, len(wanted), _GROUP):
-        group = wanted[start : start + _GROUP]
+    ids = sorted(outcomes)
+    for start in range(0, len(ids), _GROUP):
+        group = ids[start : start + _GROUP]
         rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, group)
         for row in rows:
             outcomes[row.id] = await perform(work, name, row)

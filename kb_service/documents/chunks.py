@@ -109,10 +109,10 @@ async def get(
             visible_to(viewer),
         )
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise ChunkNotFound
-    chunk, document = found
+    chunk, document = row
     return LocatedChunk(knowledge_base, document, chunk)
 
 
@@ -125,7 +125,7 @@ class ReadScope:
 
 
 async def read_span(
-    session: AsyncSession, shelf: ReadScope, named: str, *, start: int, end: int
+    session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int
 ) -> DocumentSpan:
     """Load the part of a document that stands between two characters, as searches see it.
 
@@ -143,32 +143,32 @@ async def read_span(
         select(Document)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
         .where(
-            col(Document.knowledge_base_id).in_(shelf.knowledge_base_ids),
-            or_(col(Document.id) == named, col(Document.name) == named),
+            col(Document.knowledge_base_id).in_(scope.knowledge_base_ids),
+            or_(col(Document.id) == id_or_name, col(Document.name) == id_or_name),
             col(Document.deleted_at).is_(None),
             col(KnowledgeBase.deleted_at).is_(None),
             col(Document.active_revision).is_not(None),
-            visible_to(shelf.viewer),
+            visible_to(scope.viewer),
         )
-        .order_by((col(Document.id) == named).desc(), col(Document.id))
+        .order_by((col(Document.id) == id_or_name).desc(), col(Document.id))
     )
-    found = (await session.exec(query)).all()
-    if not found:
+    documents = (await session.exec(query)).all()
+    if not documents:
         raise DocumentNotFound
-    document = found[0]
-    shown = (
+    document = documents[0]
+    is_active = (
         col(Chunk.document_id) == document.id,
         col(Chunk.revision) == document.active_revision,
     )
     touching = select(Chunk).where(
-        *shown,
+        *is_active,
         col(Chunk.enabled).is_(True),
         col(Chunk.char_start) < end,
         col(Chunk.char_end) > start,
     )
     rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
-    length = (await session.exec(select(func.max(Chunk.char_end)).where(*shown))).one()
-    return DocumentSpan(document, rows, length or 0, [one.id for one in found[1:]])
+    length = (await session.exec(select(func.max(Chunk.char_end)).where(*is_active))).one()
+    return DocumentSpan(document, rows, length or 0, [other.id for other in documents[1:]])
 
 
 def require_version(chunk: Chunk, version: int) -> None:
@@ -181,7 +181,7 @@ def require_version(chunk: Chunk, version: int) -> None:
         raise Conflict(**_CHANGED, version=chunk.version)
 
 
-async def update_chunk(work: UnitOfWork, place: LocatedChunk, values: dict[str, Any]) -> Chunk:
+async def update_chunk(work: UnitOfWork, located: LocatedChunk, values: dict[str, Any]) -> Chunk:
     """Write fields of a chunk, if it is still what the caller read and still shown.
 
     The row stays locked until the transaction ends, so what else belongs to the change may be
@@ -196,24 +196,24 @@ async def update_chunk(work: UnitOfWork, place: LocatedChunk, values: dict[str, 
         Conflict: it was edited meanwhile, or was out of sight for a moment.
         ChunkNotFound: it is gone.
     """
-    shown = select(Document.id).where(
-        col(Document.id) == place.document.id,
+    is_active = select(Document.id).where(
+        col(Document.id) == located.document.id,
         col(Document.deleted_at).is_(None),
-        col(Document.active_revision) == place.chunk.revision,
+        col(Document.active_revision) == located.chunk.revision,
     )
     statement = (
         update(Chunk)
         .where(
-            col(Chunk.id) == place.chunk.id,
-            col(Chunk.version) == place.chunk.version,
-            shown.exists(),
+            col(Chunk.id) == located.chunk.id,
+            col(Chunk.version) == located.chunk.version,
+            is_active.exists(),
         )
         .values(**values)
     )
     if (await work.session.exec(statement)).rowcount == 0:
         # Who changes it has passed the gate.
-        now = await get(work.session, SYSTEM_VIEWER, place.knowledge_base, place.chunk.id)
-        require_version(now.chunk, place.chunk.version)
+        now = await get(work.session, SYSTEM_VIEWER, located.knowledge_base, located.chunk.id)
+        require_version(now.chunk, located.chunk.version)
         # Searches saw another revision for a moment and see this one again: nothing was written.
         raise Conflict(**_CHANGED, version=now.chunk.version)
-    return await work.session.get_one(Chunk, place.chunk.id, populate_existing=True)
+    return await work.session.get_one(Chunk, located.chunk.id, populate_existing=True)

@@ -30,7 +30,7 @@ def validate_attributes(value: object) -> Attributes:
         raise _refusal("Send an object of keys and values", "请给出由键和值组成的对象")
     if len(value) > _MOST_KEYS:
         raise _refusal(f"Use at most {_MOST_KEYS} keys", f"最多 {_MOST_KEYS} 个键")
-    attributes = {_checked_key(key): _checked_value(one) for key, one in value.items()}
+    attributes = {_checked_key(key): _checked_value(item) for key, item in value.items()}
     if len(json.dumps(attributes, ensure_ascii=False).encode()) > _MOST_BYTES:
         raise _refusal(f"Use at most {_MOST_BYTES} bytes in all", f"总共最多 {_MOST_BYTES} 字节")
     return attributes
@@ -76,7 +76,7 @@ def _checked_value(value: object) -> JsonValue:
         case str():
             return _checked_text(value)
         case _ if _is_list(value) and len(value) <= _MOST_ITEMS:
-            return [_checked_text(one) for one in value]
+            return [_checked_text(item) for item in value]
         case _:
             raise _refusal(
                 f"A value is a text, a number, true, false or a list of up to {_MOST_ITEMS} texts",
@@ -94,7 +94,7 @@ def _checked_text(value: object) -> str:
 
 def _is_clean(text: str) -> bool:
     # PostgreSQL can't store NUL, UTF-8 can't spell half a character.
-    return "\x00" not in text and not any("\ud800" <= one <= "\udfff" for one in text)
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _refusal(error: str, error_zh: str) -> InvalidRequest:

@@ -104,7 +104,7 @@ async def restrict(
     principal: Principal,
     knowledge_base_id: str,
     document_id: str,
-    readers: DocumentAclUpdate,
+    acl: DocumentAclUpdate,
 ) -> DocumentAcl:
     """Let only these, among those who read the knowledge base, read a document from now on.
 
@@ -128,11 +128,11 @@ async def restrict(
     base, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     resource = _RestrictedDocument(document.id, base.owner_id)
     present = await _load_acl(session, document, resource)
-    if readers.version not in (None, found := present.version):
-        raise Conflict(**_CHANGED, version=found)
+    if acl.version not in (None, version := present.version):
+        raise Conflict(**_CHANGED, version=version)
     if not present.restricted:
         await _require_room(session, base)
-    await replace_shares(work, resource, readers.wanted, field="readers")
+    await replace_shares(work, resource, acl.wanted, field="readers")
     if not present.restricted:
         document.restricted = True
         await questions.restrict_questions(session, document)
@@ -212,9 +212,9 @@ async def unrestrict(
         col(Document.deleted_at).is_(None),
         col(Document.restricted).is_(False),
     )
-    taken = (await work.session.exec(query)).first()
-    if taken is not None:
-        raise DocumentNameTaken(field="name", name=document.name, document_id=taken)
+    namesake_id = (await work.session.exec(query)).first()
+    if namesake_id is not None:
+        raise DocumentNameTaken(field="name", name=document.name, document_id=namesake_id)
     document.restricted = False
     await _touch(work, document)
     await delete_shares(work, Document.SHARE_KIND, [document.id])

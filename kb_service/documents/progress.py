@@ -74,14 +74,14 @@ def estimate_seconds(done: Sequence[WorkSample], backlog: Backlog) -> float | No
     return max(longest, (backlog.size + rest) * _busy_seconds(alike) / finished)
 
 
-def _busy_seconds(works: Sequence[WorkSample]) -> float:
+def _busy_seconds(samples: Sequence[WorkSample]) -> float:
     """The time in which some of these were in work: what overlaps is counted once."""
     busy, reached = 0.0, None
-    for work in sorted(works, key=lambda one: one.since):
-        since = work.since if reached is None else max(work.since, reached)
-        if work.until > since:
-            busy += (work.until - since).total_seconds()
-            reached = work.until
+    for sample in sorted(samples, key=lambda sample: sample.since):
+        since = sample.since if reached is None else max(sample.since, reached)
+        if sample.until > since:
+            busy += (sample.until - since).total_seconds()
+            reached = sample.until
     return max(busy, _SHORTEST_SECONDS)
 
 
@@ -153,7 +153,7 @@ async def count_ahead(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, documents: Sequence[Document]
 ) -> dict[str, int]:
     """How many of the documents that somebody reads go before each of these that wait."""
-    waiting = [one.id for one in documents if one.status == DocumentStatus.PENDING]
+    waiting = [document.id for document in documents if document.status == DocumentStatus.PENDING]
     if not waiting:
         return {}
     place = func.row_number().over(order_by=(col(Document.created_at), col(Document.id))) - 1

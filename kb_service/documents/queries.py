@@ -59,16 +59,16 @@ async def get(
         col(Document.deleted_at).is_(None),
         visible_to(viewer),
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    document = (await session.exec(query)).first()
+    if document is None:
         raise DocumentNotFound
-    return found
+    return document
 
 
 def unused_revisions(document: Document) -> list[int]:
     """The revisions so far that neither searches nor a coming cut-over show."""
-    shown = {document.active_revision, document.shadow_revision}
-    return [number for number in range(1, document.revision + 1) if number not in shown]
+    used = {document.active_revision, document.shadow_revision}
+    return [number for number in range(1, document.revision + 1) if number not in used]
 
 
 async def last_changed_at(session: AsyncSession, knowledge_base_id: str) -> datetime | None:

@@ -38,7 +38,7 @@ async def update(
     viewer: Viewer,
     knowledge_base_id: str,
     document_id: str,
-    wanted: DocumentUpdate,
+    changes: DocumentUpdate,
 ) -> Document:
     """Rename a document, replace its metadata or say in which encoding its text is.
 
@@ -51,34 +51,34 @@ async def update(
         DocumentNameTaken: another document has the name.
         InvalidFileName: nothing usable is left of the name.
     """
-    turn, name = None, wanted.name
+    lock, name = None, changes.name
     if name is not None:
         name = clean_name(name)
-    if name is not None or wanted.encoding is not None:
-        turn = await lock_names(work.session, knowledge_base_id)
+    if name is not None or changes.encoding is not None:
+        lock = await lock_names(work.session, knowledge_base_id)
     rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
     document = rows[0]
-    if turn is not None and name is not None and name != document.name:
-        present = await DocumentsByName(work.session, viewer, turn).of(name)
+    if lock is not None and name is not None and name != document.name:
+        present = await DocumentsByName(work.session, viewer, lock).get(name)
         if present:
             raise DocumentNameTaken(field="name", name=name, document_id=present[0].id)
         before, document.name = document.name, name
         await questions.rename_document(work.session, document, before)
-    if wanted.attributes is not None:
-        document.attributes = wanted.attributes
-    if turn is not None and wanted.encoding is not None:
-        _read_anew(work, turn, document, wanted.encoding)
+    if changes.attributes is not None:
+        document.attributes = changes.attributes
+    if lock is not None and changes.encoding is not None:
+        _set_encoding(work, lock, document, changes.encoding)
     document.updated_at = await database_now(work.session)
     work.session.add(document)
     return document
 
 
-def _read_anew(work: UnitOfWork, turn: NameLock, document: Document, encoding: str) -> None:
+def _set_encoding(work: UnitOfWork, lock: NameLock, document: Document, encoding: str) -> None:
     chosen = None if encoding == AUTO_ENCODING else encoding
     if chosen != document.chosen_encoding:
         document.chosen_encoding = chosen
-        # To be found soon, also while a re-index makes the passages before anew.
-        document.generation = turn.generation
+        # Searchable soon, even while a re-index processes the old chunks.
+        document.generation = lock.generation
         begin_revision(work, document)

@@ -1,12 +1,13 @@
 """Uploads become documents: a name stands for one document, its bytes for a revision of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
+from typing import Any, cast
 
 from core.db.now import database_now
-from core.db.types import new_id
 from core.db.unit_of_work import UnitOfWork
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import QuotaExceeded
@@ -70,48 +71,15 @@ class UploadResult:
 
     Args:
         document: the one that holds the bytes now.
-        outcome: how that came.
+        outcome: how that came about.
+        knowledge_base: the document's, as it was then.
         spare_keys: stored files that nothing needs any more, to be deleted after the commit.
     """
 
     document: Document
     outcome: UploadOutcome
+    knowledge_base: KnowledgeBase
     spare_keys: Sequence[str] = field(default_factory=tuple)
-
-
-async def take_in(
-    work: UnitOfWork,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    upload: Upload,
-    *,
-    quota_bytes: int = 0,
-) -> UploadResult:
-    """Make a stored upload a document, a revision of one, or nothing where it is there already.
-
-    Uploads into one knowledge base pass here one after the other, so that many at once of one
-    name make one document.
-
-    A document that the uploader does not read is none to them: neither its name nor its bytes are
-    taken, and theirs becomes a document beside it.
-
-    Args:
-        work: the transaction.
-        viewer: who uploads.
-        knowledge_base: which they may write to.
-        upload: what came in.
-        quota_bytes: most that the owner may keep; 0 for any number.
-
-    Raises:
-        DocumentNameTaken: other bytes have the name, and the caller wants it refused, or they
-            read several documents of that name.
-        KnowledgeBaseNotFound: it was deleted at this moment.
-        QuotaExceeded: the owner's quota has no room for it.
-    """
-    (taken,) = await apply_uploads(work, viewer, knowledge_base, [upload], quota_bytes=quota_bytes)
-    if isinstance(taken, UploadResult):
-        return taken
-    raise taken
 
 
 async def apply_uploads(
@@ -122,58 +90,70 @@ async def apply_uploads(
     *,
     quota_bytes: int = 0,
 ) -> list[UploadResult | UploadRefusal]:
-    """Do with each of some uploads, in their order, what ``take_in`` does with one.
+    """Make each stored upload a document, a revision of one, or nothing where it is there already.
+
+    Uploads into one knowledge base are serialized here, so that many concurrent ones of one name
+    make one document. A document that the uploader may not see doesn't count: neither its name nor
+    its bytes are taken, and theirs becomes a document beside it.
+
+    Args:
+        work: the transaction.
+        viewer: who uploads.
+        knowledge_base: which they may write to.
+        uploads: in their order.
+        quota_bytes: most that the owner may keep; 0 for no limit.
 
     Returns:
-        For each upload what ``take_in`` returns, or would raise: of a refused one nothing is
-        written, and it does not stop the others.
+        For each upload its result, or why it is refused: the quota has no room, or other bytes have
+        the name and the caller wants it refused or sees several documents of that name. Nothing is
+        written of a refused one, and it does not stop the others.
 
     Raises:
-        KnowledgeBaseNotFound: as ``take_in`` does.
+        KnowledgeBaseNotFound: it was deleted at this moment.
     """
     allowance = None
     if quota_bytes:
         allowance = await quota.lock_allowance(work.session, knowledge_base.owner_id, quota_bytes)
-    turn = await lock_names(work.session, knowledge_base.id)
-    named = DocumentsByName(work.session, viewer, turn)
-    await named.look_up(upload.name for upload in uploads)
+    lock = await lock_names(work.session, knowledge_base.id)
+    by_name = DocumentsByName(work.session, viewer, lock)
+    await by_name.load(upload.name for upload in uploads)
     now = await database_now(work.session)
-    desk = _UploadBatch(work, knowledge_base, turn, named, allowance, now)
-    taken: list[UploadResult | UploadRefusal] = []
+    batch = _UploadBatch(work, knowledge_base, lock, by_name, allowance, now)
+    results: list[UploadResult | UploadRefusal] = []
     for upload in uploads:
         try:
-            taken.append(await desk.take(upload))
+            results.append(await batch.apply(upload))
         except (DocumentNameTaken, QuotaExceeded) as error:
-            taken.append(error)
+            results.append(error)
     # All rows in one statement.
     await work.session.flush()
-    return taken
+    return results
 
 
 @dataclass(frozen=True)
 class _UploadBatch:
-    """Takes in one upload after the other within one turn."""
+    """Applies one upload after the other under one lock of the names."""
 
     work: UnitOfWork
     knowledge_base: KnowledgeBase
-    turn: NameLock
-    named: DocumentsByName
+    lock: NameLock
+    by_name: DocumentsByName
     allowance: QuotaAllowance | None
     now: datetime
 
-    async def take(self, upload: Upload) -> UploadResult:
-        intake = await self._placed(upload)
+    async def apply(self, upload: Upload) -> UploadResult:
+        result = await self._write(upload)
         if upload.attributes is not None:
-            intake.document.attributes = upload.attributes
-            self.work.session.add(intake.document)
-        return intake
+            result.document.attributes = upload.attributes
+            self.work.session.add(result.document)
+        return result
 
-    async def _placed(self, upload: Upload) -> UploadResult:
-        of_name = await self.named.of(upload.name)
-        name, present = upload.name, _addressed(of_name, upload)
+    async def _write(self, upload: Upload) -> UploadResult:
+        namesakes = await self.by_name.get(upload.name)
+        name, present = upload.name, _match(namesakes, upload)
         if present is not None and present.sha256 != upload.file.sha256:
-            # Bytes that are for few must not come into the hands of more.
-            is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(of_name) > 1
+            # Bytes of a restricted document must not become visible to more people.
+            is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(namesakes) > 1
             if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
                 raise DocumentNameTaken(field="file", name=name, document_id=present.id)
             if upload.on_conflict is OnConflict.KEEP_BOTH:
@@ -181,7 +161,7 @@ class _UploadBatch:
         if present is None:
             return self._created(name, upload)
         if present.sha256 == upload.file.sha256 and present.status not in _ENDED_BADLY:
-            return UploadResult(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
+            return self._result(present, UploadOutcome.UNCHANGED, (upload.file.storage_key,))
         return self._replaced(present, upload)
 
     async def _find_free(self, upload: Upload) -> tuple[str, Document | None]:
@@ -189,7 +169,7 @@ class _UploadBatch:
         names = numbered_names(upload.name)
         while True:
             name = next(names)
-            present = _addressed(await self.named.of(name), upload)
+            present = _match(await self.by_name.get(name), upload)
             if present is None or present.sha256 == upload.file.sha256:
                 return name, present
 
@@ -204,30 +184,35 @@ class _UploadBatch:
         )
         self.work.session.add(document)
         self.work.wake_workers()
-        self.named.add(document)
-        return UploadResult(document, UploadOutcome.CREATED)
+        self.by_name.add(document)
+        return self._result(document, UploadOutcome.CREATED)
 
     def _replaced(self, present: Document, upload: Upload) -> UploadResult:
-        given_up = 0 if _keeps_its_file(present) else present.file_size
-        self._spend(upload.file.size - given_up)
+        freed = 0 if _keeps_its_file(present) else present.file_size
+        self._spend(upload.file.size - freed)
         is_same = present.sha256 == upload.file.sha256
         outcome = UploadOutcome.RETRIED if is_same else UploadOutcome.REPLACED
         spare = _replace_file(present, upload)
-        # New bytes are to be found soon, also while a re-index makes the old ones anew.
-        present.generation = self.turn.generation
+        # New bytes are to be searchable soon, even while a re-index processes the old ones.
+        present.generation = self.lock.generation
         present.updated_at = self.now
         begin_revision(self.work, present)
-        return UploadResult(present, outcome, spare)
+        return self._result(present, outcome, spare)
+
+    def _result(
+        self, document: Document, outcome: UploadOutcome, spare_keys: Sequence[str] = ()
+    ) -> UploadResult:
+        return UploadResult(document, outcome, self.knowledge_base, spare_keys)
 
     def _spend(self, bytes_: int) -> None:
         if self.allowance is not None:
             self.allowance.spend(bytes_)
 
 
-def _addressed(named: Sequence[Document], upload: Upload) -> Document | None:
+def _match(namesakes: Sequence[Document], upload: Upload) -> Document | None:
     """Of several documents of a name the one that has these bytes, else the first."""
-    same = (one for one in named if one.sha256 == upload.file.sha256)
-    return next(same, named[0] if named else None)
+    same = (document for document in namesakes if document.sha256 == upload.file.sha256)
+    return next(same, namesakes[0] if namesakes else None)
 
 
 async def add_document(
@@ -255,12 +240,11 @@ def _new(
     file_type: FileType,
     now: datetime,
 ) -> Document:
+    defaults = {name: make() for name, make in _default_factories().items()}
+    values: dict[str, Any] = defaults | {"created_at": now, "updated_at": now}
     return Document(
-        # What its columns' defaults would make too, which takes longer than all the rest.
-        id=new_id(),
-        superseded_keys=[],
-        attributes={},
-        warnings=[],
+        # Left to the columns, their defaults would take longer than all the rest.
+        **values,
         knowledge_base_id=knowledge_base.id,
         name=name,
         file_type=file_type.label,
@@ -269,9 +253,17 @@ def _new(
         sha256=file.sha256,
         storage_key=file.storage_key,
         generation=knowledge_base.generation,
-        created_at=now,
-        updated_at=now,
     )
+
+
+@cache
+def _default_factories() -> dict[str, Callable[[], Any]]:
+    factories = {name: field.default_factory for name, field in Document.model_fields.items()}
+    return {
+        name: cast("Callable[[], Any]", make)
+        for name, make in factories.items()
+        if make is not None
+    }
 
 
 def _keeps_its_file(document: Document) -> bool:
@@ -287,8 +279,8 @@ def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
     document.file_size, document.sha256 = upload.file.size, upload.file.sha256
     document.file_type = upload.file_type.label
     document.media_type = upload.file_type.media_type
-    # It was said of other bytes.
-    document.chosen_encoding = None
+    for name in Document.FILE_FIELDS:
+        setattr(document, name, Document.model_fields[name].get_default())
     if keeps:
         document.superseded_keys, document.superseded_bytes = [old_key], old_size
         return ()

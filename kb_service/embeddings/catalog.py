@@ -1,4 +1,4 @@
-"""The embedding models known by name: those served here, and those a caller may ask for."""
+"""Catalog of the embedding models that are known by name."""
 
 from dataclasses import dataclass, replace
 
@@ -85,9 +85,9 @@ def resolve(name: str) -> EmbeddingModel:
     Raises:
         UnknownEmbeddingModel: Nobody knows this name; the details list the served ones.
     """
-    wanted = _key(name)
+    key = _key(name)
     ours = {model.name.lower(): model for model in served_models()}
-    model = ours.get(wanted) or _BY_NAME.get(wanted)
+    model = ours.get(key) or _BY_NAME.get(key)
     if model is None:
         raise UnknownEmbeddingModel(
             field="embedding_model", served=[model.name for model in ours.values()]
@@ -102,24 +102,24 @@ def _key(name: str) -> str:
 def _configured(entry: EmbeddingModelSetting) -> EmbeddingModel:
     if _key(entry.name) == DEFAULT.name.lower():
         raise _unusable(entry, "is built in and needs no entry")
-    known = _BY_NAME.get(_key(entry.name)) or _BY_NAME.get(_key(entry.model or ""))
-    if known is None and (entry.dimension is None or entry.languages is None):
+    preset = _BY_NAME.get(_key(entry.name)) or _BY_NAME.get(_key(entry.model or ""))
+    if preset is None and (entry.dimension is None or entry.languages is None):
         raise _unusable(entry, "is not a known model: give its dimension and languages")
-    base = known or EmbeddingModel(entry.name, 0, frozenset(), _DEFAULT_WINDOW)
-    given = {
+    base = preset or EmbeddingModel(entry.name, 0, frozenset(), _DEFAULT_WINDOW)
+    overrides = {
         "dimension": entry.dimension,
         "languages": entry.languages,
         "window_tokens": entry.window_tokens,
         "query_prefix": entry.query_prefix,
         "passage_prefix": entry.passage_prefix,
     }
-    capabilities = {key: value for key, value in given.items() if value is not None}
+    capabilities = {key: value for key, value in overrides.items() if value is not None}
     return replace(
         base,
         name=entry.name,
         served=True,
         source=entry,
-        shortened=known is not None and entry.dimension not in {None, known.dimension},
+        shortened=preset is not None and entry.dimension not in {None, preset.dimension},
         **capabilities,
     )
 

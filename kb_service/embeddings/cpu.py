@@ -1,4 +1,4 @@
-"""Which number formats the processor of this machine multiplies fast."""
+"""The number formats that this machine's processor multiplies fast."""
 
 import platform
 from dataclasses import dataclass
@@ -41,10 +41,10 @@ class Processor:
 
 def detect_processor(listing: Path = Path("/proc/cpuinfo")) -> Processor:
     """This machine's; without a vendor and flags where it is not Linux."""
-    said: dict[str, str] = {}
+    facts: dict[str, str] = {}
     if platform.system() == "Linux" and listing.exists():
         for line in listing.read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition(":")
             # All cores are alike, or at least the system lets a program move between them.
-            said.setdefault(name.strip(), value.strip())
-    return Processor(said.get("vendor_id", ""), frozenset(said.get("flags", "").split()))
+            facts.setdefault(name.strip(), value.strip())
+    return Processor(facts.get("vendor_id", ""), frozenset(facts.get("flags", "").split()))

@@ -1,4 +1,4 @@
-"""The encoder as the API and the worker see it: a client of the engine."""
+"""The encoder that runs in the engine, and the messages to it."""
 
 import time
 from collections.abc import Sequence
@@ -114,10 +114,10 @@ class EngineEncoder:
             is_answered = True
             return reply
         finally:
-            taken = time.monotonic() - started
+            seconds = time.monotonic() - started
             # Nothing is to be learnt from an engine that is away, or a caller who is gone.
-            if is_answered or taken >= INGEST_SECONDS:
-                pace = sum(map(len, texts)) / max(taken, 0.001)
+            if is_answered or seconds >= INGEST_SECONDS:
+                pace = sum(map(len, texts)) / max(seconds, 0.001)
                 self._characters = int(_REQUEST_SECONDS * pace)
 
     async def _embed(

@@ -1,4 +1,4 @@
-"""Chooses the encoder of a model by where the model comes from."""
+"""Factory of encoders and token counters, by where a model comes from."""
 
 import httpx
 

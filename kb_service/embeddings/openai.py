@@ -67,8 +67,6 @@ class EndpointEncoder:
         client: follows no redirects, so that the key goes nowhere else.
         counter: counts tokens to keep texts within the window; it may be another model's, so a
             quarter of the window is left free.
-        queries: patience with questions.
-        passages: patience with passages.
     """
 
     def __init__(
@@ -262,7 +260,6 @@ def request_body(model: EmbeddingModel, asked_for: str, texts: Sequence[str]) ->
     Args:
         model: its source may ask for shorter vectors than the model's own.
         asked_for: the model's name at the endpoint.
-        texts: what to encode.
     """
     body: dict[str, object] = {"model": asked_for, "input": list(texts), "encoding_format": "float"}
     if model.shortened:
@@ -340,7 +337,6 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
     Args:
         text: any text; beyond ``MAX_PIECES`` pieces it is left out.
         room: most tokens of a piece.
-        counter: counts them.
     """
     words = [
         part
@@ -373,8 +369,8 @@ def first_piece(text: str, room: int, counter: TokenCounter) -> str:
         for word in window
         for part in _fine(text, word, room)
     ]
-    kept = _first(words, room)
-    return text if len(kept) == len(words) else text[: kept[-1].end] if kept else ""
+    first = _first(words, room)
+    return text if len(first) == len(words) else text[: first[-1].end] if first else ""
 
 
 def _fine(text: str, word: Word, room: int) -> Sequence[Word]:
@@ -382,11 +378,11 @@ def _fine(text: str, word: Word, room: int) -> Sequence[Word]:
 
 
 def _first(words: Sequence[Word], tokens: int) -> list[Word]:
-    kept: list[Word] = []
+    first: list[Word] = []
     left = tokens
     for word in words:
         left -= word.tokens
         if left < 0:
             break
-        kept.append(word)
-    return kept
+        first.append(word)
+    return first

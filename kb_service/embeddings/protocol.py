@@ -1,4 +1,4 @@
-"""What every encoder offers, whether it runs here, in the engine or behind an endpoint."""
+"""The protocol of encoders, wherever they run."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -39,7 +39,6 @@ class Encoder(Protocol):
         """Encode text that is to be indexed.
 
         Args:
-            texts: the passages.
             account: for whom; those who wait at the same time get equal shares of an encoder that
                 is this server's.
 

@@ -1,4 +1,4 @@
-"""What an encoder offers that runs in this process."""
+"""The protocol of an encoder that works in steps, in this process."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor
@@ -31,7 +31,6 @@ class LocalEncoder(Protocol):
         """Encode, pausing before each step.
 
         Args:
-            texts: any strings.
             whole: True for passages, which may be longer than the model's window; False for
                 questions, which are cut at it.
 
@@ -60,9 +59,6 @@ def encode_at_once(
     """Encode while the caller waits; see ``LocalEncoder.encode_in_steps``.
 
     Args:
-        encoder: does it.
-        texts: any strings.
-        whole: as there.
         pool: does the units; None for the caller's own thread.
     """
     steps = encoder.encode_in_steps(texts, whole=whole)

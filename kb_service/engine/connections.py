@@ -1,4 +1,4 @@
-"""Serves the wire: reads requests, runs each as a task, writes answers as they come."""
+"""Connections of the engine's clients, and the socket they come by."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The engine's operations: which body each takes, how urgent it is, what it does in steps."""
+"""The engine's operations: body, priority and steps of each."""
 
 import time
 from collections.abc import Callable, Generator, Sequence

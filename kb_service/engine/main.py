@@ -1,4 +1,4 @@
-"""Runs an engine on a socket until a signal, then drains it."""
+"""Entry point of the engine: serve a socket until a signal, then drain."""
 
 import asyncio
 import signal
@@ -23,7 +23,6 @@ async def serve(path: Path, engine: Engine, *, stop_on: Sequence[signal.Signals]
 
     Args:
         path: where to listen; its folder is made when missing.
-        engine: what answers.
         stop_on: the signals that end it.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Keeps large shards fast and free of deleted points, without a question waiting for it.
+"""Maintenance of large shards: optimised and freed of deleted points while questions go on.
 
 Qdrant Edge optimises only when told to, and freezes its process meanwhile; loading a large shard
 freezes it too. So the copy of a shard is optimised in one process and served from another, which
@@ -65,8 +65,6 @@ class IndexMaintenance:
     """Looks after the indexes of one engine, one at a time.
 
     Args:
-        indexes: by model.
-        policy: when to optimise.
         socket: the engine's socket; those of its children lie beside it.
     """
 
@@ -202,9 +200,11 @@ async def _repeat(write_log: WriteLog, place: ShardBackend) -> None:
         await place.use(parse(request))
 
 
-async def _require_equal(model: str, former: ShardBackend, place: ShardBackend) -> None:
-    """Raises VectorIndexUnavailable where two places do not hold the same documents."""
-    listed = [await one.use(parse(_request("documents", model))) for one in (former, place)]
+async def _require_equal(model: str, former: ShardBackend, current: ShardBackend) -> None:
+    """Raise VectorIndexUnavailable where two backends do not hold the same documents."""
+    listed = [
+        await backend.use(parse(_request("documents", model))) for backend in (former, current)
+    ]
     if _rows(listed[0]) != _rows(listed[1]):
         raise VectorIndexUnavailable(reason="the optimised copy has not the same points")
 
@@ -219,8 +219,8 @@ def _request(op: str, model: str) -> EngineRequest:
 
 
 def _require_room(folder: Path) -> None:
-    taken = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
-    if shutil.disk_usage(folder).free < _ROOM * taken:
+    used = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+    if shutil.disk_usage(folder).free < _ROOM * used:
         raise VectorIndexUnavailable(reason="no room on the disk to optimise the index")
 
 

@@ -1,4 +1,4 @@
-"""Opens what the engine owns: the encoders that run in it, and a shard for each model."""
+"""The encoders and shards that the engine owns."""
 
 import gc
 from contextlib import suppress

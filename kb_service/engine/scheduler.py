@@ -24,7 +24,6 @@ class EngineJob:
     """Work that somebody waits for.
 
     Args:
-        steps: the work.
         answer: what is waited for; it is done when nobody waits any more.
         account: whose share of the time it takes.
     """
@@ -65,7 +64,7 @@ class InteractiveLoad:
         """Seconds until the lane that rests may work; 0 or less when it may."""
         return self._last + self._rest - time.monotonic()
 
-    def note(self) -> None:
+    def touch(self) -> None:
         """Something urgent is done at this moment."""
         self._last = time.monotonic()
 
@@ -73,7 +72,7 @@ class InteractiveLoad:
     def under_way(self) -> Generator[None]:
         """Something urgent is under way in this block."""
         self._open += 1
-        self.note()
+        self.touch()
         self._calm.clear()
         try:
             yield
@@ -124,7 +123,7 @@ class EncodePool:
     ) -> None:
         self._threads = threads
         self._width = width
-        self._urgency = urgency
+        self._interactive_load = urgency
         self._patience = patience
         self._finished = finished
         self._guard = Lock()
@@ -162,8 +161,8 @@ class EncodePool:
                 self._wake.clear()
                 await self._wake.wait()
             if rests:
-                await self._urgency.wait_out_rest()
-            await self._urgency.wait_until_calm(self._patience)
+                await self._interactive_load.wait_out_rest()
+            await self._interactive_load.wait_until_calm(self._patience)
             self._busy += 1
             try:
                 await loop.run_in_executor(self._threads, self._do_units, loop, rests)
@@ -176,8 +175,8 @@ class EncodePool:
 
     def _do_units(self, loop: asyncio.AbstractEventLoop, rests: bool) -> None:
         """Do one unit, and then others as long as this lane may; on its thread."""
-        while taken := self._take():
-            job, unit = taken
+        while next_unit := self._next_unit():
+            job, unit = next_unit
             started = time.monotonic()
             try:
                 # Where nobody waits any more, the units are only dropped.
@@ -185,15 +184,15 @@ class EncodePool:
                     unit()
             except Exception as error:  # noqa: BLE001 - a job's error is its caller's answer
                 loop.call_soon_threadsafe(job.fail, error)
-                self._put_down(job, loop, started, is_broken=True)
+                self._finish_unit(job, loop, started, is_broken=True)
             else:
-                self._put_down(job, loop, started)
-            if self._is_stopped or not self._urgency.is_calm:
+                self._finish_unit(job, loop, started)
+            if self._is_stopped or not self._interactive_load.is_calm:
                 return
-            if rests and self._urgency.rest_left > 0:
+            if rests and self._interactive_load.rest_left > 0:
                 return
 
-    def _take(self) -> tuple[EngineJob, WorkUnit] | None:
+    def _next_unit(self) -> tuple[EngineJob, WorkUnit] | None:
         with self._guard:
             if not self._waiting:
                 return None
@@ -204,7 +203,7 @@ class EncodePool:
             job.busy_lanes += 1
         return job, unit
 
-    def _put_down(
+    def _finish_unit(
         self,
         job: EngineJob,
         loop: asyncio.AbstractEventLoop,
@@ -303,8 +302,8 @@ class FairQueue(Generic[_Work]):
         """Drop those who are furthest behind: their return is nearly a newcomer's anyway."""
         if len(self._used) <= _MOST_REMEMBERED:
             return
-        kept = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]
-        self._used = {account: self._used[account] for account in {*kept, *self._waiting}}
+        recent = sorted(self._used, key=self._used.__getitem__)[-_MOST_REMEMBERED // 2 :]
+        self._used = {account: self._used[account] for account in {*recent, *self._waiting}}
 
 
 _PATIENCE_SECONDS = 0.02
@@ -312,7 +311,7 @@ _REST_SECONDS = 1.0
 # Where many search without end, documents still get on: by a step, of some milliseconds most often,
 # ten times a second, and by a tenth of the time where a model's steps are long.
 _LONGEST_PASSED_OVER_SECONDS = 0.1
-_URGENT_SHARE = 9
+_INTERACTIVE_SHARE = 9
 
 
 class Scheduler:
@@ -348,11 +347,11 @@ class Scheduler:
         rest: float = _REST_SECONDS,
     ) -> None:
         self._thread = thread
-        self._urgency = InteractiveLoad(rest)
+        self._interactive_load = InteractiveLoad(rest)
         self._lanes = EncodePool(
-            lanes, width, self._urgency, patience=patience, finished=self._queue_again
+            lanes, width, self._interactive_load, patience=patience, finished=self._queue_again
         )
-        self._urgent: deque[EngineJob] = deque()
+        self._interactive: deque[EngineJob] = deque()
         self._patient = FairQueue[EngineJob]()
         self._open = 0
         self._wake = asyncio.Event()
@@ -375,7 +374,6 @@ class Scheduler:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:
-            steps: the job.
             interactive: before those that are not, and as a whole.
             inline_ok: an urgent job that takes some milliseconds. Where nothing else is under way it is
                 done at once on the event loop: to wake the thread, and to be woken by it, takes a
@@ -386,13 +384,13 @@ class Scheduler:
             return self._do_at_once(steps)
         job = EngineJob(steps, asyncio.get_running_loop().create_future(), account)
         if interactive:
-            self._urgent.append(job)
+            self._interactive.append(job)
         else:
             self._patient.put(job)
         self._wake.set()
         self._open += 1
         try:
-            with self._urgency.under_way() if interactive else nullcontext():
+            with self._interactive_load.under_way() if interactive else nullcontext():
                 return await job.answer
         finally:
             self._open -= 1
@@ -401,7 +399,7 @@ class Scheduler:
     def _do_at_once(self, steps: JobSteps) -> object:
         # The event loop does nothing else meanwhile, so that the thread stays idle, and the shards
         # have one owner.
-        self._urgency.note()
+        self._interactive_load.touch()
         try:
             return _step(steps, True).value
         finally:
@@ -426,10 +424,10 @@ class Scheduler:
         while True:
             if not self._patient:
                 served = time.monotonic()
-            longest = max(_LONGEST_PASSED_OVER_SECONDS, _URGENT_SHARE * lasted)
+            longest = max(_LONGEST_PASSED_OVER_SECONDS, _INTERACTIVE_SHARE * lasted)
             is_starving = time.monotonic() - served > longest
-            if self._urgent and not is_starving:
-                await self._advance(self._urgent.popleft(), whole=True)
+            if self._interactive and not is_starving:
+                await self._advance(self._interactive.popleft(), whole=True)
             elif self._patient:
                 begun = time.monotonic()
                 await self._advance(self._patient.take(), whole=False)

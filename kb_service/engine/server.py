@@ -1,4 +1,4 @@
-"""The engine: loads encoders and shards and answers requests in order of urgency."""
+"""The engine: encoders and shards, and the answers to requests for them."""
 
 import asyncio
 import contextlib
@@ -59,8 +59,8 @@ class Engine:
         self._open = load
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine")
         width = lane_count(settings.effective_encoder_threads)
-        self._lanes = ThreadPoolExecutor(width, thread_name_prefix="encoder")
-        self._schedule = Scheduler(self._thread, self._lanes, width)
+        self._encode_threads = ThreadPoolExecutor(width, thread_name_prefix="encoder")
+        self._schedule = Scheduler(self._thread, self._encode_threads, width)
         self._resources: Resources | None = None
         self._indexes: dict[str, ShardHost] = {}
         policy = MaintenancePolicy(settings.index_optimise_points)
@@ -85,7 +85,7 @@ class Engine:
             encoder = resources.encoders.get(model)
             self._indexes[model] = ShardHost(
                 directory,
-                self._local_place(model),
+                self._local_backend(model),
                 resources.shards[model],
                 encoder.backend if encoder else _ENDPOINT,
             )
@@ -142,7 +142,7 @@ class Engine:
         elif not self._ready.is_set():
             state = "starting"
         encoders, indexes = self._encoders(), self._index_healths()
-        default = next((one for one in encoders if one.model == DEFAULT.name), None)
+        default = next((item for item in encoders if item.model == DEFAULT.name), None)
         runtime, _, dtype = ((default and default.backend) or "").partition("-")
         return EngineHealth(
             state=state,
@@ -180,7 +180,7 @@ class Engine:
             with contextlib.suppress(OSError):
                 index.save_record()
         self._thread.shutdown()
-        self._lanes.shutdown()
+        self._encode_threads.shutdown()
 
     async def _locally(self, task: EngineTask) -> WireMessage:
         if self._resources is None:
@@ -199,8 +199,8 @@ class Engine:
         """Encode a question here and ask the process that has the shard."""
         body = SearchRequest.model_validate(request.body)
         started = time.perf_counter()
-        wanted = EmbedRequest(model=body.model, role="query", texts=[body.question])
-        embedding = request.model_copy(update={"op": "embed", "body": wanted.model_dump()})
+        embed = EmbedRequest(model=body.model, role="query", texts=[body.question])
+        embedding = request.model_copy(update={"op": "embed", "body": embed.model_dump()})
         embedded = EmbedReply.model_validate((await self._locally(parse(embedding))).model_dump())
         encoding_ms = 1000 * (time.perf_counter() - started)
         body = body.encoded(embedded.data)
@@ -210,7 +210,7 @@ class Engine:
             dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
         )
 
-    def _local_place(self, model: str) -> ShardBackend:
+    def _local_backend(self, model: str) -> ShardBackend:
         async def close() -> None:
             if self._resources is not None:
                 loop = asyncio.get_running_loop()

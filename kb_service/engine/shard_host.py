@@ -1,4 +1,4 @@
-"""One model's shard: who serves it now, its writes in order, and moving it elsewhere."""
+"""Host of a model's shard: its backend, its writes in order, its moves."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -15,7 +15,6 @@ class ShardBackend:
     """Where a shard's requests are carried out.
 
     Args:
-        carry_out: does one.
         close: gives the shard up; called when no request uses it any more.
     """
 
@@ -113,16 +112,16 @@ class ShardHost:
     @property
     def record(self) -> ShardRecord:
         """The shard's record with all that happened until now."""
-        kept = self.directory.record
+        saved = self.directory.record
         written, deleted = (
             now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True)
         )
         made_now = self._backend if self.points else None
-        return kept.model_copy(
+        return saved.model_copy(
             update={
-                "backend": kept.backend or made_now,
-                "written": kept.written + written,
-                "deleted": kept.deleted + deleted,
+                "backend": saved.backend or made_now,
+                "written": saved.written + written,
+                "deleted": saved.deleted + deleted,
             }
         )
 
@@ -169,7 +168,6 @@ class ShardHost:
 
         Args:
             place: has the same points, in another process.
-            record: names its folder.
 
         Returns:
             The former place, to be retired.

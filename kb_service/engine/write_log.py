@@ -1,4 +1,4 @@
-"""The writes that reach a shard while its copy is being optimised, kept to be repeated on it."""
+"""Log of the writes to a shard while its copy is optimised, to be repeated on the copy."""
 
 from collections.abc import Iterator
 from pathlib import Path

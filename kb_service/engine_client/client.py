@@ -1,4 +1,4 @@
-"""The engine's client: one connection for all who ask it, and no waiting for one that stands still."""
+"""Client of the engine: one shared connection, and early errors when the engine hangs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -75,8 +75,6 @@ class _Connection:
         """Send a request and wait for its answer; taken back when the caller is cancelled.
 
         Args:
-            op: the operation.
-            body: its body.
             doubted: whether to give up on an engine that does not even say how it is.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The engine's wire: length-prefixed msgpack frames over a unix socket."""
+"""The engine's protocol: length-prefixed msgpack frames over a Unix socket."""
 
 # msgpack has no types; what it reads is validated by pydantic at once.
 # pyright: reportUnknownMemberType=false

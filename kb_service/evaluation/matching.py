@@ -41,11 +41,11 @@ def match_expected(
     expected: Sequence[ExpectedPassage], ranking: Sequence[RetrievedPassage]
 ) -> list[list[bool]]:
     """For each of the expected passages, which of those shown are right."""
-    passages = [(shown.document, normalised(shown.text)) for shown in ranking]
-    wanted = [(one.document, normalised(one.text)) for one in expected]
+    passages = [(passage.document, normalised(passage.text)) for passage in ranking]
+    searched = [(passage.document, normalised(passage.text)) for passage in expected]
     return [
         [name == document and contains_words(passage, words) for name, passage in passages]
-        for document, words in wanted
+        for document, words in searched
     ]
 
 

@@ -30,13 +30,13 @@ def quality(places: Sequence[int | None]) -> Quality:
         places: the rank, from 1, of each thing that should be found; None where it is missing.
             At least one. Two things in one passage share its rank.
     """
-    found = [place for place in places if place is not None and place <= CUT_OFF]
+    ranks = [place for place in places if place is not None and place <= CUT_OFF]
     recall_1, recall_5, recall_10 = (
-        sum(place <= cut for place in found) / len(places) for cut in (1, 5, CUT_OFF)
+        sum(place <= cut for place in ranks) / len(places) for cut in (1, 5, CUT_OFF)
     )
-    gain = sum(map(_discount, found))
+    gain = sum(map(_discount, ranks))
     ideal = sum(map(_discount, range(1, min(len(places), CUT_OFF) + 1)))
-    reciprocal = 1 / min(found) if found else 0.0
+    reciprocal = 1 / min(ranks) if ranks else 0.0
     # Things that share a rank gain more together than the ideal of one thing a rank allows.
     return Quality(recall_1, recall_5, recall_10, reciprocal, min(1.0, gain / ideal))
 

@@ -130,8 +130,8 @@ def bind_search(
         options: choices that differ from the knowledge base's own.
         shadow: measure what a re-index has made so far instead of what searches see.
     """
-    given = options or RetrievalOptions()
-    deep = given.model_copy(update={"top_k": CUT_OFF})
+    chosen = options or RetrievalOptions()
+    deep = chosen.model_copy(update={"top_k": CUT_OFF})
 
     async def ask(question: str) -> SearchResult:
         request = searcher.resolve([knowledge_base], question, deep)
@@ -140,10 +140,12 @@ def bind_search(
     return ask
 
 
-def _score(question: SavedQuestion, found: SearchResult) -> QuestionResult:
-    passages = found.passages[:CUT_OFF]
-    shown = [RetrievedPassage(passage.document_name, passage.chunk.content) for passage in passages]
-    right = match_expected(question.expected, shown)
+def _score(question: SavedQuestion, result: SearchResult) -> QuestionResult:
+    passages = result.passages[:CUT_OFF]
+    retrieved = [
+        RetrievedPassage(passage.document_name, passage.chunk.content) for passage in passages
+    ]
+    right = match_expected(question.expected, retrieved)
     places = tuple(row.index(True) + 1 if any(row) else None for row in right)
     answers = [any(column) for column in zip(*right, strict=True)]
     top = zip(passages[:_SHOWN_PASSAGES], answers, strict=False)
@@ -152,7 +154,7 @@ def _score(question: SavedQuestion, found: SearchResult) -> QuestionResult:
         places=places,
         quality=metrics.quality(places),
         top=tuple(_top(passage, is_right=is_right) for passage, is_right in top),
-        took_ms=found.took_ms,
+        took_ms=result.took_ms,
     )
 
 

@@ -107,13 +107,15 @@ async def snapshot(
     retrieval: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The settings and the size of a knowledge base, as they bear on what somebody finds."""
-    shown = (
+    is_searchable = (
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
         col(Document.active_revision).is_not(None),
         visible_to(viewer),
     )
-    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*shown)
+    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(
+        *is_searchable
+    )
     documents, chunks = (await session.exec(counted)).one()
     disabled = (
         select(func.count())
@@ -139,18 +141,20 @@ async def snapshot(
 
 def _digest(results: Sequence[QuestionResult]) -> str:
     """Equal for equal questions with equal expectations, in whatever order."""
-    asked = sorted(
-        orjson.dumps([result.question.text, [vars(one) for one in result.question.expected]])
+    questions = sorted(
+        orjson.dumps(
+            [result.question.text, [vars(passage) for passage in result.question.expected]]
+        )
         for result in results
     )
-    return hashlib.sha256(b"\n".join(asked)).hexdigest()
+    return hashlib.sha256(b"\n".join(questions)).hexdigest()
 
 
 def _to_json(result: QuestionResult) -> dict[str, Any]:
     return {
         "question_id": result.question.id,
         "question": result.question.text,
-        "expected": [vars(one) for one in result.question.expected],
+        "expected": [vars(passage) for passage in result.question.expected],
         "places": list(result.places),
         "rank": result.rank,
         "took_ms": round(result.took_ms, 2),
@@ -165,8 +169,8 @@ async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
         .where(mine)
         .order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
     )
-    kept = newest_first.limit(MAX_EVALUATIONS)
-    await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(kept)))
+    newest = newest_first.limit(MAX_EVALUATIONS)
+    await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(newest)))
 
 
 def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnElement[bool], ...]:
@@ -192,10 +196,10 @@ async def get(
     query = select(Evaluation).where(
         Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer)
     )
-    found = (await session.exec(query)).first()
-    if found is None:
+    row = (await session.exec(query)).first()
+    if row is None:
         raise EvaluationNotFound
-    return found
+    return row
 
 
 async def previous_evaluation(
@@ -246,9 +250,9 @@ def difference(later: Evaluation, earlier: Evaluation) -> dict[str, float]:
     }
 
 
-def same_questions(one: Evaluation, other: Evaluation) -> bool:
+def same_questions(evaluation: Evaluation, other: Evaluation) -> bool:
     """Whether both asked the same questions with the same expectations."""
-    return one.settings.get("questions_digest") == other.settings.get("questions_digest")
+    return evaluation.settings.get("questions_digest") == other.settings.get("questions_digest")
 
 
 def compare(later: Evaluation, earlier: Evaluation) -> EvaluationComparison:

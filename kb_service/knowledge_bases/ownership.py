@@ -54,7 +54,7 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
         heir_id: who takes over.
         label: says whose it was, such as the user name.
     """
-    taken = {base.name_key for base in await _owned(work.session, heir_id)}
+    used_keys = {base.name_key for base in await _owned(work.session, heir_id)}
     bases = await _owned(work.session, owner_id)
     # What is one's own is not shared with one.
     ids = [base.id for base in bases]
@@ -64,10 +64,10 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
     )
     await delete_user_shares(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
     for base in bases:
-        base.name = _free_name(base.name, label, taken)
+        base.name = _free_name(base.name, label, used_keys)
         base.name_key = fold(base.name)
         base.owner_id, base.updated_at = heir_id, utc_now()
-        taken.add(base.name_key)
+        used_keys.add(base.name_key)
         work.session.add(base)
     moving = update(Transfer).where(col(Transfer.owner_id) == owner_id).values(owner_id=heir_id)
     await work.session.exec(moving)
@@ -119,13 +119,13 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
     await work.session.exec(statement)
 
 
-def _free_name(name: str, label: str, taken: set[str]) -> str:
+def _free_name(name: str, label: str, used_keys: set[str]) -> str:
     """The name, else with the label, else with the label and a number."""
     candidate, number = name, 1
-    while fold(candidate) in taken:
+    while fold(candidate) in used_keys:
         ending = f" ({label})" if number == 1 else f" ({label} {number})"
-        kept = name[: NAME_LENGTH - len(ending)]
-        while len(fold(kept + ending)) > NAME_KEY_LENGTH:
-            kept = kept[:-1]
-        candidate, number = kept + ending, number + 1
+        stem = name[: NAME_LENGTH - len(ending)]
+        while len(fold(stem + ending)) > NAME_KEY_LENGTH:
+            stem = stem[:-1]
+        candidate, number = stem + ending, number + 1
     return candidate

@@ -197,12 +197,12 @@ def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) 
     present = Splitting(
         knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
     )
-    wanted = Splitting(
+    splitting = Splitting(
         _chosen(draft.splitter, present.splitter),
         _chosen(draft.chunk_size, present.chunk_size),
         _chosen(draft.chunk_overlap, present.chunk_overlap),
     )
-    return present if wanted == present else validate_splitting(wanted)
+    return present if splitting == present else validate_splitting(splitting)
 
 
 def validate_splitting(splitting: Splitting) -> Splitting:
@@ -229,12 +229,12 @@ def validate_splitting(splitting: Splitting) -> Splitting:
 
 
 async def _require_free_name(session: AsyncSession, owner_id: str, name: str) -> None:
-    taken = select(KnowledgeBase.id).where(
+    namesake = select(KnowledgeBase.id).where(
         KnowledgeBase.owner_id == owner_id,
         KnowledgeBase.name_key == fold(name),
         col(KnowledgeBase.deleted_at).is_(None),
     )
-    if (await session.exec(taken)).first() is not None:
+    if (await session.exec(namesake)).first() is not None:
         raise KnowledgeBaseNameTaken(field="name")
 
 
@@ -248,8 +248,8 @@ async def get(
         ReadOnly: the caller may see it but not change it.
         OwnerOnly: the caller may change it, but not share or delete it.
     """
-    found = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
-    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
+    row = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
+    return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
 
 
 @cache
@@ -355,8 +355,8 @@ async def update_knowledge_base(
     return knowledge_base
 
 
-def _merged(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    both = {**present, **wanted}
+def _merged(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**present, **changes}
     return {name: value for name, value in both.items() if value is not None}
 
 

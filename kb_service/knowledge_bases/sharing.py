@@ -39,8 +39,8 @@ async def get_for_update(
         .with_for_update()
         .execution_options(populate_existing=True)
     )
-    found = (await session.exec(query)).first()
-    return await authorize(session, principal, action, found, KnowledgeBaseNotFound)
+    row = (await session.exec(query)).first()
+    return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
 
 
 async def get_shares(
@@ -74,7 +74,7 @@ async def replace_shares(
     work: UnitOfWork,
     principal: Principal,
     knowledge_base_id: str,
-    wanted: Sequence[ShareSpec],
+    specs: Sequence[ShareSpec],
     version: str | None = None,
 ) -> list[ShareEntry]:
     """Share a knowledge base with exactly these people and roles, from now on.
@@ -94,4 +94,4 @@ async def replace_shares(
     """
     # Two requests at a time would both add what neither finds.
     row = await get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
-    return await replace_share_list(work, row, wanted, version, SHARE_AUDIT_ACTIONS)
+    return await replace_share_list(work, row, specs, version, SHARE_AUDIT_ACTIONS)

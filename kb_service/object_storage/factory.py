@@ -1,4 +1,4 @@
-"""Chooses the object store by the settings."""
+"""Factory of the object store, by the settings."""
 
 from pydantic import SecretStr
 
@@ -26,12 +26,12 @@ def open_object_store(settings: Settings) -> ObjectStore:
 
 def _credentials(settings: Settings) -> dict[str, str]:
     """What is set; what is not is found by the store's own rules (environment, instance role)."""
-    given = {
+    options = {
         "endpoint": settings.object_store_endpoint,
         "access_key_id": _plain(settings.object_store_access_key),
         "secret_access_key": _plain(settings.object_store_secret_key),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _plain(secret: SecretStr | None) -> str | None:

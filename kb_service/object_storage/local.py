@@ -43,13 +43,13 @@ class LocalObjectStore:
         temporary, is_in_place = self._temporary(), False
         try:
             with _translate_errors():
-                held = b""
+                pending = b""
                 async for block in content:
-                    if held:
-                        await to_thread.run_sync(_append, temporary, held)
-                    held = block
+                    if pending:
+                        await to_thread.run_sync(_append, temporary, pending)
+                    pending = block
                 # Most files are one block: then this is the only way to a thread and back.
-                await to_thread.run_sync(_finish, temporary, held, self._path(key))
+                await to_thread.run_sync(_finish, temporary, pending, self._path(key))
             is_in_place = True
         finally:
             if not is_in_place:

@@ -17,7 +17,7 @@ async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool
     Returns:
         Whether there may be more.
     """
-    shown = and_(
+    is_used = and_(
         col(Document.id) == col(Chunk.document_id),
         or_(
             col(Document.active_revision) == col(Chunk.revision),
@@ -28,7 +28,7 @@ async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool
         select(Chunk.id)
         .where(
             col(Chunk.knowledge_base_id) == knowledge_base_id,
-            ~select(Document.id).where(shown).exists(),
+            ~select(Document.id).where(is_used).exists(),
         )
         .limit(_BATCH)
     )

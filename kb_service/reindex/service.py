@@ -107,30 +107,30 @@ async def request_reindex(
         row = await get_for_update(work.session, knowledge_base.id)
     if row is None:
         return ReindexOutcome.UNCHANGED
-    present, aim = index_version.current(row), index_version.target(row)
+    present, target = index_version.current(row), index_version.target(row)
     model = present.embedding_model
     if draft.embedding_model not in {None, model}:
         model = require_served_model(draft.embedding_model or "")
-    wanted = Generation(row.last_generation + 1, model, resolve_splitting(row, draft))
-    is_asked = force or not wanted.is_like(present)
-    if not is_asked or (aim is not None and wanted.is_like(aim)):
+    generation = Generation(row.last_generation + 1, model, resolve_splitting(row, draft))
+    is_asked = force or not generation.is_like(present)
+    if not is_asked or (target is not None and generation.is_like(target)):
         return ReindexOutcome.UNCHANGED
-    if aim is not None:
+    if target is not None:
         raise ReindexRunning(knowledge_base_id=row.id)
     await _require_no_transfer(work, row.id)
     await discard_previous(work, row)
     if not await _has_documents(work, row.id):
-        _apply_generation(row, Generation(row.generation, model, wanted.splitting))
+        _apply_generation(row, Generation(row.generation, model, generation.splitting))
         return ReindexOutcome.APPLIED
-    await _start(work, row, wanted, cutover)
+    await _start(work, row, generation, cutover)
     return ReindexOutcome.STARTED
 
 
 async def _start(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, wanted: Generation, cutover: Cutover
+    work: UnitOfWork, knowledge_base: KnowledgeBase, generation: Generation, cutover: Cutover
 ) -> None:
-    knowledge_base.last_generation = wanted.number
-    knowledge_base.target = wanted.to_json() | {
+    knowledge_base.last_generation = generation.number
+    knowledge_base.target = generation.to_json() | {
         "cutover": cutover.value,
         "started_at": utc_now().isoformat(),
         "edited_chunks": await count_edited_chunks(work.session, knowledge_base.id),
@@ -164,9 +164,9 @@ async def discard_previous(work: UnitOfWork, knowledge_base: KnowledgeBase) -> N
         work: the transaction.
         knowledge_base: locked, and without a re-index.
     """
-    kept = index_version.previous(knowledge_base)
-    if kept is not None:
-        _retire(work, knowledge_base, kept)
+    previous = index_version.previous(knowledge_base)
+    if previous is not None:
+        _retire(work, knowledge_base, previous)
         knowledge_base.previous = None
         await _drop_shadows(work, knowledge_base)
 
@@ -195,8 +195,8 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
     Returns:
         How many were begun.
     """
-    aim = index_version.target(knowledge_base)
-    if aim is None:
+    target = index_version.target(knowledge_base)
+    if target is None:
         return 0
     room = WINDOW - (await count_documents(work.session, knowledge_base)).at_work
     if room <= 0:
@@ -215,7 +215,7 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
     rows = (await work.session.exec(query)).all()
     now = await database_now(work.session)
     for document in rows:
-        document.generation, document.updated_at = aim.number, now
+        document.generation, document.updated_at = target.number, now
         begin_revision(work, document)
     return len(rows)
 
@@ -240,13 +240,13 @@ async def cut_over(
         ReindexOver: nor is one, but the last one can be rolled back.
         ReindexNotReady: documents are left, or failed.
     """
-    aim = require_target(knowledge_base)
+    target = require_target(knowledge_base)
     tally = await count_documents(work.session, knowledge_base)
     if tally.left or (tally.failed and not without_failed):
         raise ReindexNotReady(left=tally.left, failed=tally.failed)
     old = index_version.current(knowledge_base)
     await _swap_revisions(work, knowledge_base.id, is_kept=keep > timedelta(0))
-    await _restart_documents(work, knowledge_base.id, aim)
+    await _restart_documents(work, knowledge_base.id, target)
     if keep > timedelta(0):
         knowledge_base.previous = old.to_json() | {
             "kept_until": (utc_now() + keep).isoformat(),
@@ -255,7 +255,7 @@ async def cut_over(
     else:
         _retire(work, knowledge_base, old)
     knowledge_base.target = None
-    _apply_generation(knowledge_base, aim)
+    _apply_generation(knowledge_base, target)
     work.session.add(knowledge_base)
 
 
@@ -336,14 +336,14 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
         NoReindex: none is under way.
         ReindexOver: nor is one, but the last one can be rolled back.
     """
-    aim = require_target(knowledge_base)
+    target = require_target(knowledge_base)
     present = index_version.current(knowledge_base)
     # What failed was only the new form: the document is as whole as it was.
     await work.session.exec(
         update(Document)
         .where(
             col(Document.knowledge_base_id) == knowledge_base.id,
-            col(Document.generation) == aim.number,
+            col(Document.generation) == target.number,
             col(Document.active_revision).is_not(None),
             col(Document.deleted_at).is_(None),
         )
@@ -360,7 +360,7 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     await _restart_documents(work, knowledge_base.id, present)
     await _drop_shadows(work, knowledge_base)
     knowledge_base.target = None
-    _retire(work, knowledge_base, aim)
+    _retire(work, knowledge_base, target)
 
 
 async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: timedelta) -> None:
@@ -381,12 +381,12 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
     """
     if knowledge_base.target is not None:
         raise ReindexRunning(knowledge_base_id=knowledge_base.id)
-    kept = index_version.previous(knowledge_base)
-    if kept is None:
+    previous = index_version.previous(knowledge_base)
+    if previous is None:
         raise NoReindex
-    require_served_model(kept.embedding_model)
+    require_served_model(previous.embedding_model)
     knowledge_base.previous = None
-    knowledge_base.target = kept.to_json() | {
+    knowledge_base.target = previous.to_json() | {
         "cutover": Cutover.AUTO.value,
         "started_at": utc_now().isoformat(),
         "edited_chunks": 0,
@@ -402,8 +402,8 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
 
 def is_previous_expired(knowledge_base: KnowledgeBase) -> bool:
     """Whether what is kept for the way back has been kept long enough."""
-    kept = knowledge_base.previous
-    return kept is not None and datetime.fromisoformat(kept["kept_until"]) < utc_now()
+    previous = knowledge_base.previous
+    return previous is not None and datetime.fromisoformat(previous["kept_until"]) < utc_now()
 
 
 async def get_for_update(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:

@@ -97,9 +97,9 @@ def require_target(knowledge_base: KnowledgeBase) -> Generation:
         NoReindex: there is none, and none to go back to.
         ReindexOver: there is none, but settings to go back to.
     """
-    aim = index_version.target(knowledge_base)
-    if aim is not None:
-        return aim
+    target = index_version.target(knowledge_base)
+    if target is not None:
+        return target
     raise ReindexOver if knowledge_base.previous else NoReindex
 
 
@@ -107,14 +107,14 @@ async def count_documents(
     session: AsyncSession, knowledge_base: KnowledgeBase, viewer: Viewer = SYSTEM_VIEWER
 ) -> ReindexTally:
     """Count what somebody reads of a knowledge base; all zero while there is no re-index."""
-    aim = index_version.target(knowledge_base)
-    if aim is None:
+    target = index_version.target(knowledge_base)
+    if target is None:
         return ReindexTally()
     status = col(Document.status)
     kind = case(
         (col(Document.shadow_revision).is_not(None), _DONE),
         (status.in_(_ENDED_BADLY), _FAILED),
-        (and_(col(Document.generation) == aim.number, status.in_(_AT_WORK)), _IN_HAND),
+        (and_(col(Document.generation) == target.number, status.in_(_AT_WORK)), _IN_HAND),
         else_=_WAITING,
     )
     query = (
@@ -197,7 +197,7 @@ async def get_status(
     the viewer reads.
     """
     whole = tally = await count_documents(session, knowledge_base)
-    aim = index_version.target(knowledge_base)
+    target = index_version.target(knowledge_base)
     options: dict[str, Any] = knowledge_base.target or {}
     noted = recall_fields(knowledge_base.target or knowledge_base.previous)
     recall = noted["recall"]
@@ -208,7 +208,7 @@ async def get_status(
         if options:
             edited = await count_edited_chunks(session, knowledge_base.id, viewer)
             options = {**options, "edited_chunks": edited}
-    state = State.NONE if aim is None else whole.state()
+    state = State.NONE if target is None else whole.state()
     if state is State.READY and is_held(knowledge_base):
         state = State.HELD
     waits = None
@@ -220,7 +220,7 @@ async def get_status(
         state=state,
         tally=tally,
         present=index_version.current(knowledge_base),
-        target=aim,
+        target=target,
         previous=index_version.previous(knowledge_base),
         options=options,
         recall=recall,

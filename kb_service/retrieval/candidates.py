@@ -76,10 +76,8 @@ class SpaceQuery:
     """A query to one embedding space; its vector is computed once.
 
     Args:
-        space: encoder and index.
         request: the query, and the weight of the dense leg if the caller chose it.
         scope: the knowledge bases of this space.
-        stopwatch: counts the time.
         siblings: the same search's queries to all spaces; those without a vector are encoded
             together.
         with_dense: whether the dense leg is searched; by default if its weight is not 0.
@@ -211,8 +209,6 @@ class CandidateCollector:
     """Turns the hits of a query into candidates.
 
     Args:
-        reads: to read from, and to wait for the index.
-        query: the query.
         enough: hits per leg that suffice, if there are more that may not be shown.
         documents: those that meet the filters; None without filters.
     """

@@ -1,4 +1,4 @@
-"""What stands around the passages of an answer: neighbours, or the rest of their section."""
+"""Context of an answer's passages: neighbours, or the rest of their section."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +23,6 @@ def with_context(
     passage, ends the context of the others there. Disabled chunks are left out.
 
     Args:
-        connection: to read from.
-        passages: best first.
         request: ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` so many
             chunks on each side; both together take the larger.
     """
@@ -32,11 +30,11 @@ def with_context(
     if reach == 0 or not passages:
         return list(passages)
     around = _load(connection, [passage.chunk for passage in passages], reach)
-    shown = {passage.chunk.id for passage in passages}
+    used = {passage.chunk.id for passage in passages}
     extended: list[FoundPassage] = []
     for passage in passages:
-        surroundings = _ContextBuilder(passage.chunk, around, request)
-        before, after = surroundings.take(shown)
+        builder = _ContextBuilder(passage.chunk, around, request)
+        before, after = builder.build(used)
         extended.append(replace(passage, before=before, after=after))
     return extended
 
@@ -53,19 +51,19 @@ class _ContextBuilder:
         self._request = request
         self._tokens = chunk.token_count
 
-    def take(self, shown: set[str]) -> tuple[tuple[ContextPart, ...], tuple[ContextPart, ...]]:
+    def build(self, used: set[str]) -> tuple[tuple[ContextPart, ...], tuple[ContextPart, ...]]:
         """What stands before and behind, alternating so that both sides get room."""
         sides: dict[int, list[FoundChunk]] = {-1: [], 1: []}
         going = [-1, 1]
         while going:
             for step in tuple(going):
-                found = self._next(step, len(sides[step]) + 1)
-                if found is None or (found.enabled and found.id in shown):
+                neighbour = self._next(step, len(sides[step]) + 1)
+                if neighbour is None or (neighbour.enabled and neighbour.id in used):
                     going.remove(step)
                     continue
-                sides[step].append(found)
-                self._tokens += found.token_count
-                shown.add(found.id)
+                sides[step].append(neighbour)
+                self._tokens += neighbour.token_count
+                used.add(neighbour.id)
         before = [chunk for chunk in reversed(sides[-1]) if chunk.enabled]
         after = [chunk for chunk in sides[1] if chunk.enabled]
         return _parts_before(before, self._chunk), _parts_after(after, self._chunk)
@@ -73,19 +71,19 @@ class _ContextBuilder:
     def _next(self, step: int, distance: int) -> FoundChunk | None:
         chunk = self._chunk
         place = chunk.position + step * distance
-        found = self._around.get((chunk.document_id, chunk.revision, place))
-        if found is None:
+        neighbour = self._around.get((chunk.document_id, chunk.revision, place))
+        if neighbour is None:
             return None
         is_near = distance <= self._request.neighbours
-        return found if is_near or self._is_of_section(found) else None
+        return neighbour if is_near or self._is_of_section(neighbour) else None
 
-    def _is_of_section(self, found: FoundChunk) -> bool:
+    def _is_of_section(self, chunk: FoundChunk) -> bool:
         if self._request.expand != "section":
             return False
         path = self._chunk.heading_path
         return (
-            found.heading_path[: len(path)] == path
-            and self._tokens + found.token_count <= self._request.expand_tokens
+            chunk.heading_path[: len(path)] == path
+            and self._tokens + chunk.token_count <= self._request.expand_tokens
         )
 
 

@@ -42,8 +42,6 @@ class PassageExplanation:
 
     Args:
         reason: the first thing that kept it out, or that it is shown.
-        result: the whole search.
-        document_name: of its document.
         chunk: the passage; None if the text asked for is in none.
         dense: its place and score in the dense leg, exact beyond that leg's depth; None if the
             leg does not have it or was not asked.
@@ -83,10 +81,7 @@ async def find_passage(
     """The passage that is meant, and its document.
 
     Args:
-        session: to read from.
         reader: who asks; they have passed the gate of the knowledge base.
-        knowledge_base: the passage's.
-        passage: which one.
 
     Returns:
         None for the passage if none of the searchable revision has the words.
@@ -130,10 +125,6 @@ class Explainer:
     """Answers for one passage.
 
     Args:
-        database: to read from.
-        searcher: the product's search.
-        reader: who asks.
-        knowledge_base: the passage's.
         request: the search in question, over this knowledge base.
     """
 
@@ -179,15 +170,15 @@ class Explainer:
     async def _first_reason(
         self, document: Document, chunk: Chunk, result: SearchResult
     ) -> tuple[DropReason, RankedHit | None, int | None]:
-        shown = {passage.chunk.id: passage.hit for passage in result.passages}
+        hits = {passage.chunk.id: passage.hit for passage in result.passages}
         dropped = {hit.chunk_id: hit for hit in result.dropped}
         ranked = sorted(
-            [*shown.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
+            [*hits.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
             key=lambda hit: -hit.score,
         )
         place = next((n for n, hit in enumerate(ranked, start=1) if hit.id == chunk.id), None)
-        if chunk.id in shown:
-            return DropReason.SHOWN, shown[chunk.id], place
+        if chunk.id in hits:
+            return DropReason.SHOWN, hits[chunk.id], place
         if chunk.id in dropped:
             return dropped[chunk.id].reason, dropped[chunk.id].hit, place
         if document.active_revision is None:
@@ -214,7 +205,6 @@ async def _positions(
 
     Args:
         query: to the space and knowledge base of the passage.
-        chunk: the passage.
         hit: its ranks as a candidate, if it is one: they need no search.
     """
     dense = _as_position(hit.fused.dense if hit else None)

@@ -1,4 +1,4 @@
-"""Which documents of a knowledge base a retrieval may use."""
+"""Filters on the documents that a retrieval may use."""
 
 import json
 from datetime import datetime
@@ -38,8 +38,8 @@ class Range(BaseModel):
     @property
     def bounds(self) -> list[tuple[str, int | float | str]]:
         """Operator and value of each bound that is set."""
-        found = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
-        return [(sign, value) for sign, value in found if value is not None]
+        bounds = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
+        return [(sign, value) for sign, value in bounds if value is not None]
 
     @model_validator(mode="after")
     def _require_bound(self) -> Self:
@@ -98,7 +98,6 @@ def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool
     """What must hold for a document; both databases decide alike.
 
     Args:
-        filters: from a caller.
         is_sqlite: the two look into JSON differently.
     """
     parts = [*_about_identity(filters)]

@@ -1,4 +1,4 @@
-"""Fuses the dense and the sparse leg of a hybrid search by a min-max convex combination."""
+"""Fusion of the dense and the sparse leg by a min-max convex combination."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,6 @@ class FusedHits:
             to the query's own lists.
         dense: the leg by meaning.
         sparse: the leg by words.
-        dense_weight: what was applied.
     """
 
     def __init__(
@@ -125,7 +124,6 @@ def dense_weight(query: str, languages: frozenset[str]) -> float:
     """The weight of the dense leg against the sparse one's 1.
 
     Args:
-        query: the user's query.
         languages: ISO codes the encoder was trained for; ``mul`` means many.
 
     Returns:
@@ -208,7 +206,6 @@ def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> Fuse
     The index orders them by chance, and ids differ between a knowledge base and its copy.
 
     Args:
-        fusion: best first.
         places: of each hit, the name of its document and its position there.
     """
 
@@ -219,7 +216,7 @@ def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> Fuse
     # Mostly the last of each leg, or the same text in several places.
     order = list(fusion.order)
     scores = [score for _, score in order]
-    tied = {one for one, next_ in pairwise(scores) if one == next_}
+    tied = {score for score, following in pairwise(scores) if score == following}
     for score in tied:
         first, count = scores.index(score), scores.count(score)
         order[first : first + count] = sorted(order[first : first + count], key=place)

@@ -80,7 +80,6 @@ class RetrievalPipeline:
         deps: what it works with.
         request: what to find, and how.
         knowledge_bases: where to search; all are enabled, and the caller may search them.
-        scope: their documents.
         explain: also collect which candidates were dropped, and why.
 
     Raises:

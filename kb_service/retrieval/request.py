@@ -1,4 +1,4 @@
-"""What a retrieval is asked: one shape for the test page, the terminal, agents and replays."""
+"""The request of a retrieval, for the test page, the terminal, agents and replays alike."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
@@ -19,7 +19,7 @@ EXPANSION_TOKENS = 1500
 Expansion = Literal["none", "section"]
 
 
-def _known(reranker: str | None) -> str | None:
+def _check_reranker(reranker: str | None) -> str | None:
     if reranker is not None and reranker not in RERANKERS:
         raise ValueError(f"Use one of {', '.join(RERANKERS)}")
     return reranker
@@ -49,7 +49,7 @@ class RetrievalOptions(StrictJsonModel):
     expand: Expansion | None = None
     expand_tokens: Annotated[int | None, Field(ge=50, le=8000)] = None
     rerank: bool | None = None
-    reranker: Annotated[str | None, AfterValidator(_known)] = None
+    reranker: Annotated[str | None, AfterValidator(_check_reranker)] = None
     deduplicate: bool | None = None
     dense_weight: Annotated[float | None, Field(ge=0, le=2, allow_inf_nan=False)] = None
 

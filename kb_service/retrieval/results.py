@@ -1,4 +1,4 @@
-"""What a retrieval answers."""
+"""The result of a retrieval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,6 @@ class UnsearchedWarning:
 
     Args:
         names: of the knowledge bases.
-        model: their embedding model.
         error: one of ``MODEL_ERRORS``.
     """
 
@@ -40,16 +39,16 @@ class UnsearchedWarning:
     @property
     def message(self) -> str:
         """Which knowledge bases, which model and why, in English."""
-        named = ", ".join(f'"{name}"' for name in self._named())
+        names = ", ".join(f'"{name}"' for name in self._first_names())
         others = f" and {self._unnamed} more" if self._unnamed else ""
-        return f"Not searched: {named}{others}. {self._why.message}"
+        return f"Not searched: {names}{others}. {self._why.message}"
 
     @property
     def message_zh(self) -> str:
         """The same in Chinese."""
-        named = "、".join(f"“{name}”" for name in self._named())
+        names = "、".join(f"“{name}”" for name in self._first_names())
         others = f"等 {len(self.names)} 个知识库" if self._unnamed else ""
-        return f"未检索：{named}{others}。{self._why.message_zh}"
+        return f"未检索：{names}{others}。{self._why.message_zh}"
 
     @property
     def _why(self) -> Outage:
@@ -59,7 +58,7 @@ class UnsearchedWarning:
     def _unnamed(self) -> int:
         return max(0, len(self.names) - _MOST_NAMED)
 
-    def _named(self) -> list[str]:
+    def _first_names(self) -> list[str]:
         return [strip_hidden(name) for name in self.names[:_MOST_NAMED]]
 
 
@@ -212,8 +211,6 @@ class FoundPassage:
     text.
 
     Args:
-        chunk: the passage.
-        document_name: of its document.
         hit: how it got its place.
         before: what stands before it, in reading order, if the request asks for it.
         after: what stands behind it.
@@ -231,9 +228,6 @@ class DroppedHit:
     """A candidate that is not in the answer.
 
     Args:
-        chunk_id: its id.
-        document_id: its document.
-        reason: the first one.
         hit: how far it came; None if it was dropped before it had a score.
     """
 

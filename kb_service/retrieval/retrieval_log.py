@@ -1,4 +1,4 @@
-"""Retrievals of runs as they were: kept, read, and run again to see what has changed."""
+"""Log of the retrievals of runs, and their replay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -72,8 +72,6 @@ class Replay:
     """A record beside the same retrieval of today.
 
     Args:
-        result: of today.
-        kept: passages in both.
         lost: those only in the record.
         new: those only in today's answer, with their places.
         missing: knowledge bases that are gone, or that the caller may not see any more.
@@ -88,7 +86,7 @@ class Replay:
     @property
     def is_same(self) -> bool:
         """Whether it is the same answer: passages, places, scores."""
-        return not self.lost and not self.new and all(kept.is_same for kept in self.kept)
+        return not self.lost and not self.new and all(passage.is_same for passage in self.kept)
 
 
 async def save(
@@ -97,16 +95,14 @@ async def save(
     """Keep what a run asked and got.
 
     Args:
-        work: the transaction.
         user_id: whose run it is.
-        result: of the search.
         run_id: key of the run; the record goes with it.
     """
     record = RetrievalRecord(
         user_id=user_id,
         run_id=run_id,
         request={**result.request.to_json(), _GENERATIONS: result.generations},
-        results=[_to_json(found) for found in result.passages],
+        results=[_to_json(passage) for passage in result.passages],
     )
     work.session.add(record)
     await work.session.flush()
@@ -114,15 +110,15 @@ async def save(
     return record
 
 
-def _to_json(found: FoundPassage) -> dict[str, Any]:
-    chunk = found.chunk
+def _to_json(passage: FoundPassage) -> dict[str, Any]:
+    chunk = passage.chunk
     return {
         "chunk_id": chunk.id,
         "document_id": chunk.document_id,
-        "document_name": found.document_name,
+        "document_name": passage.document_name,
         "knowledge_base_id": chunk.knowledge_base_id,
         "revision": chunk.revision,
-        "score": found.hit.score,
+        "score": passage.hit.score,
     }
 
 
@@ -144,7 +140,6 @@ async def delete_of_runs(work: UnitOfWork, run_ids: SelectOfScalar[str]) -> None
     """Delete the records of runs.
 
     Args:
-        work: the transaction.
         run_ids: a query for the keys of the runs.
     """
     await work.session.exec(delete(RetrievalRecord).where(col(RetrievalRecord.run_id).in_(run_ids)))
@@ -186,10 +181,7 @@ async def replay(
     """Run a recorded retrieval again, with its own parameters, on the data of today.
 
     Args:
-        database: to read from.
-        searcher: the product's search.
         principal: the record's owner; what it may not see any more is not searched.
-        record: what to run.
 
     Raises:
         AgentexError: as the search does.
@@ -199,9 +191,9 @@ async def replay(
         rows = await sharing.reload_visible(session, principal, request.knowledge_base_ids)
     result = await searcher.search(principal, rows, request, explain=True)
     recorded = recorded_passages(record)
-    now = {found.chunk.id: place for place, found in enumerate(result.passages, start=1)}
+    now = {passage.chunk.id: place for place, passage in enumerate(result.passages, start=1)}
     then = {passage.chunk_id for passage in recorded}
-    kept = [
+    in_both = [
         KeptPassage(passage, place, now[passage.chunk_id], _score(result, now[passage.chunk_id]))
         for place, passage in enumerate(recorded, start=1)
         if passage.chunk_id in now
@@ -215,12 +207,12 @@ async def replay(
     visible = {row.id for row in rows}
     return Replay(
         result=result,
-        kept=kept,
+        kept=in_both,
         lost=[LostPassage(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
         new=[
-            (place, found)
-            for place, found in enumerate(result.passages, start=1)
-            if found.chunk.id not in then
+            (place, passage)
+            for place, passage in enumerate(result.passages, start=1)
+            if passage.chunk.id not in then
         ],
         missing=[id_ for id_ in request.knowledge_base_ids if id_ not in visible],
     )
@@ -247,19 +239,19 @@ async def _reasons(
         hidden = await hidden_document_ids(session, rows, reader)
         scope = DocumentScope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
-        vouched = await connection.run_sync(
+        checked = await connection.run_sync(
             lambda inner: check_visibility(event_loop_context(inner), ids, scope)
         )
-    bases = {row.id: _reason_of_all(row, result) for row in rows}
+    bases = {row.id: _base_reason(row, result) for row in rows}
     reasons = {
         **{p.chunk_id: bases.get(p.knowledge_base_id, DropReason.GONE) for p in passages},
-        **dict.fromkeys(vouched.alive, DropReason.BEYOND_DEPTH),
-        **vouched.refused,
+        **dict.fromkeys(checked.alive, DropReason.BEYOND_DEPTH),
+        **checked.refused,
     }
-    return reasons | {one.chunk_id: one.reason for one in result.dropped}
+    return reasons | {hit.chunk_id: hit.reason for hit in result.dropped}
 
 
-def _reason_of_all(row: KnowledgeBase, result: SearchResult) -> DropReason:
+def _base_reason(row: KnowledgeBase, result: SearchResult) -> DropReason:
     """Why a passage is not in an answer of which nobody knows more than its knowledge base."""
     if not row.enabled:
         return DropReason.KNOWLEDGE_BASE_DISABLED

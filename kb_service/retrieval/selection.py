@@ -1,4 +1,4 @@
-"""From fused candidates to the answer: rerank, threshold, duplicates, top_k."""
+"""Selection of an answer's passages: second rerank, threshold, duplicates, top_k."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -20,7 +20,6 @@ class Selection:
     """The passages of an answer, chosen one after the other from a ranked list.
 
     Args:
-        reads: to read from.
         request: threshold, top_k, whether equal texts are dropped.
     """
 
@@ -41,25 +40,25 @@ class Selection:
         # Scores never rise, and whoever goes on has SQL asked about what stands behind.
         good = takewhile(lambda hit: hit.score >= self._request.score_threshold, ranked)
         while part := list(islice(good, self._request.top_k - len(self.passages))):
-            self._take(part)
+            self._add(part)
 
     def drop_reasons(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
         """Why each of these is not among the ``passages``, those left out that are."""
-        shown = {passage.hit.id for passage in self.passages}
+        selected = {passage.hit.id for passage in self.passages}
         return {
             hit.id: self.reasons.get(hit.id) or self._left_behind(hit)
             for hit in ranked
-            if hit.id not in shown
+            if hit.id not in selected
         }
 
     def _left_behind(self, hit: RankedHit) -> DropReason:
         is_good = hit.score >= self._request.score_threshold
         return DropReason.TOP_K if is_good else DropReason.THRESHOLD
 
-    def _take(self, part: Sequence[RankedHit]) -> None:
-        found = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
+    def _add(self, part: Sequence[RankedHit]) -> None:
+        passages = {passage.hit.id: passage for passage in load_passages(self._reads, part)}
         for hit in part:
-            passage = found.get(hit.id)
+            passage = passages.get(hit.id)
             if passage is None:
                 self.missing += 1
                 self.reasons[hit.id] = DropReason.GONE
@@ -74,29 +73,23 @@ class Selection:
 
 def load_passages(reads: ReadContext, hits: Sequence[RankedHit]) -> list[FoundPassage]:
     """The texts of hits, in their order; one whose row is gone is left out."""
-    found = reads.rows(_passages(), [hit.id for hit in hits])
-    chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in found}
+    rows = reads.rows(_passages(), [hit.id for hit in hits])
+    chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in rows}
     return [FoundPassage(*chunks[hit.id], hit) for hit in hits if hit.id in chunks]
 
 
 @cache
 def _passages() -> PreparedQuery:
-    asked = id_array("ids")
-    chunks = select_chunks().join(asked, asked.c.value == col(Chunk.id))
-    named = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
-    return PreparedQuery(named.add_columns(col(Document.name)))
+    ids = id_array("ids")
+    chunks = select_chunks().join(ids, ids.c.value == col(Chunk.id))
+    with_documents = chunks.join(Document, col(Document.id) == col(Chunk.document_id))
+    return PreparedQuery(with_documents.add_columns(col(Document.name)))
 
 
 async def second_rerank(
     reranker: Reranker, query: str, ranked: Sequence[RankedHit], texts: Mapping[str, str]
 ) -> list[RankedHit]:
     """Order the head of a ranked list by a reranker's relevance; the rest stays behind it.
-
-    Args:
-        reranker: judges.
-        query: the user's query.
-        ranked: best first.
-        texts: of the hits to judge, by id.
 
     Returns:
         The same hits; the score of a judged one is its relevance, that of one behind them is
@@ -121,7 +114,7 @@ async def second_rerank(
 
 def load_texts(reads: ReadContext, hits: Sequence[RankedHit]) -> dict[str, str]:
     """The texts of hits as a reranker reads them: under their headings."""
-    return {found.hit.id: _read(found) for found in load_passages(reads, hits)}
+    return {passage.hit.id: _read(passage) for passage in load_passages(reads, hits)}
 
 
 def _read(passage: FoundPassage) -> str:

@@ -62,10 +62,7 @@ class Searcher:
         """A request with every choice made: the caller's, the knowledge bases', the product's.
 
         Args:
-            knowledge_bases: where to search.
             query: a question or keywords.
-            options: the caller's choices.
-            filters: which documents count.
             top_k: used where neither the caller nor the knowledge bases say how many.
         """
         own = RetrievalOptions(top_k=top_k, reranker=next(iter(self._deps.rerankers), None))

@@ -1,4 +1,4 @@
-"""What the rerank knows of passages: their stored tokens, and those of the ones used last."""
+"""Cache of the passages' tokens that the rerank reads."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,13 +33,13 @@ class TermCache:
 
     def get(self, versions: Iterable[ChunkVersion]) -> dict[str, Terms]:
         """The terms at hand, by chunk id."""
-        found: dict[str, Terms] = {}
+        terms_by_id: dict[str, Terms] = {}
         with self._lock:
             for version in versions:
                 if (entry := self._entries.get(version)) is not None:
                     self._entries.move_to_end(version)
-                    found[version[0]] = entry
-        return found
+                    terms_by_id[version[0]] = entry
+        return terms_by_id
 
     def add(self, made: Mapping[ChunkVersion, Terms]) -> None:
         """Keep the terms of these passages."""
@@ -53,10 +53,10 @@ class TermCache:
 
         A chunk that is gone, or that was edited since, is absent.
         """
-        found = self.get(versions)
-        missing = {id_: version for id_, version in versions if id_ not in found}
+        terms_by_id = self.get(versions)
+        missing = {id_: version for id_, version in versions if id_ not in terms_by_id}
         if not missing:
-            return found
+            return terms_by_id
         made: dict[ChunkVersion, Terms] = {}
         texts: dict[str, str] = {}
         for id_, version, packed, content in reads.rows(_stored(), list(missing)):
@@ -74,16 +74,16 @@ class TermCache:
             fresh = reads.wait_for(to_thread.run_sync(_analysed, texts))
             made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
         self.add(made)
-        return found | {id_: terms for (id_, _), terms in made.items()}
+        return terms_by_id | {id_: terms for (id_, _), terms in made.items()}
 
 
 @cache
 def _stored() -> PreparedQuery:
     # The text only where it is needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
-    asked = id_array("ids")
+    ids = id_array("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
-    return PreparedQuery(query.join(asked, asked.c.value == col(Chunk.id)))
+    return PreparedQuery(query.join(ids, ids.c.value == col(Chunk.id)))
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:

@@ -84,13 +84,7 @@ _NOTHING = VisibilityResult()
 def check_visibility(
     reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
 ) -> VisibilityResult:
-    """Ask SQL about hits of the index, in one statement: it sees one moment.
-
-    Args:
-        reads: to read from.
-        chunk_ids: of the hits.
-        scope: where was searched.
-    """
+    """Ask SQL about hits of the index, in one statement: it sees one moment."""
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return VisibilityResult()
@@ -105,7 +99,7 @@ def check_visibility(
 
 def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> VisibilityResult:
     """What the rows of ``_visibility_query`` say of their chunks; a search has two hundred of them."""
-    found = VisibilityResult()
+    result = VisibilityResult()
     is_moved = False
     for (
         id_,
@@ -115,7 +109,7 @@ def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> Visibility
         document_id,
         name,
         position,
-        shown,
+        visible_revision,
         is_deleted,
         base_id,
         generation,
@@ -129,17 +123,17 @@ def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> Visibility
             is_moved = True
         elif document_id in scope.hidden:
             continue
-        elif shown is None or shown != revision:
-            found.refused[id_] = DropReason.NOT_ACTIVE
+        elif visible_revision is None or visible_revision != revision:
+            result.refused[id_] = DropReason.NOT_ACTIVE
         elif not is_enabled:
-            found.refused[id_] = DropReason.CHUNK_DISABLED
+            result.refused[id_] = DropReason.CHUNK_DISABLED
         elif not passes:
-            found.refused[id_] = DropReason.FILTER
+            result.refused[id_] = DropReason.FILTER
         else:
-            found.alive[id_] = version
-            found.places[id_] = (name, position)
-            found.revisions[document_id] = revision
-    return replace(found, is_moved=is_moved)
+            result.alive[id_] = version
+            result.places[id_] = (name, position)
+            result.revisions[document_id] = revision
+    return replace(result, is_moved=is_moved)
 
 
 @cache
@@ -149,7 +143,7 @@ def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
 
 
 def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select[*tuple[Any, ...]]:
-    shown = col(Document.shadow_revision if is_shadow else Document.active_revision)
+    visible_revision = col(Document.shadow_revision if is_shadow else Document.active_revision)
     columns: tuple[Any, ...] = (
         Chunk.id,
         Chunk.version,
@@ -159,7 +153,7 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
         Document.name,
         Chunk.position,
         # The revision that searches of this kind see.
-        shown,
+        visible_revision,
         # The moment itself would be made for every row.
         _number(col(Document.deleted_at).is_not(None)),
         KnowledgeBase.id,
@@ -167,10 +161,10 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
         _number(col(KnowledgeBase.narrowed)),
         _number(passes),
     )
-    asked = id_array("ids")
+    ids = id_array("ids")
     return (
         cast("Select[*tuple[Any, ...]]", select(*columns))
-        .join(asked, asked.c.value == col(Chunk.id))
+        .join(ids, ids.c.value == col(Chunk.id))
         .join(Document, col(Document.id) == col(Chunk.document_id))
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
     )
@@ -190,7 +184,6 @@ def has_newer_revision(
     flip counts once in a search: points of an old revision may stay until they are swept.
 
     Args:
-        connection: to read from.
         revisions: of hits that SQL does not know, by document.
         scope: where was searched; it remembers the flips.
     """

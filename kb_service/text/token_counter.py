@@ -1,4 +1,4 @@
-"""Counts and places tokens with the encoder's own tokenizer, without loading a model."""
+"""Counts and positions of tokens by the encoder's own tokenizer, without loading a model."""
 
 import re
 import unicodedata
@@ -126,26 +126,26 @@ class TokenCounter:
             return None
         if not isinstance(tokenizer.normalizer, BertNormalizer):
             return None
-        return [one.content for one in tokenizer.get_added_tokens_decoder().values()]
+        return [token.content for token in tokenizer.get_added_tokens_decoder().values()]
 
     def _plain_words(self, text: str, shift: int) -> list[Word] | None:
         """The words of a text whose words cost the same wherever they stand; None of others."""
         if self._special is None or _PLAIN.fullmatch(text) is None:
             return None
-        if any(one in text for one in self._special):
+        if any(token in text for token in self._special):
             return None
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
         # Another thread may begin a new one meanwhile.
-        known = self._known
-        found = list(_PLAIN_WORD.finditer(text))
-        unknown = {word for match in found if (word := match[0]) not in known}
+        costs = self._known
+        matches = list(_PLAIN_WORD.finditer(text))
+        unknown = {word for match in matches if (word := match[0]) not in costs}
         if unknown:
             if max(map(len, unknown)) > _LONGEST_KNOWN:
                 return None
-            known.update(self._costs(list(unknown)))
+            costs.update(self._costs(list(unknown)))
         return [
-            Word(match.start() + shift, match.end() + shift, known[match[0]]) for match in found
+            Word(match.start() + shift, match.end() + shift, costs[match[0]]) for match in matches
         ]
 
     def _costs(self, words: list[str]) -> dict[str, int]:

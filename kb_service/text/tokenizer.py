@@ -9,6 +9,10 @@ letters and digits become stemmed words. Two decisions on normalisation:
   sentence only before a blank.
 """
 
+# snowballstemmer has no types for its stemmers' methods.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 import hashlib
 import re
 import struct
@@ -70,8 +74,8 @@ def _normalised(text: str) -> str:
 
 
 def _runs(normalised: str) -> list[tuple[str, bool]]:
-    found = _RUN.findall(normalised)
-    return [(run, run[0] >= _FIRST_CJK and _is_cjk(run[0])) for run in found]
+    matches = _RUN.findall(normalised)
+    return [(run, run[0] >= _FIRST_CJK and _is_cjk(run[0])) for run in matches]
 
 
 def numbers(text: str) -> list[str]:
@@ -83,8 +87,8 @@ def numbers(text: str) -> list[str]:
     # Most passages have none, and to look for one is a tenth of cutting the text into words.
     if _DIGIT.search(normalised) is None:
         return []
-    found = (run for run, is_cjk in _runs(normalised) if not is_cjk and run.isdecimal())
-    return ["".join(str(unicodedata.decimal(digit)) for digit in run) for run in found]
+    decimals = (run for run, is_cjk in _runs(normalised) if not is_cjk and run.isdecimal())
+    return ["".join(str(unicodedata.decimal(digit)) for digit in run) for run in decimals]
 
 
 def sentences(text: str) -> list[str]:
@@ -106,17 +110,12 @@ def windows(text: str) -> list[str]:
 
 def is_cjk_dominant(query: str) -> bool:
     """Whether at least a fifth of the query's characters are Chinese characters or kana."""
-    found = sum(map(len, _CJK_RUN.findall(query)))
-    return found > 0 and found >= _CJK_DOMINANT_SHARE * len(query)
+    count = sum(map(len, _CJK_RUN.findall(query)))
+    return count > 0 and count >= _CJK_DOMINANT_SHARE * len(query)
 
 
 def _is_cjk(character: str) -> bool:
     return _CJK_RUN.match(character) is not None
-
-
-# A longer run is no word of a language (base64, hashes): it is its own stem.
-
-# The stemmer keeps the word it works on in its own state.
 
 
 # A longer run is no word of a language (base64, hashes): it is its own stem.

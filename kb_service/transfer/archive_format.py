@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.text.sanitize import Storable
+from kb_service.models import Document
 from kb_service.vector_index.protocol import SparseVector
 
 FORMAT = "agentex-knowledge-base"
@@ -131,6 +132,15 @@ class DocumentEntry(ArchivePart):
     def is_indexed(self) -> bool:
         """Whether searches find it."""
         return self.state in {"indexed", "changed"}
+
+
+DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {
+    "chunk_count",
+    "failure",
+}
+"""Columns that travel as they are."""
+RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
+"""Those that a restored row begins with; the others come with its revision."""
 
 
 class ChunkEntry(ArchivePart):

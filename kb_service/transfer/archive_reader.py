@@ -104,31 +104,31 @@ def _directory_bytes(file: BinaryIO) -> int:
         return directory_bytes
     locator = tail_from + at - _LOCATOR_BYTES
     file.seek(max(0, locator))
-    found = file.read(_LOCATOR_BYTES)
-    if not found.startswith(_LOCATOR):
+    record = file.read(_LOCATOR_BYTES)
+    if not record.startswith(_LOCATOR):
         return directory_bytes
-    (end64,) = struct.unpack_from("<Q", found, 8)
+    (end64,) = struct.unpack_from("<Q", record, 8)
     file.seek(end64)
-    found = file.read(_END64_BYTES)
-    if not found.startswith(_END64):
+    record = file.read(_END64_BYTES)
+    if not record.startswith(_END64):
         raise zipfile.BadZipFile
-    return struct.unpack_from("<Q", found, 40)[0]
+    return struct.unpack_from("<Q", record, 40)[0]
 
 
 def _check(members: Iterable[zipfile.ZipInfo], limits: ArchiveLimits) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     unpacked = packed = 0
     for member in members:
-        if not member_names.is_known(member.filename) or member.filename in seen:
+        if not member_names.is_known(member.filename) or member.filename in names:
             raise InvalidArchive("it has a part of an unknown name, or one twice")
-        seen.add(member.filename)
+        names.add(member.filename)
         if member.flag_bits & 1 or member.compress_type not in _STORED_OR_DEFLATED:
             raise InvalidArchive("a part is encrypted or packed in an unknown way")
         if member.file_size > _limit_of(member.filename, limits):
             raise InvalidArchive(f"{member.filename} is too large")
         unpacked += member.file_size
         packed += member.compress_size
-    if len(seen) > _MAX_ENTRIES:
+    if len(names) > _MAX_ENTRIES:
         raise InvalidArchive("it has too many parts")
     too_dense = unpacked > _RATIO_FROM_BYTES and unpacked > _MOST_RATIO * packed
     if unpacked > limits.unpacked_bytes or too_dense:
@@ -232,8 +232,8 @@ class ArchiveReader:
             raise InvalidArchive("it has too many restricted documents")
         if (number, chunks, size) != (counts.documents, counts.chunks, counts.original_bytes):
             raise InvalidArchive("the manifest's counts are not what the file holds")
-        wanted = 2 + counts.documents + counts.shards * (2 + len(arrays.NAMES))
-        if len(self._sizes) != wanted:
+        expected = 2 + counts.documents + counts.shards * (2 + len(arrays.NAMES))
+        if len(self._sizes) != expected:
             raise InvalidArchive("it has parts that belong to nothing")
 
     def _read_questions(self) -> list[QuestionDraft]:
@@ -269,12 +269,12 @@ class ArchiveReader:
         """
         for shard in range(self.counts.shards):
             entries = await to_thread.run_sync(lambda number=shard: self._documents(number))
-            wanted = {entry.number for entry in entries if is_wanted(str(entry.number))}
-            if not wanted:
+            numbers = {entry.number for entry in entries if is_wanted(str(entry.number))}
+            if not numbers:
                 continue
             chunks, points = await to_thread.run_sync(self._shard, shard, entries)
             for entry in entries:
-                if entry.number in wanted:
+                if entry.number in numbers:
                     yield DocumentContent(
                         key=str(entry.number),
                         entry=entry,
@@ -308,12 +308,12 @@ class ArchiveReader:
 
     def _points(self, shard: int, sizes: dict[int, int]) -> dict[int, list[PointEntry]]:
         contents = {name: self._read(member_names.array(shard, name)) for name in arrays.NAMES}
-        found: list[NumberedPoint] = arrays.unpack(contents, self.manifest.dimension)
+        numbered: list[NumberedPoint] = arrays.unpack(contents, self.manifest.dimension)
         points: dict[int, list[PointEntry]] = {number: [] for number in sizes}
-        for one in found:
-            if one.point.chunk >= sizes.get(one.document, 0):
+        for item in numbered:
+            if item.point.chunk >= sizes.get(item.document, 0):
                 raise InvalidArchive("a point is of no chunk here")
-            points[one.document].append(one.point)
+            points[item.document].append(item.point)
         return points
 
     async def _original(self, number: int) -> AsyncIterator[bytes]:

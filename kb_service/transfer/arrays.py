@@ -34,21 +34,21 @@ def pack(points: Sequence[NumberedPoint], dimension: int) -> dict[str, bytes]:
     """The arrays of points, by name, as file contents."""
     rows = [
         (
-            one.document,
-            one.point.chunk,
-            -1 if one.point.window is None else one.point.window,
-            one.point.dense is not None,
-            len(one.point.sparse.indices),
+            item.document,
+            item.point.chunk,
+            -1 if item.point.window is None else item.point.window,
+            item.point.dense is not None,
+            len(item.point.sparse.indices),
         )
-        for one in points
+        for item in points
     ]
-    dense = [one.point.dense for one in points if one.point.dense is not None]
-    sparse = [one.point.sparse for one in points]
+    dense = [item.point.dense for item in points if item.point.dense is not None]
+    sparse = [item.point.sparse for item in points]
     arrays = {
         ROWS: np.array(rows, dtype=_TYPES[ROWS]).reshape(-1, _COLUMNS),
         DENSE: np.array(dense, dtype=_TYPES[DENSE]).reshape(-1, dimension),
-        INDICES: np.array([i for one in sparse for i in one.indices], dtype=_TYPES[INDICES]),
-        VALUES: np.array([v for one in sparse for v in one.values], dtype=_TYPES[VALUES]),
+        INDICES: np.array([i for item in sparse for i in item.indices], dtype=_TYPES[INDICES]),
+        VALUES: np.array([v for item in sparse for v in item.values], dtype=_TYPES[VALUES]),
     }
     return {name: _to_bytes(array) for name, array in arrays.items()}
 
@@ -99,23 +99,23 @@ def _read(content: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[A
         version = npy.read_magic(file)
         if version != (1, 0):
             raise InvalidArchive(f"{name}: not version 1.0 of the array format")
-        found, is_fortran, kind = npy.read_array_header_1_0(file, _MAX_HEADER_BYTES)
+        dimensions, is_fortran, kind = npy.read_array_header_1_0(file, _MAX_HEADER_BYTES)
     # A header is a Python literal; what its reader raises on nonsense is not documented.
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError) as error:
         raise InvalidArchive(f"{name}: not an array") from error
-    wanted = np.dtype(_TYPES[name])
-    fits = len(found) == len(shape) and all(
-        size in (None, length) for size, length in zip(shape, found, strict=True)
+    dtype = np.dtype(_TYPES[name])
+    fits = len(dimensions) == len(shape) and all(
+        size in (None, length) for size, length in zip(shape, dimensions, strict=True)
     )
-    if kind != wanted or is_fortran or not fits:
+    if kind != dtype or is_fortran or not fits:
         raise InvalidArchive(f"{name}: not of the right type and shape")
     data = memoryview(content)[file.tell() :]
     cells = 1
-    for length in found:
+    for length in dimensions:
         cells *= length
-    if min(found) < 0 or cells * wanted.itemsize != len(data):
+    if min(dimensions) < 0 or cells * dtype.itemsize != len(data):
         raise InvalidArchive(f"{name}: the size is not what its header says")
-    return np.frombuffer(data, dtype=wanted).reshape(found)
+    return np.frombuffer(data, dtype=dtype).reshape(dimensions)
 
 
 def _check(

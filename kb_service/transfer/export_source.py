@@ -20,6 +20,7 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.object_storage.protocol import ObjectStore
 from kb_service.questions import QuestionDraft
 from kb_service.transfer.archive_format import (
+    DOCUMENT_FIELDS,
     MAX_TIES,
     MAX_WINDOWS,
     ChunkEntry,
@@ -280,20 +281,10 @@ async def _edits(session: AsyncSession, row: Document) -> tuple[object, ...]:
 
 def _document_entry(number: int, row: Document, chunk_count: int) -> DocumentEntry:
     return DocumentEntry(
+        **row.model_dump(include=DOCUMENT_FIELDS),
         number=number,
-        name=row.name,
-        file_type=row.file_type,
-        media_type=row.media_type,
-        file_size=row.file_size,
-        sha256=row.sha256,
         state=_archive_state(row),
         chunk_count=chunk_count,
-        attributes=row.attributes,
-        restricted=row.restricted,
-        encoding=row.encoding,
-        chosen_encoding=row.chosen_encoding,
-        pages=row.pages,
-        warnings=row.warnings,
         failure=row.failure if row.status == DocumentStatus.FAILED else None,
     )
 
@@ -343,19 +334,21 @@ def _point_entries(
         for point in points
         if (chunk_id := point.chunk_id or point.id) in places
     ]
-    return sorted(entries, key=lambda one: (one.chunk, -1 if one.window is None else one.window))
+    return sorted(
+        entries, key=lambda entry: (entry.chunk, -1 if entry.window is None else entry.window)
+    )
 
 
 def _window_numbers(row: Document, chunk: Chunk, ids: set[str]) -> dict[str, int]:
     """Which window each id is: ids are hashes of the numbers."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for number in range(MAX_WINDOWS):
         id_ = window_id(row.id, chunk.revision, chunk.position, number)
         if id_ in ids:
-            found[id_] = number
-        if len(found) == len(ids):
+            numbers[id_] = number
+        if len(numbers) == len(ids):
             break
-    return found
+    return numbers
 
 
 def _in_order(sparse: SparseVector) -> SparseVector:

@@ -96,11 +96,11 @@ async def create_target(
         KnowledgeBaseNameTaken: the caller has one of this name.
     """
     settings = arrival.settings
-    known = settings.splitter in set(SplitterName)
+    has_splitter = settings.splitter in set(SplitterName)
     draft = KnowledgeBaseDraft(
         name=arrival.name,
         description=settings.description,
-        splitter=settings.splitter if known else None,
+        splitter=settings.splitter if has_splitter else None,
         chunk_size=settings.chunk_size,
         chunk_overlap=settings.chunk_overlap,
         is_public=False,
@@ -114,9 +114,9 @@ async def create_target(
     return row
 
 
-def _known_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def _known_options(options: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return RetrievalOptions.model_validate(dict(given)).choices()
+        return RetrievalOptions.model_validate(dict(options)).choices()
     except ValidationError:
         # Of another version: defaults are better than no knowledge base.
         return {}

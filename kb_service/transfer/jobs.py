@@ -204,13 +204,13 @@ async def renew(
     }
     if progress is not None:
         values["progress"] = progress
-    statement = update(Transfer).where(*_held(lease), alive).values(**values)
+    statement = update(Transfer).where(*_held_condition(lease), alive).values(**values)
     # What the session holds of other tables is none of this statement's business.
     options = {"synchronize_session": False}
     return (await work.session.exec(statement, execution_options=options)).rowcount > 0
 
 
-def _held(lease: TransferLease) -> tuple[ColumnElement[bool], ...]:
+def _held_condition(lease: TransferLease) -> tuple[ColumnElement[bool], ...]:
     return (
         col(Transfer.id) == lease.id,
         col(Transfer.status) == DocumentStatus.PROCESSING.value,
@@ -275,7 +275,7 @@ async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> 
         "updated_at": utc_now(),
         **values,
     }
-    statement = update(Transfer).where(*_held(lease)).values(**released)
+    statement = update(Transfer).where(*_held_condition(lease)).values(**released)
     return (await work.session.exec(statement)).rowcount > 0
 
 

@@ -1,4 +1,4 @@
-"""BM25 term weights for Chinese and English, computed here so that Edge and servers agree."""
+"""BM25 term weights for Chinese and English, the same for Edge and servers."""
 
 from functools import lru_cache
 

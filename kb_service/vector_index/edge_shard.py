@@ -1,8 +1,10 @@
-"""One Qdrant Edge shard on disk: opening, writing in small steps, querying; synchronous."""
+"""A Qdrant Edge shard on disk: opened, written in small steps, queried; synchronous."""
 
 # qdrant_edge ships stubs whose payloads and vectors are Any.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false
+# An id may be a number or a text too; all of ours are UUIDs.
+# pyright: reportAttributeAccessIssue=false
 
 import os
 import shutil
@@ -124,8 +126,8 @@ class Shard:
         unseen = [_one_of("document_id", documents.hidden)] if documents.hidden else []
         corpus = scope = Filter(must=[mine], must_not=[*unseen] or None)
         if documents.only is not None:
-            wanted = _one_of("document_id", documents.only)
-            scope = Filter(must=[mine, wanted], must_not=[*unseen] or None)
+            only = _one_of("document_id", documents.only)
+            scope = Filter(must=[mine, only], must_not=[*unseen] or None)
         requests: dict[str, QueryRequest] = {}
         if kb_ids and dense is not None:
             nearest = Query.Nearest(dense.tolist(), using=DENSE)
@@ -150,8 +152,8 @@ class Shard:
         mine = FieldCondition(key="document_id", match=MatchAny(list(document_ids)))
         condemned = Filter(must=[mine])
         if revisions is not None:
-            named = FieldCondition(key="revision", match=MatchAny(list(revisions)))
-            condemned = Filter(must=[mine, named])
+            of_revisions = FieldCondition(key="revision", match=MatchAny(list(revisions)))
+            condemned = Filter(must=[mine, of_revisions])
         yield from self._delete(condemned)
 
     def delete_knowledge_base(self, kb_id: str) -> Generator[None]:
@@ -160,9 +162,9 @@ class Shard:
 
     def count(self, kb_id: str | None, document_id: str | None) -> int:
         """The exact number of points that match what is given."""
-        wanted = {"kb_id": kb_id, "document_id": document_id}
+        conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = Filter(
-            must=[_equals(key, value) for key, value in wanted.items() if value is not None]
+            must=[_equals(key, value) for key, value in conditions.items() if value is not None]
         )
         with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
@@ -173,8 +175,6 @@ class Shard:
         """One page of a revision's points with their vectors.
 
         Args:
-            document_id: the document.
-            revision: of the document.
             offset: where the last page ended; None for the first one.
 
         Returns:
@@ -357,12 +357,12 @@ def _to_edge(point: ChunkPoint) -> Point:
 
 
 def _from_edge(record: Record) -> ChunkPoint:
-    named = record.vector if isinstance(record.vector, dict) else {}
-    sparse = named.get(BM25)
+    vectors = record.vector if isinstance(record.vector, dict) else {}
+    sparse = vectors.get(BM25)
     return to_point(
         record.id,
         record.payload,
-        dense=named.get(DENSE),
+        dense=vectors.get(DENSE),
         sparse=(sparse.indices, sparse.values) if isinstance(sparse, EdgeSparseVector) else None,
     )
 
@@ -394,7 +394,7 @@ class _CachedPayload(NamedTuple):
 
 
 class PayloadCache:
-    """Turns points that a shard found into legs; for the thread that owns the shard.
+    """Turns points that a shard legs into legs; for the thread that owns the shard.
 
     Where most points of the last query were known, the next one goes without payloads, and those
     of unknown points are read one by one; that takes twice as long per point.
@@ -414,20 +414,20 @@ class PayloadCache:
         """What the next query should bring of each point's payload."""
         return False if self._is_mostly_cached else HIT_FIELDS
 
-    def hit_lists(self, found: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
+    def hit_lists(self, legs: Sequence[Sequence[ScoredPoint]]) -> list[HitList]:
         """The legs of a query that brought ``payload_fields``."""
         # Each look at a point's id makes one.
-        numbers = [[point.id.int for point in leg] for leg in found]
-        asked = {number for leg in numbers for number in leg}
+        numbers = [[point.id.int for point in leg] for leg in legs]
+        requested = {number for leg in numbers for number in leg}
         # Taking the keys away from the set would go through all that is kept.
-        unknown = {number for number in asked if number not in self._cache}
+        unknown = {number for number in requested if number not in self._cache}
         if len(self._cache) + len(unknown) > _CAPACITY:
             self._cache.clear()
-            unknown = asked
+            unknown = requested
         if unknown:
-            self._load(unknown, found, numbers)
-        self._is_mostly_cached = 2 * len(unknown) < len(asked)
-        return [self._hit_list(*leg) for leg in zip(numbers, found, strict=True)]
+            self._load(unknown, legs, numbers)
+        self._is_mostly_cached = 2 * len(unknown) < len(requested)
+        return [self._hit_list(*leg) for leg in zip(numbers, legs, strict=True)]
 
     def discard(self, ids: Iterable[str]) -> None:
         """Points of these ids are about to be replaced."""
@@ -438,14 +438,14 @@ class PayloadCache:
     def _load(
         self,
         unknown: Set[int],
-        found: Sequence[Sequence[ScoredPoint]],
+        legs: Sequence[Sequence[ScoredPoint]],
         numbers: Sequence[Sequence[int]],
     ) -> None:
         if self._is_mostly_cached:
             for record in self._shard.retrieve([UUID(int=n) for n in unknown], HIT_FIELDS, False):
                 self._cache[record.id.int] = _cached(record.id, record.payload)
             return
-        for leg, points in zip(numbers, found, strict=True):
+        for leg, points in zip(numbers, legs, strict=True):
             for number, point in zip(leg, points, strict=True):
                 if number in unknown:
                     self._cache[number] = _cached(UUID(int=number), point.payload)
@@ -453,8 +453,8 @@ class PayloadCache:
     def _hit_list(self, numbers: Sequence[int], points: Sequence[ScoredPoint]) -> HitList:
         if not numbers:
             return NO_HITS
-        shown = map(self._cache.__getitem__, numbers)
-        ids, document_ids, revisions, chunk_ids = map(list, zip(*shown, strict=True))
+        payloads = map(self._cache.__getitem__, numbers)
+        ids, document_ids, revisions, chunk_ids = map(list, zip(*payloads, strict=True))
         return HitList(ids, [point.score for point in points], document_ids, revisions, chunk_ids)
 
 

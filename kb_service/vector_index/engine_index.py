@@ -1,4 +1,4 @@
-"""The vector index as the API and the worker see it in embedded mode: a client of the engine."""
+"""The vector index whose shard the engine owns, and the messages to it."""
 
 from collections.abc import Collection, Sequence
 
@@ -38,7 +38,6 @@ class EngineVectorIndex:
     """A ``VectorIndex`` whose shard the engine process owns; the caller closes the client.
 
     Args:
-        engine: The engine's client.
         model: Name of the embedding model, which selects the shard.
         dimension: Length of the model's vectors.
     """
@@ -133,7 +132,7 @@ class EngineVectorIndex:
 
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """See ``VectorIndex.points``; read a page at a time, so that queries go between."""
-        found: list[ChunkPoint] = []
+        points: list[ChunkPoint] = []
         offset: str | None = None
         while True:
             request = PointsRequest(
@@ -142,10 +141,10 @@ class EngineVectorIndex:
             reply = await self._engine.call(
                 "points", request, PointsReply, timeout_seconds=INGEST_SECONDS
             )
-            found += unpack_points(reply.points, self._dimension)
+            points += unpack_points(reply.points, self._dimension)
             offset = reply.offset
             if offset is None:
-                return found
+                return points
 
     async def documents(self) -> list[IndexedDocument]:
         """See ``VectorIndex.documents``."""

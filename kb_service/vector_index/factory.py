@@ -1,4 +1,4 @@
-"""Chooses the vector index by the settings."""
+"""Factory of vector indexes, by the settings."""
 
 from core.settings import Settings
 from kb_service.engine_client.client import EngineClient

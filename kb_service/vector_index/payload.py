@@ -1,4 +1,4 @@
-"""How a point is kept in Qdrant, be it a server or a shard of its own: names and payload."""
+"""Names and payload of a point in Qdrant, be it a server or a shard."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,23 +41,23 @@ def to_point(
         dense: its dense vector, a list of numbers where it has one.
         sparse: indices and values of its sparse vector, None where it has none.
     """
-    kept = payload or {}
+    fields = payload or {}
     indices, values = sparse or ((), ())
     return ChunkPoint(
         id=str(point_id),
-        kb_id=kept["kb_id"],
-        document_id=kept["document_id"],
-        revision=kept["revision"],
-        index=kept["index"],
+        kb_id=fields["kb_id"],
+        document_id=fields["document_id"],
+        revision=fields["revision"],
+        index=fields["index"],
         dense=np.array(dense, dtype=np.float32) if isinstance(dense, list) else None,
         sparse=SparseVector(tuple(indices), tuple(values)),
-        chunk_id=kept.get("chunk"),
+        chunk_id=fields.get("chunk"),
     )
 
 
 def to_hit(point_id: object, score: float, payload: Mapping[str, Any] | None) -> IndexHit:
     """What a search found, read with what it is shown of the payload."""
-    shown = payload or {}
+    fields = payload or {}
     return IndexHit(
-        str(point_id), score, shown["document_id"], shown["revision"], shown.get("chunk")
+        str(point_id), score, fields["document_id"], fields["revision"], fields.get("chunk")
     )

@@ -1,4 +1,4 @@
-"""What every vector index offers: points in, two ranked legs out, tenants kept apart."""
+"""The protocol of vector indexes: points in, two ranked legs out, tenants kept apart."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,10 +62,7 @@ class HitList(Sequence[IndexHit]):
     Its items are made when they are asked for.
 
     Args:
-        ids: of the points.
-        scores: of each.
         document_ids: of the document of each.
-        revisions: of that document.
         chunk_ids: what each is a window of.
     """
 

@@ -103,8 +103,8 @@ class QdrantVectorIndex:
         mine = models.MatchAny(any=list(document_ids))
         condemned: list[models.Condition] = [models.FieldCondition(key="document_id", match=mine)]
         if revisions is not None:
-            named = models.MatchAny(any=list(revisions))
-            condemned.append(models.FieldCondition(key="revision", match=named))
+            match = models.MatchAny(any=list(revisions))
+            condemned.append(models.FieldCondition(key="revision", match=match))
         await self._delete(models.Filter(must=condemned))
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
@@ -113,9 +113,9 @@ class QdrantVectorIndex:
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
         """See ``VectorIndex.count``."""
-        wanted = {"kb_id": kb_id, "document_id": document_id}
+        conditions = {"kb_id": kb_id, "document_id": document_id}
         scope = models.Filter(
-            must=[_equals(key, value) for key, value in wanted.items() if value is not None]
+            must=[_equals(key, value) for key, value in conditions.items() if value is not None]
         )
         await self.ensure_ready()
         with _translate_errors():
@@ -128,7 +128,7 @@ class QdrantVectorIndex:
         mine = models.Filter(
             must=[_equals("document_id", document_id), _equals("revision", revision)]
         )
-        found: list[ChunkPoint] = []
+        points: list[ChunkPoint] = []
         offset = None
         while True:
             with _translate_errors():
@@ -140,9 +140,9 @@ class QdrantVectorIndex:
                     with_payload=True,
                     with_vectors=True,
                 )
-            found += [_from_server(record) for record in records]
+            points += [_from_server(record) for record in records]
             if offset is None:
-                return found
+                return points
 
     async def documents(self) -> list[IndexedDocument]:
         """See ``VectorIndex.documents``."""
@@ -285,12 +285,12 @@ def _to_server(point: ChunkPoint) -> models.PointStruct:
 
 
 def _from_server(record: models.Record) -> ChunkPoint:
-    named = record.vector if isinstance(record.vector, dict) else {}
-    sparse = named.get(BM25)
+    vectors = record.vector if isinstance(record.vector, dict) else {}
+    sparse = vectors.get(BM25)
     return to_point(
         record.id,
         record.payload,
-        dense=named.get(DENSE),
+        dense=vectors.get(DENSE),
         sparse=(sparse.indices, sparse.values) if isinstance(sparse, models.SparseVector) else None,
     )
 

@@ -1,4 +1,4 @@
-"""Where a model's shard lies on the disk, and what is known about it beside its points."""
+"""The folders of a model's shard on disk, and the record about it."""
 
 import os
 import shutil
@@ -23,7 +23,6 @@ class ShardRecord(BaseModel):
         backend: what made its first vectors, e.g. ``openvino-bf16``; None while it has none.
         written: points written since it was optimised (or made).
         deleted: points deleted since then; their room is free only after the next time.
-        optimised_at: when that was.
     """
 
     folder: str
@@ -42,7 +41,6 @@ class ShardDirectory:
 
     Args:
         root: ``<data_dir>/vectors``.
-        model: the model's name.
         dimension: length of its vectors.
 
     Raises:

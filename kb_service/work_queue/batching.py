@@ -29,7 +29,7 @@ class BatchPolicy:
 
 
 async def acquire_batch(
-    work: UnitOfWork, first: Document, companions: BatchPolicy, *, owner: str, seconds: float
+    work: UnitOfWork, first: Document, policy: BatchPolicy, *, owner: str, seconds: float
 ) -> list[Document]:
     """Take the leases on small documents that wait beside one that was just taken.
 
@@ -39,16 +39,16 @@ async def acquire_batch(
     Returns:
         Their rows, the oldest first; none where the one is not small itself.
     """
-    room = companions.total_bytes - first.file_size
-    if room <= 0 or first.media_type not in companions.media_types:
+    room = policy.total_bytes - first.file_size
+    if room <= 0 or first.media_type not in policy.media_types:
         return []
-    asked = {
+    params = {
         "base": first.knowledge_base_id,
         "made_for": first.generation,
-        "media_types": list(companions.media_types),
-        "most": companions.documents,
+        "media_types": list(policy.media_types),
+        "most": policy.documents,
     }
-    sizes = (await work.session.exec(_untried(), params=asked)).all()
+    sizes = (await work.session.exec(_untried(), params=params)).all()
     chosen: list[str] = []
     for document_id, size in sizes:
         room -= size
@@ -57,8 +57,8 @@ async def acquire_batch(
         chosen.append(document_id)
     if not chosen:
         return []
-    taken = await leases.acquire_each(work, chosen, owner=owner, seconds=seconds)
-    return sorted(taken, key=lambda one: (one.created_at, one.id))
+    documents = await leases.acquire(work, chosen, owner=owner, seconds=seconds)
+    return sorted(documents, key=lambda document: (document.created_at, document.id))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The end of a try that made a new revision: its chunks, and the flip that shows them."""
+"""The end of a try that made a new revision: its chunks, and the switch that shows them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,16 +48,12 @@ class RevisionResult:
     Args:
         chunks: rows of ``Chunk`` by column, made one after the other as they are written.
         chunk_count: how many they are.
-        encoding: of the file, if it is text.
-        pages: of the file, if it has pages.
-        warnings: codes of what may have gone wrong.
+        parsed: the values of ``Document.PARSED_FIELDS``.
     """
 
     chunks: Iterable[Mapping[str, object]]
     chunk_count: int
-    encoding: str | None
-    pages: int | None
-    warnings: Sequence[str]
+    parsed: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -75,23 +71,16 @@ class RevisionSwitch:
     shown: frozenset[int]
 
 
-async def complete(
-    work: UnitOfWork, lease: Lease, outcome: RevisionResult
-) -> RevisionSwitch | None:
-    """Make the new revision the one that searches see, chunks and flip in one transaction.
-
-    One that was made for a re-index becomes the document's shadow instead.
-
-    Returns:
-        None when the lease was lost or the document deleted meanwhile: nothing is written.
-    """
-    return (await commit_revisions(work, [(lease, outcome)]))[lease.document_id]
-
-
 async def commit_revisions(
     work: UnitOfWork, tries: Sequence[tuple[Lease, RevisionResult]]
 ) -> dict[str, RevisionSwitch | None]:
-    """Complete several tries of documents of one knowledge base; see ``complete``.
+    """Make new revisions the ones that searches see, chunks and switch in one transaction.
+
+    A revision that was made for a re-index becomes the document's shadow instead.
+
+    Args:
+        work: the transaction.
+        tries: of documents of one knowledge base.
 
     Returns:
         By document, what it led to; None where its lease was lost, which leaves the others as they
@@ -103,31 +92,35 @@ async def commit_revisions(
     places = await _places(connection, leases)
     now = await database_now(work.session)
     free = await _free(connection, leases) if len(tries) > 1 else set(places)
-    held = await _held(connection, [lease for lease in leases if lease.document_id in free])
+    held_ids = await _lock_held(
+        connection, [lease for lease in leases if lease.document_id in free]
+    )
     done: list[tuple[Lease, RevisionResult, RevisionSwitch]] = []
-    flips: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
-    for lease, outcome in tries:
-        flip = places[lease.document_id]
-        if flip is not None and lease.document_id in held:
-            flips[lease.document_id] = flip
-            done.append((lease, outcome, flip))
+    switches: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
+    for lease, result in tries:
+        switch = places[lease.document_id]
+        if switch is not None and lease.document_id in held_ids:
+            switches[lease.document_id] = switch
+            done.append((lease, result, switch))
     if done:
         await _finish(connection, done, now)
-        await connection.execute(_superseded(), [_kept(lease, flip) for lease, _, flip in done])
-        await _insert(connection, chain.from_iterable(outcome.chunks for _, outcome, _ in done))
-    return flips
+        await connection.execute(
+            _superseded(), [_kept_revision(lease, switch) for lease, _, switch in done]
+        )
+        await _insert(connection, chain.from_iterable(result.chunks for _, result, _ in done))
+    return switches
 
 
-def _kept(lease: Lease, flip: RevisionSwitch) -> dict[str, object]:
+def _kept_revision(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
-    kept = max(flip.shown - {lease.revision}, default=0)
-    return {"of_document": lease.document_id, "kept": kept}
+    revision = max(switch.shown - {lease.revision}, default=0)
+    return {"of_document": lease.document_id, "kept": revision}
 
 
 async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents that nobody else is changing; they stay so until the transaction ends."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    return set((await connection.execute(_unlocked(), asked)).scalars())
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    return set((await connection.execute(_unlocked(), params)).scalars())
 
 
 @cache
@@ -137,7 +130,7 @@ def _unlocked() -> Select[str]:
     return query.with_for_update(skip_locked=True)
 
 
-async def _held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
+async def _lock_held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
     """The documents whose leases still hold, which nobody can take away until the transaction ends."""
     if not leases:
         return set()
@@ -153,10 +146,10 @@ async def _places(
     connection: AsyncConnection, leases: Sequence[Lease]
 ) -> dict[str, RevisionSwitch | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
-    asked = {"of_documents": [lease.document_id for lease in leases]}
-    found = {row[0]: row for row in (await connection.execute(_standing(), asked)).all()}
+    params = {"of_documents": [lease.document_id for lease in leases]}
+    rows = {row[0]: row for row in (await connection.execute(_standing(), params)).all()}
     return {
-        lease.document_id: _place(lease, *found.get(lease.document_id, _NOWHERE)[1:])
+        lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:])
         for lease in leases
     }
 
@@ -198,23 +191,21 @@ async def _finish(
     done: Sequence[tuple[Lease, RevisionResult, RevisionSwitch]],
     now: datetime,
 ) -> None:
-    shadows = [_values(lease, outcome, now) for lease, outcome, flip in done if flip.is_shadow]
-    others = [_values(lease, outcome, now) for lease, outcome, flip in done if not flip.is_shadow]
+    shadows = [_values(lease, result, now) for lease, result, switch in done if switch.is_shadow]
+    others = [_values(lease, result, now) for lease, result, switch in done if not switch.is_shadow]
     if shadows:
         await connection.execute(_finished_shadow(), shadows)
     if others:
         await connection.execute(_finished(), others)
 
 
-def _values(lease: Lease, outcome: RevisionResult, now: datetime) -> dict[str, object]:
+def _values(lease: Lease, result: RevisionResult, now: datetime) -> dict[str, object]:
     return {
         **held_params(lease),
         "now": now,
         "of_revision": lease.revision,
-        "its_count": outcome.chunk_count,
-        "its_encoding": outcome.encoding,
-        "its_pages": outcome.pages,
-        "its_warnings": list(outcome.warnings),
+        "its_count": result.chunk_count,
+        **{f"its_{name}": result.parsed[name] for name in Document.PARSED_FIELDS},
     }
 
 
@@ -243,14 +234,12 @@ def _ended(**place: object) -> Update:
             status=DocumentStatus.COMPLETED.value,
             stage=DocumentStage.DONE.value,
             progress=100,
-            encoding=bindparam("its_encoding"),
-            pages=bindparam("its_pages"),
-            warnings=bindparam("its_warnings"),
             failure=None,
             lease_owner=None,
             lease_until=None,
             completed_at=now,
             updated_at=now,
+            **{name: bindparam(f"its_{name}") for name in Document.PARSED_FIELDS},
             **place,
         )
     )
@@ -260,8 +249,10 @@ def _ended(**place: object) -> Update:
 def _superseded() -> Delete:
     chunk = _chunks().c
     of_document = bindparam("of_document", type_=String())
-    kept = bindparam("kept", type_=Integer())
-    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept)
+    kept_revision = bindparam("kept", type_=Integer())
+    return delete(_chunks()).where(
+        chunk.document_id == of_document, chunk.revision != kept_revision
+    )
 
 
 async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:

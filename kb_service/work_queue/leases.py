@@ -72,25 +72,18 @@ def _is_enabled() -> ColumnElement[bool]:
 
 
 async def acquire(
-    work: UnitOfWork, document_id: str, *, owner: str, seconds: float
-) -> Document | None:
-    """Take the lease on a document that waits, counting the try before the work begins.
-
-    A lease that ended without being given back may still have a worker that was only stopped, in
-    the middle of deleting or writing points. The next try is therefore a revision of its own,
-    whose points that worker does not know.
-
-    Returns:
-        The document with its new attempt number; None when another worker holds it, its time
-        has not come, its knowledge base is paused, or there is nothing to do.
-    """
-    return next(iter(await acquire_each(work, [document_id], owner=owner, seconds=seconds)), None)
-
-
-async def acquire_each(
     work: UnitOfWork, document_ids: Sequence[str], *, owner: str, seconds: float
 ) -> Sequence[Document]:
-    """Take the leases on several documents; see ``acquire``. Some of them may be left out."""
+    """Take the leases on pending documents, counting the attempts before the work begins.
+
+    A lease that ended without being released may still have a worker that was only suspended, in
+    the middle of deleting or writing points. The next attempt is therefore a revision of its own,
+    whose points that worker doesn't know.
+
+    Returns:
+        The documents with their new attempt numbers. Left out is what another worker holds, whose
+        time has not come, whose knowledge base is paused, or with which there is nothing to do.
+    """
     now = await database_now(work.session)
     values = {
         "wanted": list(document_ids),
@@ -202,19 +195,7 @@ def lease_from_row(document: Document) -> Lease:
     return Lease(document.id, document.revision, document.attempt, document.lease_owner or "")
 
 
-async def advance(
-    work: UnitOfWork,
-    lease: Lease,
-    *,
-    seconds: float,
-    stage: DocumentStage | None = None,
-    progress: int | None = None,
-) -> bool:
-    """Renew the lease and write how far the work is; see ``advance_each``."""
-    return await advance_each(work, [lease], seconds=seconds, stage=stage, progress=progress)
-
-
-async def advance_each(
+async def renew(
     work: UnitOfWork,
     leases: Sequence[Lease],
     *,
@@ -240,14 +221,14 @@ async def advance_each(
         "stage_now": stage,
         "progress_now": progress,
     }
-    if (await work.session.exec(_advance(), params=values)).rowcount > 0:
+    if (await work.session.exec(_renew(), params=values)).rowcount > 0:
         return True
     still = select(Document.id).where(*any_held_condition())
     return (await work.session.exec(still, params=their)).first() is not None
 
 
 @cache
-def _advance() -> Update:
+def _renew() -> Update:
     now, stage = _moment("now"), bindparam("stage_now", type_=String())
     is_new = col(Document.stage) != stage
     free = select(Document.id).where(*any_held_condition()).with_for_update(skip_locked=True)

@@ -59,25 +59,25 @@ def _oldest_queued() -> Select[str, str, datetime]:
         .correlate(bases)
         .scalar_subquery()
     )
-    found = aliased(Document)
+    document = aliased(Document)
     return (
-        select(col(found.id), col(KnowledgeBase.owner_id), col(found.created_at))
+        select(col(document.id), col(KnowledgeBase.owner_id), col(document.created_at))
         .select_from(bases)
         .join(KnowledgeBase, col(KnowledgeBase.id) == bases.c.id)
-        .join(found, col(found.id) == oldest)
+        .join(document, col(document.id) == oldest)
         .where(col(KnowledgeBase.paused).is_(False), col(KnowledgeBase.deleted_at).is_(None))
     )
 
 
 def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
     """The knowledge base with the lowest id, of those after one, in which a document waits."""
-    one = aliased(Document)
-    query = select(col(one.knowledge_base_id)).where(
-        col(one.status) == DocumentStatus.PENDING.value, col(one.deleted_at).is_(None)
+    document = aliased(Document)
+    query = select(col(document.knowledge_base_id)).where(
+        col(document.status) == DocumentStatus.PENDING.value, col(document.deleted_at).is_(None)
     )
     if after is not None:
-        query = query.where(col(one.knowledge_base_id) > after)
-    return query.order_by(col(one.knowledge_base_id)).limit(1).scalar_subquery()
+        query = query.where(col(document.knowledge_base_id) > after)
+    return query.order_by(col(document.knowledge_base_id)).limit(1).scalar_subquery()
 
 
 async def active_per_owner(session: AsyncSession) -> dict[str, int]:
@@ -99,7 +99,7 @@ def _active_per_owner() -> Select[str, int]:
 
 
 def pick_next(
-    waiting: Sequence[QueuedDocument], held: Mapping[str, int], last_served: Mapping[str, int]
+    queued: Sequence[QueuedDocument], active: Mapping[str, int], last_served: Mapping[str, int]
 ) -> QueuedDocument | None:
     """The document that is next.
 
@@ -113,12 +113,12 @@ def pick_next(
         turn is longest ago; among that owner's, the oldest. None when nothing waits.
     """
     return min(
-        waiting,
-        key=lambda one: (
-            held.get(one.owner_id, 0),
-            last_served.get(one.owner_id, -1),
-            one.since,
-            one.document_id,
+        queued,
+        key=lambda document: (
+            active.get(document.owner_id, 0),
+            last_served.get(document.owner_id, -1),
+            document.since,
+            document.document_id,
         ),
         default=None,
     )

@@ -20,7 +20,6 @@ def find_anchored(
     Finding literals is a hundred times as fast as trying a pattern with many alternatives.
 
     Args:
-        anchors: the beginnings, in lower case.
         lower: the text in lower case, see ``lower_keeping_length``; the text itself where case counts.
     """
     end = 0

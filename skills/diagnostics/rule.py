@@ -17,10 +17,8 @@ class DiagnosticRule:
 
     Args:
         code: its key, for example ``SK005``.
-        severity: how much it matters.
         message: fact and next step; the places are filled from the finding's facts.
         variants: other texts for the same code, by the finding's ``variant``.
-        by_format: where a spelling judges otherwise.
         publishing: how much it matters for showing the skill to others; ``None``: as ``severity``.
         fix: what the button says, where the finding carries a mend.
         portability: it tells about the open standard only and never makes a skill invalid.

@@ -101,8 +101,8 @@ def _completed_step(step: Step, chinese: bool) -> Step:
 def _completed_example(example: Example, chinese: bool) -> Example:
     if not example.text:
         words = ("输入：", "输出：") if chinese else ("Input: ", "Output: ")
-        told = zip(words, (example.input, example.output), strict=True)
-        text = "\n\n".join(f"{word}{side}" for word, side in told if side)
+        named_sides = zip(words, (example.input, example.output), strict=True)
+        text = "\n\n".join(f"{word}{side}" for word, side in named_sides if side)
         return dataclasses.replace(example, text=text)
     if example.input is None and example.output is None:
         return dataclasses.replace(example, **split_sides(example.text))
@@ -242,9 +242,9 @@ _UNMARKED = "\\u0060"
 def param_line(param: Param, *, chinese: bool) -> str:
     """An input on a line, or more where its description has more."""
     kind = f"array<{param.items}>" if param.type == "array" and param.items else param.type
-    told = f": {param.description}" if param.description else ""
+    description = f": {param.description}" if param.description else ""
     attributes = [kind, _required(param.required, chinese), *_values(param, chinese)]
-    return f"`{param.name}` ({', '.join(attributes)}){told}"
+    return f"`{param.name}` ({', '.join(attributes)}){description}"
 
 
 def _values(param: Param, chinese: bool) -> list[str]:

@@ -23,7 +23,6 @@ class AutofixResult:
     Args:
         content: the bytes; what no fix names is unchanged.
         codes: of the fixed diagnostics, in order, as often as each was fixed.
-        left: the diagnostics that remain.
     """
 
     content: bytes

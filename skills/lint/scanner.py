@@ -29,8 +29,6 @@ class ScannedText:
         prose: the same with blanks in place of code: what a reader sees rendered.
         flat: the file on one line, with blanks in place of markdown's marks.
         lower: ``text`` in lower case.
-        fences: the spans of code blocks.
-        starts: the offset of each line.
     """
 
     draft: SkillDraft

@@ -44,8 +44,6 @@ class ExportSource:
 
     Args:
         content: the stored bytes.
-        slug: its key in the catalogue.
-        catalog: fields of the catalogue.
         is_offered: whether a model may choose it by itself; otherwise only a person may.
     """
 

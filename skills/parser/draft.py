@@ -17,12 +17,9 @@ class SkillDraft:
     Args:
         source: its bytes and lines.
         frontmatter: its YAML, where it has some.
-        outline: the blocks of its body.
         sections: its top-level sections in order; the title's has the key ``title``.
         steps: the steps with the numbers that they bear in the file.
-        prose: whether they are running text.
         description_line: where the description stands; 0 without one.
-        findings: what the grammar noticed.
     """
 
     source: SkillSource

@@ -27,7 +27,6 @@ class Frontmatter:
     Args:
         start_line: the opening ``---``, from 1.
         end_line: the closing line; the last line that was taken for YAML where none closes it.
-        closed: whether a line closes it.
         entries: the top-level fields in order; empty where the YAML could not be read.
         readable: whether it is a mapping that could be read.
     """

@@ -57,13 +57,7 @@ class BodyOutline:
 
 @dataclass(frozen=True, slots=True)
 class DraftSection:
-    """A top-level section with its blocks.
-
-    Args:
-        section: its place and key.
-        heading: the block of its heading.
-        blocks: the blocks below it.
-    """
+    """A top-level section with its blocks."""
 
     section: Section
     heading: MarkdownBlock

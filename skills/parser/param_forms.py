@@ -73,13 +73,11 @@ class WrittenParam:
     """A parameter as written in a list item or a table row; empty texts are absent.
 
     Args:
-        name: as written, marks removed.
         column: the first character of its name.
         name_length: how many characters the name takes in the file; 0 where it can't be replaced.
         texts: ``type``, ``default``, ``enum``, ``example``, ``min``, ``max``, ``pattern``.
         required: whether the file says that a run needs it.
         required_place: column and length of the word that says so in its line, for the mend.
-        description: what it is for.
         unknown: attributes that are none, with their columns.
     """
 
@@ -257,7 +255,6 @@ def read_attributes(written: WrittenParam, text: str, span: tuple[int, int], col
     """Take attributes between commas.
 
     Args:
-        written: the parameter that gets them.
         span: from which character of it to which.
         column: of its first character in the file's line.
     """

@@ -23,7 +23,6 @@ class SkillSource:
         content: the stored bytes.
         lines: the text's lines without their ends; the last one is empty where the text ends a line.
         starts: the offset in ``content`` at which each line begins.
-        newline: how the first line ends.
     """
 
     content: bytes

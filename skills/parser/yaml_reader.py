@@ -37,7 +37,6 @@ class YamlValue:
         end_column: the character behind its last one.
         text: a scalar as written, quotes and folding undone.
         scalar: a scalar as YAML reads it: a text, number, boolean, date or ``None``.
-        entries: a mapping's fields in order.
         flow: whether it is written as ``[…]`` or ``{…}``.
     """
 

@@ -36,7 +36,6 @@ class IndexBlock:
     Args:
         text: the block; empty where there is nothing to show.
         slugs: the skills that it names, in its order.
-        omitted: how many had no room.
     """
 
     text: str

@@ -111,10 +111,8 @@ class EncodedCards:
     """The cards' texts as vectors.
 
     Args:
-        encoder: asked again for each request.
         vectors: of each card's texts, in the order of the cards.
         excluded: how many of each card's last texts say what it is not for.
-        everyday: of what everybody asks about.
     """
 
     encoder: Encoder

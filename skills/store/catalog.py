@@ -29,7 +29,6 @@ class CatalogCard(SkillCard):
     """A card of one version of a skill; the slug is unique among its owner's.
 
     Args:
-        owner: user name of the owner.
         version: the one that the reader is served.
         sha: SHA-256 of that version's content, hexadecimal.
     """
@@ -42,11 +41,7 @@ class CatalogCard(SkillCard):
 
     @classmethod
     def of(cls, skill: Skill, version: SkillVersion, owner: str) -> Self:
-        """The card of a version.
-
-        Args:
-            owner: user name of its owner.
-        """
+        """The card of a version."""
         return cls(
             slug=skill.slug,
             name=version.name,

@@ -18,7 +18,6 @@ class SkillChanges:
     """Changes of skills by one caller.
 
     Args:
-        push: pushes jobs after a commit.
         limits: how much the owner of a skill may keep.
     """
 

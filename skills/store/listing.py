@@ -40,7 +40,6 @@ class SkillFilter:
     """A filter of skills; None does not filter.
 
     Args:
-        include_public: also those that everybody sees.
         category: the whole category; case and width of letters do not count.
         tag: a whole tag, compared in the same way.
         text: words that must all occur in the catalogue's fields or the triggers.

@@ -165,7 +165,6 @@ class ReviewVerdict:
 
     Args:
         version: the version that was read; None for whichever waits.
-        remark: for the skill's owner.
     """
 
     decision: Decision

@@ -44,7 +44,6 @@ class Origin:
     Args:
         trusted: whether its owner has read it, so that agents may use it at once.
         forked_from: the id of the skill that it is a copy of.
-        forked_version: the version that was copied.
         preferred_slug: its slug, with a number behind it where that is taken.
     """
 
@@ -195,9 +194,6 @@ async def update(
     """Change a skill; the same bytes again make no new version.
 
     Args:
-        context: the transaction and the caller.
-        skill_id: of the skill.
-        changes: content, files and fields.
         prepared: see :func:`prepare`; without it, or where the skill has a newer version by now,
             the next version is validated here.
 

@@ -37,8 +37,6 @@ class BaseState:
     """The state that a change was made from; None is not checked.
 
     Args:
-        version: the number that was read.
-        revision: of the skill's row.
         file_sha256: of the file that is changed.
     """
 

@@ -52,7 +52,6 @@ class SkillFolder:
         card: the skill, in the version that its reader is served.
         name: of the folder, and in its SKILL.md.
         frontmatter: of its SKILL.md, as JSON.
-        files: all files, SKILL.md first.
     """
 
     card: CatalogCard
@@ -134,7 +133,6 @@ class SkillFolders:
 
         Args:
             after: None: from the first folder.
-            most: skills to look at.
         """
         async with self._database.reading() as session:
             cards = await catalog.list_readable(session, reader)

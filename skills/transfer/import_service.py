@@ -195,8 +195,6 @@ class _PlannedSkill:
 
     Args:
         skill: the row, attached to no session.
-        is_stored: whether it exists already.
-        sha256: of the newest content.
         blobs: the hashes of all its blobs.
     """
 

@@ -1,9 +1,14 @@
 """Retriever, reader and memories kept in a list: the ports' other side in strategy and tool tests."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from agents.citations import DocumentSpan, Passage, RetrievedPassages
-from agents.tools.memory_port import MemoryHit, NotStatedByUser, SaveResult
+from agents.evidence import Evidence
+from agents.llm.extractive.model import ExtractiveModel
+from agents.memory_port import MemoryHit, NotStatedByUser, SaveResult
+from agents.run_context import RunContext
+from agents.tools.base import ToolScope
 from core.errors.auth import DocumentNotFound
 from core.errors.base import AgentexError
 from kb_service.text.tokenizer import tokenize
@@ -116,3 +121,9 @@ class InMemoryMemory:
         is_new = text not in self.texts
         self.texts += [text] if is_new else []
         return SaveResult(f"memory-{self.texts.index(text)}", is_new)
+
+
+def scope_of(evidence: Evidence | None = None, *, top_k: int = 8, **context: Any) -> ToolScope:
+    """The scope of tools in a run with these fields of its context."""
+    run = RunContext("", ExtractiveModel(), **context)
+    return ToolScope(run, evidence or Evidence(), top_k)

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -26,15 +27,16 @@ from agents.llm.base import (
     ToolSpec,
 )
 from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
-from agents.llm_registry.selection import ModelSelector
+from agents.llm_registry.selection import ModelSelector, SelectedModel
 from agents.models import AgentRun, ChatMessage, ChatSession
+from agents.run_context import RunLimits, limits_for_timeout
 from agents.run_request import RunRequest
+from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.builder import RunBuilder
 from agents.runs.limits import LimitsProvider
-from agents.runs.live.broadcaster import EventBroadcaster
-from agents.runs.live.subscribers import Subscribers
+from agents.runs.planner import RunLease, RunPlan, RunResources
 from agents.runs.service import RunService
-from agents.strategies.base import limits_for_timeout
+from agents.runs.subscribers import Subscribers
 from agents.tools import DEFAULT_POLICIES
 from core.auth.models import User
 from core.auth.permissions import Permission
@@ -186,6 +188,19 @@ def models_of(configured: ChatModel) -> ModelSelector:
         Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES)
     )
     return ModelSelector(configured, adapters)
+
+
+def plan_of(
+    request: RunRequest,
+    agent_type: str = "agentic_rag",
+    *,
+    driver: str = "gone",
+    seconds: float = 60,
+) -> RunPlan:
+    """The plan of a run whose model has no name."""
+    model = SelectedModel("", SimpleNamespace(name=""))  # type: ignore[arg-type]
+    lease, resources = RunLease(driver, seconds), RunResources(model, RunLimits())
+    return RunPlan(request, agent_type, lease, resources)
 
 
 def service_of(

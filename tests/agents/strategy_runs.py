@@ -21,8 +21,8 @@ from agents.events import (
 from agents.llm.config import ModelEndpoint
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
+from agents.run_context import RunContext
 from agents.strategies import start_strategy
-from agents.strategies.base import StrategyInput
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.fixtures.model_server import ModelServer
 
@@ -34,17 +34,17 @@ VAULT = passage("The vault keeps a backup. It is written every night at two.", i
 
 def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
-) -> StrategyInput:
+) -> RunContext:
     """A question to the scripted server; the relay's passage can be found."""
     endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
+    return RunContext(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
-def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
+def offline(question: str = QUESTION, **changes: object) -> RunContext:
     """A question to the offline model; the passages of the relay and the vault can be found."""
     given = {"question": question, "retriever": InMemoryRetriever((RELAY, VAULT)), **changes}
-    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
+    return RunContext(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
@@ -53,7 +53,7 @@ def to_wire(events: Iterable[RunEvent]) -> list[WireEvent]:
     return [mapper.started(), *(wire for event in events for wire in mapper.translate(event))]
 
 
-async def run(inputs: StrategyInput, agent_type: str = "agentic_rag") -> list[RunEvent]:
+async def run(inputs: RunContext, agent_type: str = "agentic_rag") -> list[RunEvent]:
     """All events of the run; their wire form passes the verifier."""
     events = [event async for event in start_strategy(agent_type, inputs).events()]
     verify(to_wire(events), thread_id=THREAD, run_id=RUN, state=inputs.state)

@@ -35,7 +35,7 @@ from agents.events import (
     ToolCallResult,
     ToolCallStarted,
 )
-from agents.strategies.event_channel import EventChannel
+from agents.strategies.shared.event_channel import EventChannel
 from tests.agents.strategy_runs import RUN, THREAD, to_wire
 
 texts = st.text(max_size=8)

@@ -270,7 +270,7 @@ def _fields(item) -> dict:
     return {name: getattr(item, name) for name in type(item).__dataclass_fields__}
 
 
-# The examples of seed 002 section 12.4, as they are printed there.
+# The examples of docs/reference/agentex-api.md, section 12.4.
 @pytest.mark.parametrize(
     ("event", "printed"),
     [

@@ -16,14 +16,14 @@ from agents.events import Failed, Finished, RunUsage, ToolCallEnded, ToolCallRes
 from agents.evidence import Evidence
 from agents.llm.extractive.model import CHINESE, ENGLISH
 from agents.runs.resume import NO_RESULT
-from agents.strategies.event_channel import EventChannel
-from agents.strategies.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
+from agents.strategies.shared.event_channel import EventChannel
+from agents.strategies.shared.tool_calls import LATE_CALL, UNKNOWN_OUTCOME
 from agents.tools import current_time, read_document, search_knowledge_base
 from agents.tools.approval import DECLINED
-from agents.tools.base import Tool, Toolbox, ToolScope, with_validation
+from agents.tools.base import Tool, Toolbox, with_validation
 from agents.tools.save_memory import CONFIDENTIAL, NOT_SAID
 from core.errors.auth import KnowledgeBaseNotFound
-from tests.agents.fakes import InMemoryRetriever, passage
+from tests.agents.fakes import InMemoryRetriever, passage, scope_of
 from tests.agents.strategy_runs import to_wire
 
 ANSWER = """# The relay
@@ -200,7 +200,9 @@ async def long(_: Nothing) -> str:
 
 @pytest.mark.anyio
 async def test_every_failure_of_a_tool_is_told_as_one():
-    scope = ToolScope(InMemoryRetriever((passage("x", id="x"),)), Evidence(), 3, documents=object())  # type: ignore[arg-type]
+    scope = scope_of(
+        top_k=3, retriever=InMemoryRetriever((passage("x", id="x"),)), documents=object()
+    )
     reading = Toolbox([*read_document.tools(scope), *search_knowledge_base.tools(scope)])
     clock = Toolbox(current_time.tools(scope))
     failures = [

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread
-from agents.runs.live import subscribers
+from agents.runs import subscribers
 from api.agents import async_runs
 from api.streaming import response as event_stream
 from api.streaming.framing import SseFraming, stream_response

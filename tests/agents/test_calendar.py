@@ -16,10 +16,9 @@ from agents.calendar.run_calendar import RunCalendar
 from agents.calendar.service import EventDetails
 from agents.calendar.time_span import TimeInput
 from agents.client_time import UserClock
-from agents.evidence import Evidence
 from agents.models import AgentRun, ChatSession
 from agents.tools import build_toolbox
-from agents.tools.base import Toolbox, ToolOutput, ToolScope
+from agents.tools.base import Toolbox, ToolOutput
 from core.auth.models import User
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -27,6 +26,7 @@ from core.db.types import utc_now
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import CalendarEventNotFound, CalendarFeedNotFound
 from core.time_zones import find_zone
+from tests.agents.fakes import scope_of
 from tests.agents.run_parts import register
 from tests.fixtures.database import one_database
 
@@ -66,7 +66,7 @@ async def begun(database: Database, owner: Principal) -> str:
 async def box_of(database: Database, owner: Principal, zone: str | None = None) -> Toolbox:
     book = RunCalendar(database, owner.user_id, await begun(database, owner))
     time = UserClock(None, zone)
-    return build_toolbox(ToolScope(None, Evidence(), top_k=8, time=time, calendar=book))
+    return build_toolbox(scope_of(time=time, calendar=book))
 
 
 @pytest.fixture

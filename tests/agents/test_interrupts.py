@@ -16,10 +16,8 @@ from agents.agui.verifier import verify
 from agents.async_runs.history import read_day
 from agents.async_runs.thread_stream import find_position, follow_thread
 from agents.llm.extractive.model import ExtractiveModel
-from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, ChatMessage, ChatSession, RunInterrupt, RunStatus
 from agents.runs import store
-from agents.runs.plan import RunLease, RunPlan
 from agents.runs.resume import RejectPolicy
 from agents.runs.service import RunService
 from agents.sessions import service as sessions
@@ -28,7 +26,7 @@ from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import InterruptsOpen, ThreadBusy
-from tests.agents.run_parts import AskingModel, asking, follow, register, service_of, until
+from tests.agents.run_parts import AskingModel, asking, follow, plan_of, register, service_of, until
 from tests.fixtures.database import one_database, statements_of
 
 pytestmark = pytest.mark.anyio
@@ -86,13 +84,13 @@ class Talk:
         self,
         runs: RunService | None = None,
         *,
-        refusal: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
+        reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
         **fields: Any,
     ) -> str:
         body = {"threadId": self.thread_id, "runId": str(uuid4()), "messages": [], **fields}
         props = {"agent_type": self._agent_type}
         request = read_run_request({**body, "forwardedProps": props})
-        return await (runs or self.runs).start(self.principal, request, refusal=refusal)
+        return await (runs or self.runs).start(self.principal, request, reject=reject)
 
     async def run(self, runs: RunService | None = None, **fields: Any) -> list[dict[str, Any]]:
         key = await self.begin(runs, **fields)
@@ -191,9 +189,8 @@ async def test_model_is_given_no_message_without_text(database, principal):
     await talk.answer(interrupt, {"input": "a@example.com"})
     async with unit_of_work(database) as work:
         thread = await sessions.get(work.session, principal, talk.thread_id)
-        plan = RunPlan("react", RunLease("me", 60), ModelRef("", ""))
-        request = asking("And now?", threadId=talk.thread_id)
-        run = await store.start(work, principal, request, plan)
+        plan = plan_of(asking("And now?", threadId=talk.thread_id), "react", driver="me")
+        run = await store.start(work, principal, plan, recheck=True)
 
     assert thread.message_count == 4
     assert [message.content for message in run.history] == ["Write to me.", "Thanks"]
@@ -285,7 +282,7 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
 ):
     talk = Talk(database, principal)
     interrupts = interrupts_of(await talk.ask(SEND))
-    events = await talk.ask("hello", refusal=RejectPolicy.RUN)
+    events = await talk.ask("hello", reject=RejectPolicy.RUN)
 
     assert kinds_of(events) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_ERROR"]
     assert events[-1]["code"] == "INTERRUPTS_OPEN"
@@ -302,10 +299,10 @@ async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was
 async def test_refusal_is_told_in_the_language_of_the_question(database, principal, postbox):
     talk = Talk(database, principal)
     await talk.ask(SEND)
-    refused = await talk.ask("端口是多少？", refusal=RejectPolicy.RUN)
+    refused = await talk.ask("端口是多少？", reject=RejectPolicy.RUN)
     assert refused[-1]["message"] == InterruptsOpen.message_zh
     # What only answers is told in the language of what was asked before.
-    answered = await talk.run(resume=[cancelled({"id": "?"})], refusal=RejectPolicy.RUN)
+    answered = await talk.run(resume=[cancelled({"id": "?"})], reject=RejectPolicy.RUN)
     assert answered[-1]["message"] == InterruptsOpen.message
 
 
@@ -314,7 +311,7 @@ async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_mea
 ):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
-    await talk.ask("hello", refusal=RejectPolicy.RUN)
+    await talk.ask("hello", reject=RejectPolicy.RUN)
     await talk.answer(interrupt, {"approved": True})
     async with database.reading() as session:
         place = await find_position(session, principal, talk.thread_id, None)

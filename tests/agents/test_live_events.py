@@ -15,10 +15,10 @@ from sqlalchemy import event as sql_events
 from agents.agui.verifier import verify
 from agents.event_log import LogEntry
 from agents.llm.base import ChatModel
-from agents.runs.live import broadcaster, subscribers
-from agents.runs.live.broadcaster import EventBroadcaster
-from agents.runs.live.buffer import EventBuffer
+from agents.runs import broadcaster, subscribers
+from agents.runs.broadcaster import EventBroadcaster
 from agents.runs.service import RunService
+from agents.runs.subscribers import EventBuffer
 from core.auth.principal import Principal
 from core.db.database import Database
 from tests.agents.run_parts import HeldModel, asking, checked, follow, register, service_of, until

@@ -11,17 +11,14 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.event_log import LogAddition, LogClosed
 from agents.journal import Effect
-from agents.llm_registry.selection import ModelRef
-from agents.runs import heartbeat, journal_store, store
-from agents.runs.event_writer import EventWriter, LogBatch, WriteResult
-from agents.runs.heartbeat import Heartbeat
-from agents.runs.plan import RunLease, RunPlan
+from agents.runs import driver, journal_store, store
+from agents.runs.driver import EventWriter, Heartbeat, LogBatch, WriteResult
 from agents.runs.store import StartedRun
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import DatabaseUnavailable
-from tests.agents.run_parts import asking, logged, register, rows_of
+from tests.agents.run_parts import asking, logged, plan_of, register, rows_of
 
 pytestmark = pytest.mark.anyio
 SAID = {"type": "TEXT_MESSAGE_CONTENT", "timestamp": 1, "messageId": "m", "delta": "Hi"}
@@ -35,9 +32,9 @@ async def principal(database: Database) -> Principal:
 
 async def begin(database: Database, principal: Principal, driver: str = "me") -> StartedRun:
     """A run with an empty log, and a lease of a minute."""
-    plan = RunPlan("agentic_rag", RunLease(driver, 60), ModelRef("", ""))
+    plan = plan_of(asking(), driver=driver)
     async with unit_of_work(database) as work:
-        return await store.start(work, principal, asking(), plan)
+        return await store.start(work, principal, plan, recheck=True)
 
 
 async def write_at_once(
@@ -128,8 +125,8 @@ async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(
     before = {
         run.key: (await rows_of(database, run.key))[0].lease_until for run in (driven, abandoned)
     }
-    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 0.01)
-    monkeypatch.setattr(heartbeat, "LEASE_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "LEASE_SECONDS", 0.01)
     beating = Heartbeat(database, "me", asyncio.Lock())
 
     async def stop() -> None:

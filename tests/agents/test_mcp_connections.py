@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from agents.llm.extractive.model import ExtractiveModel
 from agents.mcp import connections
 from agents.mcp.config import McpLimits, McpTarget, McpType
 from agents.mcp.connections import ConnectionFields, ToolListCache
@@ -13,7 +14,10 @@ from agents.mcp.models import McpConnection
 from agents.mcp.pool import McpPool
 from agents.mcp.service import PURPOSE, McpService
 from agents.mcp.tools import McpTool
-from agents.runs.mcp_tools import McpBinding
+from agents.run_context import RunLimits
+from agents.runs.builder import RunBuilder, RunServices
+from agents.runs.limits import LimitsProvider
+from agents.runs.planner import choose_connections
 from agents.tools import DEFAULT_POLICIES
 from core.auth.principal import Principal
 from core.db.database import Database
@@ -23,7 +27,7 @@ from core.errors.server import McpUnavailable
 from core.outbound.guard import OutboundGuard
 from core.security.vault import Vault
 from core.settings.tool_policies import ServerPolicies
-from tests.agents.run_parts import asking, register
+from tests.agents.run_parts import asking, models_of, register, searcher_of
 from tests.fixtures.client import unique
 from tests.fixtures.database import statements_of
 
@@ -137,20 +141,24 @@ async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
         row.enabled = False
         work.session.add(row)
     service = service_of(database)
-    reaching = McpBinding(database, service, ServerPolicies(DEFAULT_POLICIES, {}))
+    policies = ServerPolicies(DEFAULT_POLICIES, {})
+    limits = LimitsProvider(RunLimits(policies=policies))
+    searcher, models = searcher_of(database), models_of(ExtractiveModel())
+    builder = RunBuilder(database, searcher, models, limits, RunServices(mcp=service))
     try:
         props = {"mcp_connection_ids": [used.id, off.id]}
         async with database.reading() as session:
             with statements_of(database) as sent:
-                request = asking(forwardedProps=props)
-                chosen = await reaching.choose(session, owner, request, None)
-        reached = await reaching.reach(owner.user_id, chosen.request)
+                request, chosen, _ = await choose_connections(
+                    session, owner, asking(forwardedProps=props), {}, service, policies
+                )
+        bound, _ = await builder.bind_tools(owner.user_id, request)
         with statements_of(database) as again:
-            same = await reaching.reach(owner.user_id, chosen.request, chosen.connections)
+            same, _ = await builder.bind_tools(owner.user_id, request, chosen)
     finally:
         await service.close()
-    assert [tool.name.rpartition("__")[2] for tool in reached.tools] == ["used"]
-    assert ([tool.name for tool in same.tools], again) == ([reached.tools[0].name], [])
+    assert [tool.name.rpartition("__")[2] for tool in bound] == ["used"]
+    assert ([tool.name for tool in same], again) == ([bound[0].name], [])
     (lists,) = [statement for statement in sent if "mcp_tool_list.tools" in statement]
     # One variable: the list of one connection.
     assert lists.count("?") == 1

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agents.events import PROGRESS, RunEvent, ThoughtDelta
+from agents.run_context import RunLimits
 from agents.strategies import STRATEGIES, start_strategy
-from agents.strategies.base import RunLimits
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.run_parts import activities_of, register

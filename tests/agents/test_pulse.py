@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from agents.runs import heartbeat
-from agents.runs.heartbeat import Heartbeat
+from agents.runs import driver
+from agents.runs.driver import Heartbeat
 from core.db.database import Database
 from tests.fixtures.database import one_database
 
@@ -34,7 +34,7 @@ async def test_who_watches_a_run_now_is_told_when_another_did_at_the_look(
             driving.enter_context(watching.watching("run", stop_driving))
             return set()
 
-        monkeypatch.setattr(heartbeat, "_going_on", going_on)
+        monkeypatch.setattr(driver, "_going_on", going_on)
         preparing.enter_context(watching.watching("run", stop_preparing))
         await watching._look()
         await asyncio.gather(*watching._stopping)

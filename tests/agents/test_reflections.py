@@ -8,18 +8,16 @@ import pytest
 from agents import event_log
 from agents.agui.encoder import AguiEncoder
 from agents.events import PatchOperation, StateDelta, StateSnapshot
-from agents.llm_registry.selection import ModelRef
 from agents.run_request import RunRequest
 from agents.runs import finish, store
-from agents.runs.plan import RunLease, RunPlan
-from agents.runs.reflections import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
+from agents.runs.builder import LONGEST_REFLECTION, MOST_REFLECTIONS, read_earlier
 from agents.runs.store import StartedRun
 from agents.strategies import REFLECTING
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import RunLost
-from tests.agents.run_parts import asking, register
+from tests.agents.run_parts import asking, plan_of, register
 
 pytestmark = pytest.mark.anyio
 
@@ -33,8 +31,8 @@ async def reflected(
 ) -> StartedRun:
     """A run that is over and has reflected, one reflection after another."""
     async with unit_of_work(database) as work:
-        plan = RunPlan(agent_type, RunLease("gone", -1), ModelRef("", ""))
-        run = await store.start(work, principal, request, plan)
+        plan = plan_of(request, agent_type, seconds=-1)
+        run = await store.start(work, principal, plan, recheck=True)
         mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: 1)
         told = [StateSnapshot({"reflections": ["sent by the caller"]})]
         for count in range(1, len(reflections) + 1):

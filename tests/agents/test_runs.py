@@ -13,8 +13,7 @@ from agents.agui.verifier import verify
 from agents.llm.base import ChatModel
 from agents.llm.extractive.model import ExtractiveModel
 from agents.models import AgentRun, RunStatus
-from agents.runs import heartbeat, service
-from agents.runs.live import subscribers
+from agents.runs import driver, service, subscribers
 from agents.runs.service import RunService
 from api.streaming import response as event_stream
 from api.streaming import run_stream
@@ -142,7 +141,7 @@ async def test_stop_is_quick_when_a_search_hangs(
 class Preparation:
     """Holds the preparation of a service's runs until the test lets it go on."""
 
-    def __init__(self, runs: RunService, monkeypatch: pytest.MonkeyPatch, name: str = "fresh"):
+    def __init__(self, runs: RunService, monkeypatch: pytest.MonkeyPatch, name: str = "build_new"):
         self.began, self.may_end = asyncio.Event(), asyncio.Event()
         self._prepare = getattr(runs._builder, name)
         monkeypatch.setattr(runs._builder, name, self._slowly)
@@ -185,8 +184,8 @@ async def test_run_is_not_taken_for_lost_while_it_is_prepared(
     principal: Principal,
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 0.01)
-    monkeypatch.setattr(heartbeat, "LEASE_SECONDS", 0.06)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(driver, "LEASE_SECONDS", 0.06)
     request = asking()
     runs = services()
     preparation = Preparation(runs, monkeypatch)
@@ -211,7 +210,7 @@ async def test_run_that_is_stopped_while_it_is_taken_up_keeps_what_it_had_said(
     await gone.drain(0)
     model = HeldModel()
     runs = services(model)
-    preparation = Preparation(runs, monkeypatch, "again")
+    preparation = Preparation(runs, monkeypatch, "build_resumed")
     assert await asyncio.wait_for(runs.recover_lost(), 5) == 1
     await asyncio.wait_for(preparation.began.wait(), 10)
     assert await runs.stop(principal, request.run_id)
@@ -230,15 +229,15 @@ async def test_stop_is_told_that_the_run_had_ended_when_it_did_so_meanwhile(
     await until(there, key, "TEXT_MESSAGE_CONTENT")
     # As when its driver ends it between the last look at it and the closing.
     monkeypatch.setattr(service, "_STOP_SECONDS", 0)
-    close = here._close
+    close = here._abort
 
     async def close_late(*given: Any, **named: Any) -> bool:
         model.say("lo", last=True)
         await checked(there, key, request)
         return await close(*given, **named)
 
-    monkeypatch.setattr(here, "_close", close_late)
-    monkeypatch.setattr(heartbeat, "_PULSE_SECONDS", 60)
+    monkeypatch.setattr(here, "_abort", close_late)
+    monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 60)
 
     assert not await here.stop(principal, request.run_id)
 

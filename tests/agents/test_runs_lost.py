@@ -37,14 +37,12 @@ from agents.events import (
 from agents.journal import Effect
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm_registry.models import ModelUsage
-from agents.llm_registry.selection import ModelRef
 from agents.models import AgentRun, LoggedEvent, RunStatus
 from agents.runs import finish, journal_store, store
-from agents.runs.plan import RunLease, RunPlan
 from agents.runs.recovery import MOST_TAKEOVERS
 from agents.runs.store import StartedRun
 from agents.sessions import service as sessions
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.types import utc_now
@@ -58,6 +56,7 @@ from tests.agents.run_parts import (
     checked,
     follow,
     logged,
+    plan_of,
     register,
     rows_of,
     service_of,
@@ -106,9 +105,9 @@ async def begin(
 ) -> StartedRun:
     """A run of a process that is no more; its lease ends in so many seconds."""
     request = asking(question)
-    plan = RunPlan("agentic_rag", RunLease("gone", lease), ModelRef("", ""))
+    plan = plan_of(request, seconds=lease)
     async with unit_of_work(database) as unit:
-        run = await store.start(unit, principal, request, plan)
+        run = await store.start(unit, principal, plan, recheck=True)
         row = await unit.session.get_one(AgentRun, run.key)
         # It ended its drivers before: it is not taken up once more.
         row.takeovers = MOST_TAKEOVERS
@@ -287,14 +286,14 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
 ):
     request, prepared = asking(), asyncio.Event()
     runs = service_of(database, ExtractiveModel())
-    fresh, is_prepared = runs._builder.fresh, asyncio.Event()
+    build_new, is_prepared = runs._builder.build_new, asyncio.Event()
 
     async def slowly(*given: Any) -> Any:
         prepared.set()
         await is_prepared.wait()
-        return await fresh(*given)
+        return await build_new(*given)
 
-    monkeypatch.setattr(runs._builder, "fresh", slowly)
+    monkeypatch.setattr(runs._builder, "build_new", slowly)
     beginning = asyncio.create_task(runs.start(principal, request))
     await asyncio.wait_for(prepared.wait(), 10)
     async with database.writing() as session:

@@ -10,13 +10,13 @@ from sqlmodel import select
 from agents.events import Failed
 from agents.llm.base import ToolCall
 from agents.models import RunSkill
+from agents.run_context import RunLimits, ToolRules
 from agents.run_request import ClientTool
 from agents.skills.active import RunTask, SkillVersionRef
 from agents.skills.loader import OwnerSkillLoader
 from agents.strategies import start_strategy
-from agents.strategies.base import RunLimits
-from agents.strategies.tool_calls import LATE_CALL, is_uncited_source
-from agents.tools.base import ToolOutput, ToolRules
+from agents.strategies.shared.tool_calls import LATE_CALL, is_uncited_source
+from agents.tools.base import ToolOutput
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import SkillNotFound

@@ -8,22 +8,20 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.events import ToolCallResult
-from agents.evidence import Evidence
 from agents.llm.base import ModelMessage, ToolCall
+from agents.run_context import RunContext
 from agents.skills.active import ActiveSkill, RunTask, SkillVersionRef, dump_skill
 from agents.skills.factory import MOST_LISTED, RunSkillsFactory
 from agents.skills.run_skills import MOST_TOKENS
-from agents.strategies.base import StrategyInput
-from agents.strategies.context_window import LEFT_OUT, fit_messages
+from agents.strategies.shared.tool_loop import LEFT_OUT, fit_messages
 from agents.tools import build_toolbox
-from agents.tools.base import ToolScope
 from agents.tools.skill_inputs import inputs_for_skill, resolve_inputs
 from core.db.database import Database
 from core.db.unit_of_work import unit_of_work
 from core.errors.server import EngineUnavailable
 from skills.selection.selector import SkillSelector
 from skills.store.summary import make_card
-from tests.agents.fakes import InMemoryRetriever
+from tests.agents.fakes import InMemoryRetriever, scope_of
 from tests.agents.run_parts import asking
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
 from tests.agents.strategy_runs import RELAY, RUN, THREAD, inputs
@@ -40,13 +38,13 @@ CLOCK = ["current_time", {}]
 NARROW = REVIEW.replace("Code review", "Narrow") + "\n## Tools\n\n- none\n"
 
 
-def asked(server: Any, client: Any, shelf: Any, *rounds: Any, chosen: int = 0) -> StrategyInput:
+def asked(server: Any, client: Any, shelf: Any, *rounds: Any, chosen: int = 0) -> RunContext:
     question = f"Go. #rounds {json.dumps({'rounds': rounds, 'chosen': chosen})}"
     retriever = InMemoryRetriever((RELAY,))
     return inputs(server, client, "rounds", question=question, retriever=retriever, skills=shelf)
 
 
-async def results(given: StrategyInput, agent_type: str = "react") -> list[str]:
+async def results(given: RunContext, agent_type: str = "react") -> list[str]:
     process = Process(given, agent_type, [])
     verify(await process.drive(), thread_id=THREAD, run_id=RUN)
     events = [event for batch in process.batches for event in batch.events]
@@ -109,7 +107,7 @@ async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
         shelf.apply(
             ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))}
         )
-        box = build_toolbox(ToolScope(InMemoryRetriever(), Evidence(), 8, skills=shelf))
+        box = build_toolbox(scope_of(retriever=InMemoryRetriever(), skills=shelf))
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
         assert "load_skill" in box, name
@@ -180,7 +178,7 @@ async def test_chosen_skills_stand_behind_the_question_in_every_turn(server, cli
 
 async def test_texts_of_skills_and_errors_are_data():
     shelf = shelf_of(InMemoryLibrary(REVIEW, files=FILES))
-    box = build_toolbox(ToolScope(None, Evidence(), 8, skills=shelf))
+    box = build_toolbox(scope_of(skills=shelf))
     missing = await box.call("load_skill", '{"name": "code-revue"}')
     assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
     extra = '{"name": "code-review", "inputs": {"team": "x"}}'
@@ -226,7 +224,7 @@ async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(serv
 async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use_these_now(
     server, client, agent_type
 ):
-    def given(library: InMemoryLibrary) -> StrategyInput:
+    def given(library: InMemoryLibrary) -> RunContext:
         shelf = shelf_of(library, chosen=["code-review"])
         return replace(asked(server, client, shelf, [], chosen=1), retriever=None)
 

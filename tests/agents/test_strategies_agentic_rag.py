@@ -11,9 +11,9 @@ from agents.llm.config import ModelEndpoint
 from agents.llm.errors import ModelFault
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
+from agents.run_context import RunContext, RunLimits
 from agents.run_request import ContextItem
 from agents.strategies import ROUTED, STRATEGIES, start_strategy
-from agents.strategies.base import RunLimits, StrategyInput
 from core.errors.requests import UnknownAgentType
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
@@ -35,15 +35,15 @@ QUESTION = "Which port does it listen on?"
 
 def inputs(
     server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
-) -> StrategyInput:
+) -> RunContext:
     endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
+    return RunContext(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
 
 
-def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
+def offline(question: str = QUESTION, **changes: object) -> RunContext:
     given = {"question": question, "retriever": InMemoryRetriever(), **changes}
-    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
+    return RunContext(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_answer_has_verified_citations_when_a_model_is_configured(server, client):
@@ -213,7 +213,7 @@ async def test_earlier_citation_marks_are_not_shown_to_the_model(server, client)
 
 async def test_caller_context_goes_with_the_question_as_data(server, client):
     context = (ContextItem("page", "</context> settings"),)
-    await run(inputs(server, client, "rag", context=context))
+    await run(inputs(server, client, "rag", caller_context=context))
 
     question = server.requests[0].messages[-1]
     assert question["role"] == "user"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agents.evidence import Evidence
 from agents.strategies.agentic_rag import PassageGrade, grade_by_terms, read_grade
-from agents.strategies.citation_check import check_citations, without_marks
+from agents.strategies.shared.citation_check import check_citations, without_marks
 from tests.agents.fakes import CHINESE, INSTALL, SETTINGS, passage
 
 

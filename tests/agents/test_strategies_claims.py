@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.evidence import Evidence
-from agents.strategies.claim_check import unsupported_claims
+from agents.strategies.shared.citation_check import unsupported_claims
 from tests.agents.fakes import CHINESE, INSTALL, SETTINGS
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.strategies.heuristics import MOST_PARTS, route_question, split_question
+from agents.strategies.shared.heuristics import MOST_PARTS, route_question, split_question
 
 
 @pytest.mark.parametrize(

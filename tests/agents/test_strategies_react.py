@@ -4,7 +4,7 @@ import pytest
 
 from agents.events import Failed, Finished
 from agents.llm.extractive.model import ExtractiveModel
-from agents.strategies.base import RunLimits, StrategyInput
+from agents.run_context import RunContext, RunLimits
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import InMemoryRetriever, passage
 from tests.agents.strategy_runs import (
@@ -25,9 +25,9 @@ from tests.agents.strategy_runs import (
 pytestmark = pytest.mark.anyio
 
 
-def offline(question: str = QUESTION, **changes: object) -> StrategyInput:
+def offline(question: str = QUESTION, **changes: object) -> RunContext:
     given = {"question": question, "retriever": InMemoryRetriever((RELAY,)), **changes}
-    return StrategyInput(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
+    return RunContext(model=ExtractiveModel(), **given)  # type: ignore[arg-type]
 
 
 async def test_thinks_acts_and_observes_until_it_answers(server, client):

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.events import Finished
-from agents.strategies.base import RunLimits
+from agents.run_context import RunLimits
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import (
     RELAY,

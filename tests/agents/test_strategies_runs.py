@@ -9,10 +9,10 @@ from agents.events import Failed, Finished, RunEvent, TextDelta, ToolCallArgs
 from agents.llm.config import ModelEndpoint
 from agents.llm.extractive.model import ExtractiveModel
 from agents.llm.openai import OpenAIModel
+from agents.run_context import RunContext, RunLimits
 from agents.strategies import start_strategy
-from agents.strategies.base import RunLimits, StrategyInput
-from agents.strategies.event_channel import EventChannel
-from agents.strategies.runner import StrategyRun
+from agents.strategies.shared.event_channel import EventChannel
+from agents.strategies.shared.runner import StrategyRun
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import RUN, THREAD, ended_text, results_of, text_of, to_wire, verify
 
@@ -47,7 +47,7 @@ class BrokenRetriever:
 
 def offline(**changes: object) -> StrategyRun:
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
-    return start_strategy("agentic_rag", StrategyInput(model=ExtractiveModel(), **given))  # type: ignore[arg-type]
+    return start_strategy("agentic_rag", RunContext(model=ExtractiveModel(), **given))  # type: ignore[arg-type]
 
 
 def checked(events: list[RunEvent]) -> list[RunEvent]:
@@ -57,7 +57,7 @@ def checked(events: list[RunEvent]) -> list[RunEvent]:
 
 async def test_stop_cuts_the_models_stream_and_closes_the_message(server, client):
     model = OpenAIModel(ModelEndpoint(server.base_url, "rag-slow"), client)
-    run = start_strategy("agentic_rag", StrategyInput(QUESTION, model, InMemoryRetriever()))
+    run = start_strategy("agentic_rag", RunContext(QUESTION, model, InMemoryRetriever()))
     events: list[RunEvent] = []
     async for event in run.events():
         events.append(event)

@@ -6,8 +6,8 @@ import gc
 import pytest
 
 from agents.events import Failed, Finished, StateSnapshot, TextDelta
+from agents.run_context import RunLimits
 from agents.strategies import start_strategy
-from agents.strategies.base import RunLimits
 from tests.agents.strategy_runs import (
     RUN,
     THREAD,

@@ -8,9 +8,9 @@ import pytest
 
 from agents.agui.verifier import verify
 from agents.llm.base import ModelMessage, ToolCall
+from agents.run_context import ToolRules
 from agents.skills.active import ActiveSkill, StrictStep, dump_skill, render_step
-from agents.strategies.context_window import fit_messages
-from agents.tools.base import ToolRules
+from agents.strategies.shared.tool_loop import fit_messages
 from skills.strict_mode import body_without_steps, is_strict
 from tests.agents.skill_parts import InMemoryLibrary, read, shelf_of
 from tests.agents.strategy_runs import RUN, THREAD

@@ -16,9 +16,9 @@ from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
 from agents.events import RunEvent, WireEvent
 from agents.journal import Effect, Journal
+from agents.run_context import RunContext
 from agents.strategies import start_strategy
-from agents.strategies.base import StrategyInput
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.event_channel import EventBatch
 from tests.agents.fakes import InMemoryRetriever
 from tests.agents.strategy_runs import QUESTION, RELAY, RUN, THREAD, VAULT, inputs, offline
 
@@ -32,7 +32,7 @@ _MADE_ANEW = re.compile(r"retrieval-\d+|call_[0-9a-f]{32}|\d\d:\d\d:\d\d")
 class Process:
     """One process that drives a run; it may die after any batch."""
 
-    def __init__(self, inputs: StrategyInput, agent_type: str, past: list[EventBatch]) -> None:
+    def __init__(self, inputs: RunContext, agent_type: str, past: list[EventBatch]) -> None:
         self.batches: list[EventBatch] = []
         self.log: list[WireEvent] = []
         self._past = past
@@ -85,15 +85,15 @@ def told(log: list[WireEvent]) -> str:
     return _MADE_ANEW.sub("", text)
 
 
-def scripted(model: str, **changes: object) -> Callable[..., StrategyInput]:
-    def make(server: Any, client: Any, retriever: InMemoryRetriever) -> StrategyInput:
+def scripted(model: str, **changes: object) -> Callable[..., RunContext]:
+    def make(server: Any, client: Any, retriever: InMemoryRetriever) -> RunContext:
         return inputs(server, client, model, retriever=retriever, **changes)
 
     return make
 
 
-def keyless(question: str) -> Callable[..., StrategyInput]:
-    def make(server: Any, client: Any, retriever: InMemoryRetriever) -> StrategyInput:
+def keyless(question: str) -> Callable[..., RunContext]:
+    def make(server: Any, client: Any, retriever: InMemoryRetriever) -> RunContext:
         return offline(question, retriever=retriever)
 
     return make

@@ -12,7 +12,7 @@ from agents.client_time import UserClock
 from agents.evidence import Evidence, read_passages
 from agents.run_request import ClientTool
 from agents.tools import DEFAULT_POLICIES, TOOL_MODULES, build_toolbox
-from agents.tools.base import Tool, Toolbox, ToolScope, arguments_schema, with_validation
+from agents.tools.base import Tool, Toolbox, arguments_schema, with_validation
 from core.db.database import Database
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import (
@@ -22,6 +22,7 @@ from tests.agents.fakes import (
     InMemoryMemory,
     InMemoryRetriever,
     passage,
+    scope_of,
 )
 from tests.agents.skill_parts import InMemoryLibrary, shelf_of
 from tests.fixtures.skill_files import REPORT, REVIEW
@@ -52,7 +53,7 @@ async def echo(arguments: Arguments) -> str:
 
 
 def search_box(retriever: InMemoryRetriever, evidence: Evidence | None = None) -> Toolbox:
-    return build_toolbox(ToolScope(retriever, evidence or Evidence(), top_k=8))
+    return build_toolbox(scope_of(evidence, retriever=retriever))
 
 
 async def test_search_tells_what_could_not_be_searched():
@@ -100,7 +101,7 @@ async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
 
 
 def test_only_clock_and_people_are_offered_when_nothing_is_selected():
-    offered = build_toolbox(ToolScope(None, Evidence(), top_k=8)).specs
+    offered = build_toolbox(scope_of()).specs
 
     assert [spec.name for spec in offered] == ["current_time", "confirm_action", "request_input"]
 
@@ -108,12 +109,10 @@ def test_only_clock_and_people_are_offered_when_nothing_is_selected():
 def test_every_tool_has_a_described_schema_and_a_unique_name():
     book = RunCalendar(Database("sqlite+aiosqlite:///never-opened.db"), "owner", "run")
     frontend = (ClientTool("paint", "Paints.", {"type": "object"}),)
-    scope = ToolScope(
-        InMemoryRetriever(),
-        Evidence(),
-        8,
-        InMemoryDocuments(),
-        frontend,
+    scope = scope_of(
+        retriever=InMemoryRetriever(),
+        documents=InMemoryDocuments(),
+        tools=frontend,
         calendar=book,
         memory=InMemoryMemory(),
         # One more than are listed: the others are searched.
@@ -215,7 +214,7 @@ def test_forbidden_tool_is_not_offered():
 
 def reading_box(evidence: Evidence | None = None) -> Toolbox:
     return build_toolbox(
-        ToolScope(InMemoryRetriever(), evidence or Evidence(), 8, InMemoryDocuments())
+        scope_of(evidence, retriever=InMemoryRetriever(), documents=InMemoryDocuments())
     )
 
 
@@ -255,7 +254,7 @@ async def test_reading_that_is_not_possible_is_explained(arguments, sentence):
 
 
 async def test_clock_tells_the_time_in_a_zone():
-    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(scope_of())
     told = json.loads((await box.call("current_time", '{"timezone": "+08:00"}')).content)
 
     moment = datetime.fromisoformat(told["time"])
@@ -266,7 +265,7 @@ async def test_clock_tells_the_time_in_a_zone():
 
 @pytest.mark.parametrize("zone", ["", "UTC", "GMT", "UTC-03:30", "+5", "-0930"])
 async def test_clock_knows_offsets(zone):
-    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(scope_of())
     output = await box.call("current_time", json.dumps({"timezone": zone}))
 
     assert "time" in json.loads(output.content)
@@ -274,7 +273,7 @@ async def test_clock_knows_offsets(zone):
 
 async def test_clock_tells_the_time_where_the_user_is_unless_asked_for_another_zone():
     person = UserClock(None, "Asia/Kathmandu")
-    box = build_toolbox(ToolScope(None, Evidence(), top_k=8, time=person))
+    box = build_toolbox(scope_of(time=person))
     own = json.loads((await box.call("current_time", "{}")).content)
     other = json.loads((await box.call("current_time", '{"timezone": "UTC"}')).content)
 
@@ -285,7 +284,7 @@ async def test_clock_tells_the_time_where_the_user_is_unless_asked_for_another_z
 
 @pytest.mark.parametrize("zone", ["Moon/Crater", "../../etc/passwd", "/etc", "+99", "\0", "Etc"])
 async def test_clock_refuses_what_is_no_zone(zone):
-    box = build_toolbox(ToolScope(None, Evidence(), top_k=8))
+    box = build_toolbox(scope_of())
     output = await box.call("current_time", json.dumps({"timezone": zone}))
 
     assert output.content.startswith("There is no time zone")

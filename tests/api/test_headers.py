@@ -27,7 +27,7 @@ async def browser(base: str = "http://agentex", **fields: str) -> AsyncGenerator
     app = create_app(settings)
     limits = RequestLimits(LocalRateLimiter(), settings)
     security = SimpleNamespace(limits=limits)
-    app.state.context = SimpleNamespace(security=security, settings=settings)
+    app.state.context = SimpleNamespace(database=None, security=security, settings=settings)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url=base) as client:
         yield client

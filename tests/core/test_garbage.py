@@ -9,13 +9,13 @@ import pytest
 # Blocks that Python leaves to the C library; the last keeps the library's heap from shrinking.
 _PROGRAM = """
 import psutil
-from core.garbage import spare_what_is_loaded
+from core.process import freeze_loaded_objects
 
 blocks = [bytes(10_000) for _ in range(6_000)]
 last = blocks[-1]
 del blocks
 before = psutil.Process().memory_info().rss
-spare_what_is_loaded()
+freeze_loaded_objects()
 print(before - psutil.Process().memory_info().rss)
 """
 

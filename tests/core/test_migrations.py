@@ -74,7 +74,7 @@ async def test_migrated_tables_are_those_of_the_code(database: Database):
 async def test_processes_that_start_at_once_migrate_once(empty_database_url: str):
     code = (
         "import asyncio, sys\n"
-        "from core.database.engine import Database\n"
+        "from core.db.database import Database\n"
         "from migrations.apply import migrate\n"
         "async def run():\n"
         "    database = Database(sys.argv[1])\n"

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.anyio
 GREEDY = """
 import asyncio, sys
 from pathlib import Path
-from core.database.write_turn import WriteTurn
+from core.db.write_lock import WriteLock
 
 async def main():
-    turn = WriteTurn(Path(sys.argv[1]))
+    turn = WriteLock(Path(sys.argv[1]))
     print("begun", flush=True)
     while True:
         async with turn.acquire(10):

@@ -1,4 +1,4 @@
-"""Registering, logging in and out, refreshing (seed 002, section 2), over HTTP."""
+"""Registration, login and logout, refresh (docs/reference/agentex-api.md, section 2)."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""One's own account, password and API keys (seed 002, section 3), over HTTP."""
+"""The caller's account and API keys (docs/reference/agentex-api.md, section 3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Other people's accounts and their roles (seed 002, section 4), over HTTP."""
+"""Other people's accounts and their roles (docs/reference/agentex-api.md, section 4), over HTTP."""
 
 from collections.abc import Iterator
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Runs by callers that write snake_case (seed 002, section 12), to the letter."""
+"""Runs by snake_case callers (docs/reference/agentex-api.md, section 12), to the letter."""
 
 import json
 import re
@@ -329,7 +329,7 @@ def test_foreign_session_is_not_found(user: Api, other: Api):
     user.refused(SessionNotFound, "POST", RUN, json=body)
 
 
-# "memory" is the product's own: nobody may ask for it (seed 000).
+# "memory" is the product's own: nobody may ask for it (docs/reference/run-input.md).
 @one_shape
 @pytest.mark.parametrize("agent_type", ["telepathy", "memory", "Worker"])
 def test_unknown_agent_type_is_refused_with_those_that_are_known(user: Api, agent_type: str):

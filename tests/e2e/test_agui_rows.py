@@ -1,4 +1,4 @@
-"""Every row of the tables of seed 001, and of seed 002 section 12, over HTTP."""
+"""Every row of docs/reference/ag-ui-endpoint.md and agentex-api.md, section 12."""
 
 import json
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def user_message(text: str) -> Event:
 
 
 def agui(text: str, **fields: Any) -> Event:
-    """A body of seed 001."""
+    """A body of docs/reference/ag-ui-endpoint.md."""
     body = {"threadId": f"thread-{uuid4()}", "runId": f"run-{uuid4()}"}
     return {**body, "messages": [user_message(text)], **fields}
 
@@ -62,7 +62,7 @@ def react(text: str, **fields: Any) -> Event:
 
 
 def agentex(text: str, **fields: Any) -> Event:
-    """A body of seed 002 section 12.2."""
+    """A body of docs/reference/agentex-api.md, section 12.2."""
     return {
         "thread_id": f"session-{uuid4()}",
         "run_id": f"run-{uuid4()}",
@@ -109,7 +109,7 @@ def check_event(streams: Streams, kind: str, stream: str, fields: set[str]) -> N
     assert all(fields <= event.keys() for event in found)
 
 
-# --- seed 001 --------------------------------------------------------------------------------
+# --- docs/reference/ag-ui-endpoint.md ---
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_001_error_code_model_error(streams: Callable[[str], Streams]):
 # Its code TIMEOUT needs a server of its own: test_endless_models.py.
 
 
-# --- seed 002, section 12 --------------------------------------------------------------------
+# --- docs/reference/agentex-api.md, section 12 ---
 
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "application/octet-stream"])

@@ -1,4 +1,4 @@
-"""The event stream of seed 004 over HTTP: frames, events, resuming, ends."""
+"""The event stream of docs/reference/run-events.md over HTTP: frames, events, resuming, ends."""
 
 import json
 from collections.abc import Callable

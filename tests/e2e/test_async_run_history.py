@@ -1,4 +1,4 @@
-"""The history of seed 000 over HTTP, day by day."""
+"""The history of docs/reference/run-input.md over HTTP, day by day."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""The validation table of seed 000, row by row, over HTTP: status, code, message and what is kept."""
+"""The validation rules of docs/reference/run-input.md, row by row, over HTTP."""
 
 import io
 import json

@@ -188,7 +188,7 @@ def test_files_of_a_batch_are_taken_in_as_long_as_the_quota_has_room(limited: Se
     kb, files = user.create_kb(), limited.files
     sizes = (400, 500, 300, 200)
     items = send(user, kb, *((f"{size}.md", b"x" * size) for size in sizes))
-    refused = QuotaExceeded
+    refused = QuotaExceeded.code
     assert told_of(items) == ["created", "created", refused, refused]
     storage = user.get("/users/me/storage")
     assert (storage["used_bytes"], storage["documents"]) == (900, 2)

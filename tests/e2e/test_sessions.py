@@ -1,4 +1,4 @@
-"""Sessions and their messages (seed 002, section 5), over HTTP."""
+"""Sessions and their messages (docs/reference/agentex-api.md, section 5), over HTTP."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""What administrators change while the server runs (seed 002, section 11): at once, everywhere."""
+"""Runtime settings (docs/reference/agentex-api.md, section 11): at once, everywhere."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The system in figures (seed 002, section 11.3), for administrators."""
+"""The system in figures (docs/reference/agentex-api.md, section 11.3), for administrators."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agent tasks as seed 003 documents them: every row of its tables, at the root and under /api/v1."""
+"""Every row of docs/reference/agent-tasks.md, at the root and under /api/v1."""
 
 import time
 from collections.abc import Callable

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from agents.agui.verifier import verify
-from agents.strategies.tool_calls import UNKNOWN_OUTCOME
+from agents.strategies.shared.tool_calls import UNKNOWN_OUTCOME
 from api.lifespan import _REAP_SECONDS
 from core.errors.conflicts import InterruptNotOpen, ThreadBusy
 from tests.fixtures.agents import Run, camel, model_variables, run_body

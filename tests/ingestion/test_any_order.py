@@ -51,7 +51,7 @@ from kb_service.documents import (
 )
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import Upload, UploadOutcome
+from kb_service.documents.upload import Upload, UploadOutcome, UploadResult
 from kb_service.embedding_spaces import EmbeddingSpace, EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.embeddings.factory import open_encoder
@@ -173,12 +173,13 @@ class AnyOrder(RuleBasedStateMachine):
         kind = FileType(found.name, found.file_type)
         async with unit_of_work(context.database) as work:
             knowledge_base = await work.session.get_one(KnowledgeBase, self.kb_id)
-            intake = await document_upload.take_in(
-                work, SYSTEM_VIEWER, knowledge_base, Upload(name, file, kind)
+            (result,) = await document_upload.apply_uploads(
+                work, SYSTEM_VIEWER, knowledge_base, [Upload(name, file, kind)]
             )
-        for key in intake.spare_keys:
+        assert isinstance(result, UploadResult)
+        for key in result.spare_keys:
             await context.store.delete(key)
-        return intake.document, intake.outcome
+        return result.document, result.outcome
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:

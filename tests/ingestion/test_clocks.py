@@ -61,13 +61,11 @@ async def test_every_change_of_a_document_is_dated_by_the_database(context: Work
     for name in (ActionName.PAUSE, ActionName.RESUME, ActionName.CANCEL, ActionName.RETRY):
         await act(name)
     async with unit_of_work(context.database) as work:
-        row = await leases.acquire(work, document.id, owner="one", seconds=60)
-        assert row is not None
+        (row,) = await leases.acquire(work, [document.id], owner="one", seconds=60)
         await leases.release_for_retry(work, leases.lease_from_row(row))
     await check_moments(context, "hand back")
     async with unit_of_work(context.database) as work:
-        row = await leases.acquire(work, document.id, owner="two", seconds=60)
-        assert row is not None
+        (row,) = await leases.acquire(work, [document.id], owner="two", seconds=60)
         lease = leases.lease_from_row(row)
         await document_actions.pause_all(work, await work.session.get_one(KnowledgeBase, kb_id))
         document_actions.resume_all(work, await work.session.get_one(KnowledgeBase, kb_id))

@@ -27,7 +27,7 @@ from kb_service.documents import (
 )
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
-from kb_service.documents.upload import Upload
+from kb_service.documents.upload import Upload, UploadResult
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.knowledge_bases.service import KnowledgeBaseDraft
 from kb_service.models import Chunk, Document, KnowledgeBase, Transfer
@@ -39,6 +39,7 @@ from kb_service.vector_index.protocol import index_scope
 from kb_service.visibility import SYSTEM_VIEWER
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
+from tests.fixtures.bare_rows import PARSED
 from tests.fixtures.reindex_steps import (
     KEEP,
     SMALL,
@@ -167,10 +168,10 @@ async def put(context: WorkerContext, document: Document, animal: str) -> None:
     kind = FileType(document.media_type, document.file_type)
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
-        taken = await document_upload.take_in(
-            work, SYSTEM_VIEWER, row, Upload(document.name, stored, kind)
-        )
-    assert taken.outcome == "replaced"
+        upload = Upload(document.name, stored, kind)
+        (result,) = await document_upload.apply_uploads(work, SYSTEM_VIEWER, row, [upload])
+    assert isinstance(result, UploadResult)
+    assert result.outcome == "replaced"
 
 
 async def texts_with(context: WorkerContext, kb_id: str, word: str) -> int:
@@ -233,14 +234,14 @@ async def test_cancelled_re_index_leaves_all_as_it_was(context: WorkerContext):
     await ingest(context, okapi.id)
     await ingest(context, zebra.id)
     async with unit_of_work(context.database) as work:
-        held = await leases.acquire(work, quagga.id, owner="other", seconds=60)
-        assert held is not None
+        (held,) = await leases.acquire(work, [quagga.id], owner="other", seconds=60)
         locked = await reindex_service.get_for_update(work.session, kb_id)
         assert locked is not None
         await reindex_service.cancel(work, locked)
     async with unit_of_work(context.database) as work:
-        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, parsed=PARSED)
+        lease = leases.lease_from_row(held)
+        assert await completion.commit_revisions(work, [(lease, outcome)]) == {held.id: None}
     await maintain(context, kb_id)
     assert {row.status for row in await rows_of(context, kb_id)} == {"completed"}
     assert await seen(context, kb_id) == old
@@ -284,14 +285,14 @@ async def test_document_that_waits_at_the_cut_over_is_made_for_the_new_settings(
     await maintain(context, kb_id)
     late = await upload(context, text("zebra"), name="zebra.md", kb_id=kb_id)
     async with unit_of_work(context.database) as work:
-        held = await leases.acquire(work, late.id, owner="other", seconds=60)
-        assert held is not None
+        (held,) = await leases.acquire(work, [late.id], owner="other", seconds=60)
     await ingest(context, (await rows_of(context, kb_id))[0].id)
     assert (await row_of(context, kb_id)).generation == 2
     # The worker that had it in hand for the old settings comes too late.
     async with unit_of_work(context.database) as work:
-        outcome = RevisionResult(chunks=[], chunk_count=0, encoding=None, pages=None, warnings=[])
-        assert await completion.complete(work, leases.lease_from_row(held), outcome) is None
+        outcome = RevisionResult(chunks=[], chunk_count=0, parsed=PARSED)
+        lease = leases.lease_from_row(held)
+        assert await completion.commit_revisions(work, [(lease, outcome)]) == {held.id: None}
     await edit(context.database, late.id, lease_until=None)
     await ingest(context, late.id)
     row = await reread(context.database, late.id)

@@ -47,7 +47,12 @@ async def take_in(
     database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
 ) -> UploadResult:
     async with unit_of_work(database) as work:
-        return await document_upload.take_in(work, SYSTEM_VIEWER, base, sent, quota_bytes=quota)
+        (result,) = await document_upload.apply_uploads(
+            work, SYSTEM_VIEWER, base, [sent], quota_bytes=quota
+        )
+        if not isinstance(result, UploadResult):
+            raise result
+        return result
 
 
 async def rows(database: Database) -> list[Document]:

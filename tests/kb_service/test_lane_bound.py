@@ -15,7 +15,7 @@ def test_threads_side_by_side_have_one_each_and_keep_to_it():
     def use() -> str:
         seen = ""
         for _ in range(50):
-            with bound.one() as thing:
+            with bound.borrow() as thing:
                 seen += thing
                 # Both have one now.
                 together.wait(10)
@@ -29,12 +29,12 @@ def test_threads_side_by_side_have_one_each_and_keep_to_it():
 def test_more_users_than_things_share_them_evenly():
     bound = PerThreadPool("ab")
     with ExitStack() as stack:
-        assert sorted(stack.enter_context(bound.one()) for _ in range(4)) == ["a", "a", "b", "b"]
+        assert sorted(stack.enter_context(bound.borrow()) for _ in range(4)) == ["a", "a", "b", "b"]
 
 
 def test_thing_is_given_back_after_an_error():
     bound = PerThreadPool("ab")
-    with pytest.raises(RuntimeError), bound.one():
+    with pytest.raises(RuntimeError), bound.borrow():
         raise RuntimeError
-    with bound.one() as thing:
+    with bound.borrow() as thing:
         assert thing == "a"

@@ -13,7 +13,7 @@ from kb_service.models import Chunk, Document
 from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
-from tests.fixtures.bare_rows import add_document
+from tests.fixtures.bare_rows import PARSED, add_document
 
 CHUNKS = 1000
 
@@ -33,8 +33,8 @@ def chunks_of(document: Document, count: int) -> Iterator[dict[str, object]]:
 
 async def take(database: Database, document_id: str, *, owner: str = "worker-1") -> Document:
     async with unit_of_work(database) as work:
-        row = await leases.acquire(work, document_id, owner=owner, seconds=20)
-    assert row is not None
+        rows = await leases.acquire(work, [document_id], owner=owner, seconds=20)
+    (row,) = rows
     return row
 
 
@@ -55,9 +55,10 @@ async def test_finished_try_writes_every_chunk_and_lets_others_work_meanwhile(da
             await asyncio.sleep(0)
 
     looking = asyncio.create_task(look())
-    outcome = RevisionResult(counted(), CHUNKS, encoding="utf-8", pages=None, warnings=[])
+    outcome = RevisionResult(counted(), CHUNKS, parsed=PARSED | {"encoding": "utf-8"})
     async with unit_of_work(database) as work:
-        assert await completion.complete(work, leases.lease_from_row(document), outcome)
+        lease = leases.lease_from_row(document)
+        assert (await completion.commit_revisions(work, [(lease, outcome)]))[document.id]
     looking.cancel()
     # However many there are, the event loop comes round after each hundred.
     assert max(later - earlier for earlier, later in itertools.pairwise(seen)) <= 100
@@ -73,9 +74,10 @@ async def test_try_that_lost_its_lease_writes_nothing(database):
     async with unit_of_work(database) as work:
         await leases.release_for_retry(work, lease)
     again = await take(database, document.id, owner="worker-2")
-    outcome = RevisionResult(chunks_of(document, 3), 3, encoding=None, pages=None, warnings=[])
+    outcome = RevisionResult(chunks_of(document, 3), 3, parsed=PARSED)
     async with unit_of_work(database) as work:
-        assert not await completion.complete(work, lease, outcome)
+        switches = await completion.commit_revisions(work, [(lease, outcome)])
+        assert switches == {document.id: None}
     async with database.reading() as session:
         assert (await session.exec(select(Chunk.id))).all() == []
         held = await session.get_one(Document, document.id)

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 
 from core.db.database import Database
 from core.db.types import utc_now
-from core.db.unit_of_work import unit_of_work
+from core.db.unit_of_work import UnitOfWork, unit_of_work
 from core.settings import Settings
 from kb_service.models import Chunk, Document, DocumentStage
 from kb_service.transfer import jobs as transfers
@@ -19,7 +19,7 @@ from kb_service.vector_index.protocol import point_id
 from kb_service.work_queue import completion, leases
 from kb_service.work_queue.completion import RevisionResult
 from kb_service.work_queue.leases import Lease
-from tests.fixtures.bare_rows import add_document
+from tests.fixtures.bare_rows import PARSED, add_document
 from tests.fixtures.stored import edit, reread
 
 pytestmark = pytest.mark.anyio
@@ -36,8 +36,8 @@ async def take(
     database: Database, document_id: str, owner: str = "one", seconds: float = 60
 ) -> Lease | None:
     async with unit_of_work(database) as work:
-        row = await leases.acquire(work, document_id, owner=owner, seconds=seconds)
-    return leases.lease_from_row(row) if row is not None else None
+        rows = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
+    return next(map(leases.lease_from_row, rows), None)
 
 
 async def must_take(
@@ -60,12 +60,17 @@ def outcome(lease: Lease, *texts: str) -> RevisionResult:
                 content=text,
             ).model_dump()
 
-    return RevisionResult(chunks(), len(texts), encoding="utf-8", pages=None, warnings=[])
+    return RevisionResult(chunks(), len(texts), parsed=PARSED | {"encoding": "utf-8"})
+
+
+async def commit(work: UnitOfWork, lease: Lease, result: RevisionResult) -> bool:
+    switches = await completion.commit_revisions(work, [(lease, result)])
+    return switches[lease.document_id] is not None
 
 
 async def complete(database: Database, lease: Lease, *texts: str) -> bool:
     async with unit_of_work(database) as work:
-        return await completion.complete(work, lease, outcome(lease, *texts))
+        return await commit(work, lease, outcome(lease, *texts))
 
 
 async def texts_of(database: Database, document_id: str) -> list[str]:
@@ -138,7 +143,7 @@ async def test_advance_renews_the_lease_and_says_how_far_it_is(database: Databas
     lease = await must_take(database, doc_id, seconds=1)
     stage = DocumentStage.EMBEDDING
     async with unit_of_work(database) as work:
-        assert await leases.advance(work, lease, seconds=60, stage=stage, progress=40)
+        assert await leases.renew(work, [lease], seconds=60, stage=stage, progress=40)
     row = await reread(database, doc_id)
     assert (row.stage, row.progress) == ("embedding", 40)
     assert row.lease_until is not None
@@ -151,8 +156,8 @@ async def test_several_leases_are_renewed_together_and_those_that_were_lost_are_
     lease = await must_take(database, doc_id, seconds=1)
     lost = replace(lease, revision=lease.revision + 1)
     async with unit_of_work(database) as work:
-        assert await leases.advance_each(work, [lost, lease], seconds=60, progress=40)
-        assert not await leases.advance_each(work, [lost, lost], seconds=600, progress=99)
+        assert await leases.renew(work, [lost, lease], seconds=60, progress=40)
+        assert not await leases.renew(work, [lost, lost], seconds=600, progress=99)
     row = await reread(database, doc_id)
     assert row.progress == 40
     assert row.lease_until is not None
@@ -193,8 +198,8 @@ async def test_worker_that_lost_its_lease_changes_nothing(
         assert await take(database, doc_id, "other") is not None
     before = await reread(database, doc_id)
     async with unit_of_work(database) as work:
-        assert not await leases.advance(work, zombie, seconds=60, progress=99)
-        assert not await completion.complete(work, zombie, outcome(zombie, "text of a zombie"))
+        assert not await leases.renew(work, [zombie], seconds=60, progress=99)
+        assert not await commit(work, zombie, outcome(zombie, "text of a zombie"))
         assert not await leases.fail(work, zombie, WORDS)
         assert not await leases.reschedule(work, zombie, WORDS, retry_at=utc_now(), attempt=0)
         assert not await leases.release_for_retry(work, zombie)

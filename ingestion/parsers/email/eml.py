@@ -141,9 +141,9 @@ def _bodies(message: Message) -> Iterator[Sequence[Message]]:
         if kind == "multipart/alternative":
             waiting += _best(inner, others)
         elif kind in ("multipart/related", "multipart/signed"):
-            waiting += [(one, others) for one in inner[:1]]
+            waiting += [(nested, others) for nested in inner[:1]]
         elif kind.startswith("multipart/"):
-            waiting += [(one, ()) for one in reversed(inner)]
+            waiting += [(nested, ()) for nested in reversed(inner)]
         else:
             yield (part, *others)
 

@@ -45,19 +45,19 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
             has_attachments = any(entry[0].startswith(_ATTACHED) for entry in file.listdir())
     except _DAMAGE as error:
         raise ParseFailure(FailureReason.CORRUPT_FILE) from error
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     sender = " ".join(filter(None, (message.text(_SENDER), message.address())))
     lines = [("From", sender), ("To", message.text(_TO)), ("Cc", message.text(_CC))]
-    add_head(composition, message.text(_SUBJECT), [*lines, ("Date", message.sent())], 1)
-    before = len(composition)
+    add_head(builder, message.text(_SUBJECT), [*lines, ("Date", message.sent())], 1)
+    before = len(builder)
     markup = message.markup()
     if markup:
-        composition.extend(html.read(markup, limits))
-    if len(composition) == before:
-        add_plain(composition, message.text(_BODY))
-    if len(composition) == before:
+        builder.extend(html.read(markup, limits))
+    if len(builder) == before:
+        add_plain(builder, message.text(_BODY))
+    if len(builder) == before:
         raise ParseFailure(FailureReason.EMPTY_TEXT)
-    return composition.finish(warnings=(ATTACHMENTS,) if has_attachments else ())
+    return builder.finish(warnings=(ATTACHMENTS,) if has_attachments else ())
 
 
 class _Message:

@@ -136,9 +136,9 @@ def is_ready() -> bool:
     return is_installed() and bool(installed_languages(_setup.recognition))
 
 
-def installed_languages(wanted: OcrSettings) -> tuple[str, ...]:
+def installed_languages(settings: OcrSettings) -> tuple[str, ...]:
     """Those of the wanted languages whose data is there."""
-    return _language_data(wanted)[1]
+    return _language_data(settings)[1]
 
 
 class OcrEngine:
@@ -181,14 +181,14 @@ class OcrEngine:
             engine.SetSourceResolution(picture.dpi)
         engine.Recognize()
         level = library.RIL.PARA
-        found = [
+        paragraphs = [
             (part.Confidence(level), _CJK_GAP.sub("", flow(part.GetUTF8Text(level))))
             for part in library.iterate_level(engine.GetIterator(), level)
             if not part.Empty(level)
         ]
         height = _line_height(library, engine)
         engine.Clear()
-        return _result([(confidence, text) for confidence, text in found if text], height)
+        return _result([(confidence, text) for confidence, text in paragraphs if text], height)
 
 
 def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - the library has no types
@@ -200,12 +200,12 @@ def _line_height(library: ModuleType, engine: Any) -> float:  # noqa: ANN401 - t
     return float(median(heights)) if heights else 0.0
 
 
-def _result(found: Sequence[tuple[float, str]], line_height: float) -> OcrResult:
-    length = sum(len(text) for _, text in found)
-    mean = sum(confidence * len(text) for confidence, text in found) / max(1, length)
-    kept = tuple(text for confidence, text in found if confidence >= _MIN_CONFIDENCE)
-    is_uncertain = any(one < SURE_CONFIDENCE for one, _ in found)
-    return OcrResult(kept, mean, is_uncertain=is_uncertain, line_height=line_height)
+def _result(paragraphs: Sequence[tuple[float, str]], line_height: float) -> OcrResult:
+    length = sum(len(text) for _, text in paragraphs)
+    mean = sum(confidence * len(text) for confidence, text in paragraphs) / max(1, length)
+    texts = tuple(text for confidence, text in paragraphs if confidence >= _MIN_CONFIDENCE)
+    is_uncertain = any(confidence < SURE_CONFIDENCE for confidence, _ in paragraphs)
+    return OcrResult(texts, mean, is_uncertain=is_uncertain, line_height=line_height)
 
 
 def _library() -> ModuleType:
@@ -219,25 +219,25 @@ def _load_engine(library: ModuleType) -> Any:  # noqa: ANN401 - the library has 
     if not languages:
         raise ParseFailure(FailureReason.RECOGNITION_MISSING, "language data")
     engine = library.PyTessBaseAPI(path=str(folder), lang="+".join(languages))
-    # The binding sends remarks to /dev/null, which a jailed process may not open; it would crash
+    # The binding sends remarks to /dev/null, which a sandboxed process may not open; it would crash
     # at the first. Its standard error is shut already.
     engine.SetVariable("debug_file", "")
     return engine
 
 
-def _language_data(wanted: OcrSettings) -> tuple[Path, tuple[str, ...]]:
+def _language_data(settings: OcrSettings) -> tuple[Path, tuple[str, ...]]:
     """The first folder that has data of the wanted languages, and which of them."""
-    names = wanted.languages.split("+")
-    for folder in _data_folders(wanted):
+    names = settings.languages.split("+")
+    for folder in _data_folders(settings):
         languages = tuple(name for name in names if (folder / f"{name}.traineddata").is_file())
         if languages:
             return folder, languages
     return Path(), ()
 
 
-def _data_folders(wanted: OcrSettings) -> list[Path]:
-    if wanted.data_dir:
-        return [Path(wanted.data_dir)]
+def _data_folders(settings: OcrSettings) -> list[Path]:
+    if settings.data_dir:
+        return [Path(settings.data_dir)]
     root = Path("/")
-    found = [folder for place in _DATA_FOLDERS for folder in sorted(root.glob(place.lstrip("/")))]
-    return [*found, Path(sys.prefix, "share", "tessdata")]
+    folders = [folder for place in _DATA_FOLDERS for folder in sorted(root.glob(place.lstrip("/")))]
+    return [*folders, Path(sys.prefix, "share", "tessdata")]

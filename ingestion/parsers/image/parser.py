@@ -30,14 +30,14 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     Its size is checked before anything is decoded. Of an animation the first picture is read;
     what the file says about itself (place, camera) is not looked at.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with OcrEngine(limits) as recogniser:
         pages = [_read(recogniser, picture) for picture in _pictures(path, limits)]
     for number, readings in enumerate(pages, 1):
         for text in chain.from_iterable(reading.paragraphs for reading in readings):
-            composition.add("paragraph", text, page=number)
+            builder.add("paragraph", text, page=number)
     warnings = ocr.warnings(chain.from_iterable(pages))
-    return composition.finish(pages=len(pages), warnings=warnings)
+    return builder.finish(pages=len(pages), warnings=warnings)
 
 
 def _read(recogniser: OcrEngine, image: Image.Image) -> list[OcrResult]:

@@ -39,7 +39,6 @@ def read(recogniser: OcrEngine, picture: GreyImage) -> OcrResult:
     """The text of a picture; where it is hard to read, the surest of several tries.
 
     Args:
-        recogniser: The document's.
         picture: In shades of grey, whatever its state.
 
     Raises:
@@ -66,7 +65,6 @@ class _Attempts:
     """Readings of a picture in several states, and the best of them.
 
     Args:
-        recogniser: reads.
         dpi: what the picture says of itself.
     """
 
@@ -181,4 +179,4 @@ def _clearness(image: Image.Image, angle: float, paper: int) -> float:
 
 
 def _change(profile: Sequence[int]) -> float:
-    return sum((one - next_) ** 2 for one, next_ in pairwise(profile)) / len(profile)
+    return sum((value - next_) ** 2 for value, next_ in pairwise(profile)) / len(profile)

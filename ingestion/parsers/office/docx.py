@@ -86,7 +86,7 @@ def _resolve(node: Element, nodes: dict[str, Element]) -> Style:
         properties = child(ancestor, "pPr")
         if properties is not None:
             style = style.with_properties(properties)
-        style = _named(style, ancestor)
+        style = _with_name(style, ancestor)
     return style
 
 
@@ -98,10 +98,10 @@ def heading_level(label: str) -> int:
     return 1 if label.strip().lower() in _TITLES else 0
 
 
-def _named(style: Style, node: Element) -> Style:
+def _with_name(style: Style, node: Element) -> Style:
     """The style with what its name says."""
-    named = child(node, "name")
-    label = attribute(named, "val").strip() if named is not None else ""
+    name_node = child(node, "name")
+    label = attribute(name_node, "val").strip() if name_node is not None else ""
     if level := heading_level(label):
         return replace(style, heading=level)
     if item := _LIST.match(label):
@@ -134,16 +134,16 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     Headings are told by style name in any of a dozen languages, or by outline level. Deleted and
     hidden text is left out; footnotes and endnotes follow the body.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
         root = read_root(archive, main_part(archive, _DOCUMENT, limits), limits)
         styles = read_styles(read_part(archive, "word/styles.xml", limits))
-        _DocxReader(composition, styles).read(root)
+        _DocxReader(builder, styles).read(root)
         for part in _NOTES:
             notes = read_part(archive, part, limits)
             if notes is not None:
-                _DocxReader(composition, styles).read_notes(read_xml(notes))
-    return composition.finish()
+                _DocxReader(builder, styles).read_notes(read_xml(notes))
+    return builder.finish()
 
 
 class _DocxReader:
@@ -192,8 +192,8 @@ class _DocxReader:
         """The paragraph's style with what the paragraph itself says about outline and list."""
         if properties is None:
             return self._styles.get("", Style())
-        named = child(properties, "pStyle")
-        identifier = attribute(named, "val") if named is not None else ""
+        style_node = child(properties, "pStyle")
+        identifier = attribute(style_node, "val") if style_node is not None else ""
         return self._styles.get(identifier or "", Style()).with_properties(properties)
 
     def _add_table(self, table: Element, depth: int) -> None:
@@ -205,15 +205,15 @@ class _DocxReader:
         self._out.add_table(spread_merged_cells(map(_cell, row) for row in rows))
 
 
-def _below(parent: Element, wanted: str, depth: int) -> Iterator[Element]:
+def _below(parent: Element, tag: str, depth: int) -> Iterator[Element]:
     """The rows or cells of a table, also those within content controls and tracked changes."""
     if depth > _DEEPEST:
         raise ParseFailure(FailureReason.TOO_COMPLEX)
     for part in parent:
-        if name(part) == wanted:
+        if name(part) == tag:
             yield part
         elif name(part) in _TRANSPARENT:
-            yield from _below(part, wanted, depth + 1)
+            yield from _below(part, tag, depth + 1)
 
 
 def _cell(node: Element) -> TableCell:
@@ -234,15 +234,15 @@ def _cell_text(cell: Element) -> str:
 
 def _text_boxes(paragraph: Element) -> list[Element]:
     """The text boxes anchored in a paragraph; of two renderings the first."""
-    found: list[Element] = []
+    boxes: list[Element] = []
     waiting = [paragraph]
     while waiting:
         node = waiting.pop()
         if name(node) == "txbxContent":
-            found.append(node)
+            boxes.append(node)
         elif name(node) != "Fallback":
             waiting.extend(reversed(node))
-    return found
+    return boxes
 
 
 def _text(paragraph: Element) -> str:

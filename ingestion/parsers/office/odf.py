@@ -48,19 +48,19 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
         if manifest and any(name(n) == "encryption-data" for n in read_xml(manifest).iter()):
             raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
         root = read_root(archive, _CONTENT, limits)
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     outer = child(root, "body")
     body = next(iter(outer), None) if outer is not None else None
     pages: int | None = None
     if body is not None:
-        reader = _OdfReader(composition, _parents(root))
+        reader = _OdfReader(builder, _parents(root))
         if name(body) == "presentation":
             pages = _read_pages(reader.read_slide, body, "page", limits)
         elif name(body) == "spreadsheet":
             pages = _read_pages(reader.read_sheet, body, "table", limits)
         else:
             reader.read(body)
-    return composition.finish(pages=pages)
+    return builder.finish(pages=pages)
 
 
 def _read_pages(
@@ -230,6 +230,6 @@ def _sheet_rows(sheet: Element) -> Iterator[SheetRow]:
         number += repeats
 
 
-def _repeats(node: Element, wanted: str) -> int:
-    value = attribute(node, wanted)
+def _repeats(node: Element, name_: str) -> int:
+    value = attribute(node, name_)
     return int(value) if value.isdecimal() and 0 < len(value) < 9 else 1

@@ -28,14 +28,16 @@ def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Rel
     """The relations of a part (of the package for an empty name) by id; none that lead outside."""
     folder, _, name = part.rpartition("/")
     content = read_part(archive, posixpath.join(folder, "_rels", f"{name}.rels"), limits)
-    found: dict[str, Relation] = {}
+    relations_by_id: dict[str, Relation] = {}
     for node in read_xml(content) if content else ():
         if node.get("TargetMode") == "External":
             continue
         target = posixpath.join("/", folder, node.get("Target") or "")
         kind = (node.get("Type") or "").rpartition("/")[2]
-        found[node.get("Id") or ""] = Relation(kind, posixpath.normpath(target).lstrip("/"))
-    return found
+        relations_by_id[node.get("Id") or ""] = Relation(
+            kind, posixpath.normpath(target).lstrip("/")
+        )
+    return relations_by_id
 
 
 def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
@@ -43,7 +45,7 @@ def main_part(archive: ZipFile, usual: str, limits: ParseLimits) -> str:
     if usual in archive.NameToInfo:
         return usual
     package = relations(archive, "", limits).values()
-    return next((one.part for one in package if one.kind == "officeDocument"), usual)
+    return next((relation.part for relation in package if relation.kind == "officeDocument"), usual)
 
 
 def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
@@ -58,7 +60,7 @@ def read_root(archive: ZipFile, part: str, limits: ParseLimits) -> Element:
     return read_xml(content)
 
 
-def relation_id(node: Element, wanted: str = "id") -> str:
+def relation_id(node: Element, name_: str = "id") -> str:
     """The value of an attribute in the relationships' namespace, empty without one."""
-    ending = f"/relationships}}{wanted}"
+    ending = f"/relationships}}{name_}"
     return next((value for key, value in node.attrib.items() if key.endswith(ending)), "")

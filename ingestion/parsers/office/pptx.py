@@ -32,7 +32,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     first short text is. Speaker notes follow the slide's own text. Hidden slides are left out,
     with a warning.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
         main = main_part(archive, _PRESENTATION, limits)
         parts = relations(archive, main, limits)
@@ -43,13 +43,13 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
         hidden = 0
         for number, slide in enumerate(slides, 1):
             if slide is not None:
-                hidden += not _Slide(archive, composition, limits, number).read(slide.part)
+                hidden += not _Slide(archive, builder, limits, number).read(slide.part)
     warnings = (HIDDEN_PARTS,) if hidden else ()
-    return composition.finish(pages=len(slides), warnings=warnings)
+    return builder.finish(pages=len(slides), warnings=warnings)
 
 
 class _Slide:
-    """One slide on its way into the composition."""
+    """One slide on its way into the builder."""
 
     def __init__(
         self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int
@@ -74,7 +74,9 @@ class _Slide:
         for shape in shapes:
             if shape not in titles:
                 self._add(shape)
-        notes = next((one for one in self._parts.values() if one.kind == "notesSlide"), None)
+        notes = next(
+            (relation for relation in self._parts.values() if relation.kind == "notesSlide"), None
+        )
         if notes is not None:
             for shape in _shapes(read_root(self._archive, notes.part, self._limits)):
                 if _placeholder(shape) == "body":

@@ -56,10 +56,10 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     content = path.read_bytes()
     if not content.startswith(_SIGNATURE):
         raise ParseFailure(FailureReason.CORRUPT_FILE)
-    composition = DocumentBuilder(limits)
-    reader = RtfReader(composition)
+    builder = DocumentBuilder(limits)
+    reader = RtfReader(builder)
     reader.read(content)
-    return composition.finish()
+    return builder.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class RtfReader:
         return bool(self._stack)
 
     def _end_style(self) -> None:
-        named = "".join(self._entry.name).partition(";")[0]
-        self._styles[self._entry.number] = heading_level(named) or self._entry.level
+        style_name = "".join(self._entry.name).partition(";")[0]
+        self._styles[self._entry.number] = heading_level(style_name) or self._entry.level
         self._entry = _OutputEntry()
 
     def _add_bytes(self, data: bytes) -> None:

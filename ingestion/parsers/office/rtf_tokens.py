@@ -44,7 +44,6 @@ class Token(NamedTuple):
     """One token.
 
     Attributes:
-        sort: What it is.
         word: Name of a control word, or the sign of a control symbol.
         number: The control word's number, None without one.
         data: Bytes of text, in the encoding in force.
@@ -62,9 +61,9 @@ _OPEN, _CLOSE = Token(Sort.OPEN), Token(Sort.CLOSE)
 def tokens(content: bytes) -> Iterator[Token]:
     """The tokens in order; binary data (``\\bin``) and line ends are left out."""
     place = 0
-    while found := _TOKEN.match(content, place):
-        place = found.end()
-        brace, word, number, byte, symbol, text = found.groups()
+    while match := _TOKEN.match(content, place):
+        place = match.end()
+        brace, word, number, byte, symbol, text = match.groups()
         if word is not None:
             count = int(number) if number is not None else None
             if word == b"bin":

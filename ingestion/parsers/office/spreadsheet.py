@@ -79,9 +79,9 @@ def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
 
 
 def _part(block: list[SheetRow], columns: Sequence[int]) -> list[SheetRow]:
-    wanted = set(columns)
+    selected = set(columns)
     parts = (
-        SheetRow(row.number, {c: text for c, text in row.cells.items() if c in wanted})
+        SheetRow(row.number, {c: text for c, text in row.cells.items() if c in selected})
         for row in block
     )
     return [row for row in parts if row.cells]
@@ -99,7 +99,7 @@ def _add_table(
         return None
     columns = sorted({column for row in rows for column in row.cells})
     header = rows[0] if len(columns) > 1 and _has_header(rows, columns) else None
-    above = next((one for one in headers if set(columns) <= set(one.cells)), None)
+    above = next((header for header in headers if set(columns) <= set(header.cells)), None)
     if header is None and above is not None:
         rows, columns = [above, *rows], sorted(above.cells)
     out.add_table(([row.cells.get(c, "") for c in columns] for row in rows), page=page)

@@ -75,7 +75,7 @@ class NumberFormats:
             for node in _children(root, "numFmts")
         }
         ids = (_number(node, "numFmtId") for node in _children(root, "cellXfs"))
-        kinds = [own.get(one) or _BUILT_IN.get(one, _Kind.PLAIN) for one in ids]
+        kinds = [own.get(id_) or _BUILT_IN.get(id_, _Kind.PLAIN) for id_ in ids]
         return cls(kinds, is_1904=is_1904)
 
     def render(self, value: str, style: str) -> str:
@@ -134,9 +134,9 @@ def _kind(code: str) -> _Kind:
     return _Kind.PERCENT if "%" in bare else _Kind.PLAIN
 
 
-def _children(root: Element, wanted: str) -> Iterable[Element]:
-    found = child(root, wanted)
-    return [node for node in found if name(node) in ("numFmt", "xf")] if found is not None else []
+def _children(root: Element, list_name: str) -> Iterable[Element]:
+    parent = child(root, list_name)
+    return [node for node in parent if name(node) in ("numFmt", "xf")] if parent is not None else []
 
 
 def _number(node: Element, attribute: str) -> int:
@@ -160,7 +160,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     them; a formula gives the value stored with it. A merged cell over several rows stands in each of
     them. Hidden sheets are left out, with a warning.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
         main = main_part(archive, _WORKBOOK, limits)
         root = read_root(archive, main, limits)
@@ -170,12 +170,12 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
         if len(sheets) > limits.pages:
             raise ParseFailure(FailureReason.TOO_MANY_PAGES)
         cells = _cells(archive, root, parts, limits)
-        shown = [
+        visible = [
             (number, sheet)
             for number, sheet in enumerate(sheets, 1)
             if sheet.get("state", "visible") == "visible"
         ]
-        for number, sheet in shown:
+        for number, sheet in visible:
             part = parts.get(relation_id(sheet))
             # A chart sheet has no cells.
             if part is not None and part.kind == "worksheet":
@@ -186,9 +186,9 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
                     closing(stream_part(archive, part.part)) as blocks,
                     closing(_Sheet(cells, merged).rows(blocks)) as rows,
                 ):
-                    add_tables(composition, title, rows, page=number)
-    warnings = (HIDDEN_PARTS,) if len(shown) < len(sheets) else ()
-    return composition.finish(pages=len(sheets), warnings=warnings)
+                    add_tables(builder, title, rows, page=number)
+    warnings = (HIDDEN_PARTS,) if len(visible) < len(sheets) else ()
+    return builder.finish(pages=len(sheets), warnings=warnings)
 
 
 class _Cells:
@@ -221,14 +221,14 @@ def _cells(
     properties = child(workbook, "workbookPr")
     is_1904 = properties is not None and properties.get("date1904") in ("1", "true")
     styles = read_part(archive, names.get("styles", ""), limits)
-    return _Cells(strings.found, NumberFormats.read(styles, is_1904=is_1904))
+    return _Cells(strings.texts, NumberFormats.read(styles, is_1904=is_1904))
 
 
 class _SharedStrings:
     """Collects the shared strings; readings of Chinese and Japanese names are left out."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.texts: list[str] = []
         self._parts: list[str] = []
         self._takes = False
         self._readings = 0
@@ -242,7 +242,7 @@ class _SharedStrings:
 
     def end(self, name: str) -> None:
         if name == "si":
-            self.found.append(_unescaped("".join(self._parts)))
+            self.texts.append(_unescaped("".join(self._parts)))
         elif name == "rPh":
             self._readings -= 1
         self._takes = False
@@ -254,7 +254,7 @@ class _SharedStrings:
 
 def _unescaped(text: str) -> str:
     """A text in which no character is written by its number."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
 def _merged(archive: ZipFile, part: str) -> dict[str, int]:
@@ -263,15 +263,15 @@ def _merged(archive: ZipFile, part: str) -> dict[str, int]:
     They stand behind the rows, which are read one by one. To read all of the XML for them before
     would take twice the time, to look through its bytes a hundredth.
     """
-    found: dict[str, int] = {}
+    labels: dict[str, int] = {}
     before = b""
     with closing(stream_part(archive, part)) as blocks:
         for block in blocks:
             before = before[-_LONGEST_RANGE:] + block
             for column, top, bottom in _MERGED.findall(before):
-                if top != bottom and len(found) < _MOST_MERGED:
-                    found[(column + top).decode("ascii")] = int(bottom)
-    return found
+                if top != bottom and len(labels) < _MOST_MERGED:
+                    labels[(column + top).decode("ascii")] = int(bottom)
+    return labels
 
 
 class _Sheet:
@@ -344,10 +344,10 @@ class _Sheet:
     def _index(self, reference: str) -> int:
         """The column of a reference such as ``AB12``, from 0."""
         letters = reference.rstrip("0123456789")
-        known = self._columns.get(letters)
-        if known is None:
-            known = 0
+        column = self._columns.get(letters)
+        if column is None:
+            column = 0
             for letter in letters[:4].upper():
-                known = 26 * known + ord(letter) - 64
-            self._columns[letters] = known = known - 1
-        return known
+                column = 26 * column + ord(letter) - 64
+            self._columns[letters] = column = column - 1
+        return column

@@ -66,15 +66,19 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def child(parent: Element, wanted: str) -> Element | None:
+def child(parent: Element, tag: str) -> Element | None:
     """The first child of this name."""
-    return next((node for node in parent if name(node) == wanted), None)
+    return next((node for node in parent if name(node) == tag), None)
 
 
-def attribute(node: Element, wanted: str) -> str:
+def attribute(node: Element, attribute_name: str) -> str:
     """An attribute in the element's own namespace or in none; empty if it is missing."""
     space = node.tag.rpartition("}")[0]
-    return node.get(f"{space}}}{wanted}" if space else wanted) or node.get(wanted) or ""
+    return (
+        node.get(f"{space}}}{attribute_name}" if space else attribute_name)
+        or node.get(attribute_name)
+        or ""
+    )
 
 
 class Handler(Protocol):
@@ -109,10 +113,10 @@ def stream_xml(blocks: Iterable[bytes | str], handler: Handler) -> Iterator[None
     local: dict[str, str] = {}
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        known = local.get(name)
-        if known is None:
-            known = local[name] = name.rpartition(":")[2]
-        handler.start(known, attributes)
+        local_name = local.get(name)
+        if local_name is None:
+            local_name = local[name] = name.rpartition(":")[2]
+        handler.start(local_name, attributes)
 
     reader.StartElementHandler = start
     reader.EndElementHandler = lambda name: handler.end(local[name])

@@ -35,8 +35,6 @@ class PdfLine:
     Attributes:
         text: The line's characters as PDFium reads them.
         size: Height of its type.
-        left: Where it begins.
-        right: Where it ends.
         y: Where its first character stands, as a length.
         place: The same as share of the page's height, 1 at the top.
         rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.
@@ -251,18 +249,18 @@ def _lines(
 ) -> Iterator[PdfLine]:
     """The lines that stand in no table, and each table where its first character is read."""
     table_of = {index: table for table in tables for index in table.characters}
-    told: list[_Table] = []
+    emitted: list[_Table] = []
     start = 0
     for text in _characters(page).split("\n"):
         places = range(start, start + len(text))
         for table in (table_of[place] for place in places if place in table_of):
-            if table not in told:
-                told.append(table)
+            if table not in emitted:
+                emitted.append(table)
                 yield table.line(height)
         outside = [place for place in places if place not in table_of]
-        kept = "".join(text[place - start] for place in outside)
-        if stripped := kept.strip():
-            first = len(kept) - len(kept.lstrip())
+        rest = "".join(text[place - start] for place in outside)
+        if stripped := rest.strip():
+            first = len(rest) - len(rest.lstrip())
             yield _line(page, stripped, outside[first : first + len(stripped)], height)
         start += len(text) + 1
 

@@ -44,19 +44,19 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     recognises = bool(scanned) and ocr.is_ready()
     if scanned and not recognises and not any(page.lines for page in pages):
         raise ParseFailure(FailureReason.NO_TEXT_LAYER)
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     lines = [(page.number, line) for page in pages for line in page.lines]
     running = _running_lines(pages)
     lines = [(number, line) for number, line in lines if not _is_apparatus(line, running)] or lines
     pictures = _recognise(path, scanned, limits) if recognises else {}
     read = {number: reading.paragraphs for number, reading in pictures.items()}
-    _add_blocks(lines, composition, read)
+    _add_blocks(lines, builder, read)
     warnings = ocr.warnings(pictures.values())
     if not recognises and len(scanned) > _SCANNED_SHARE * len(pages):
         warnings = (FailureReason.NO_TEXT_LAYER.value,)
     if any(page.is_damaged for page in pages):
         warnings += (DAMAGED_PAGES,)
-    return composition.finish(pages=len(pages), warnings=warnings)
+    return builder.finish(pages=len(pages), warnings=warnings)
 
 
 def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[int, OcrResult]:

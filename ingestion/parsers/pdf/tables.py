@@ -36,7 +36,6 @@ class RulingLine:
     Attributes:
         at: Its place across: y of a horizontal one, x of a vertical one.
         start: Where it begins along its axis.
-        end: Where it ends.
     """
 
     at: float

@@ -56,7 +56,6 @@ class ParserChild:
     Args:
         recycle_after: Documents after which a fresh child is started.
         recycle_bytes: Resident memory at rest after which a fresh child is started.
-        recognition: How pictures are read.
     """
 
     def __init__(
@@ -91,7 +90,6 @@ class ParserChild:
 
         Args:
             path: A file the child may read.
-            media_type: A key of ``ingestion.parsers.PARSERS``.
             limits: Bounds; the defaults of ``ParseLimits`` without.
 
         Raises:

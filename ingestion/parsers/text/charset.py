@@ -204,7 +204,6 @@ def no_text_failure(warnings: Collection[str], chosen: str | None) -> ParseFailu
     """Why a text has nothing that could be found.
 
     Args:
-        warnings: Of its reading.
         chosen: The codec that somebody chose for it, if any.
     """
     # What did not fit the choice is left as signs that stand for nothing.
@@ -228,7 +227,6 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     frequency in the encoding's languages gives it.
 
     Args:
-        data: The whole file.
         declared: What the file says of itself (an HTML ``meta``), believed if all bytes fit.
 
     Within ``forced_codec`` a person's choice goes before all that.

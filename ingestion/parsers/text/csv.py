@@ -30,10 +30,10 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """
     decoded = decode(path.read_bytes())
     text = clean(decoded.text)
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     for block in _blocks(rows(text, delimiter(text))):
-        composition.add("table", block)
-    return composition.finish(
+        builder.add("table", block)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 

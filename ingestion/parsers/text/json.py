@@ -29,10 +29,10 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     top-level member or item ends.
     """
     decoded = decode(path.read_bytes())
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     for block in blocks(parts(load(decoded.text))):
-        composition.add("code", block)
-    return composition.finish(
+        builder.add("code", block)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 

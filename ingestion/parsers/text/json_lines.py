@@ -21,14 +21,14 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     most lines are not is damaged.
     """
     decoded = decode(path.read_bytes())
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     damaged: list[str] = []
     records = [line for line in decoded.text.split("\n") if line.strip()]
     for block in blocks(_groups(records, damaged)):
-        composition.add("code", block)
+        builder.add("code", block)
     if 2 * len(damaged) > len(records):
         raise ParseFailure(FailureReason.CORRUPT_FILE)
-    return composition.finish(
+    return builder.finish(
         encoding=decoded.encoding,
         confidence=decoded.confidence,
         warnings=decoded.warnings + ((DAMAGED_RECORDS,) if damaged else ()),

@@ -37,17 +37,17 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     decoded = decode(path.read_bytes())
     front, body = split_front_matter(clean(decoded.text))
     warnings = decoded.warnings
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     tokens = _block_parser().parse(body)
     simplified = any(token.level >= _DEEPEST - 1 for token in tokens)
-    _add_front_matter(composition, front, [] if simplified else tokens)
+    _add_front_matter(builder, front, [] if simplified else tokens)
     if simplified:
         for kind, text, level in plain.blocks(body):
-            composition.add(kind, text, level=level)
+            builder.add(kind, text, level=level)
         warnings += (SIMPLIFIED,)
     else:
-        _MarkdownReader(composition, limits).read(tokens)
-    return composition.finish(
+        _MarkdownReader(builder, limits).read(tokens)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=warnings
     )
 
@@ -67,7 +67,7 @@ def split_front_matter(text: str) -> tuple[str, str]:
 
 def _add_front_matter(out: DocumentBuilder, front: str, tokens: Sequence[Token]) -> None:
     titles = (_TITLE.match(line[:_LONGEST_TITLE]) for line in front.split("\n"))
-    title = next((found[2] for found in titles if found), "")
+    title = next((match[2] for match in titles if match), "")
     if title and not any(t.type == "heading_open" and t.tag == "h1" for t in tokens):
         out.add("heading", title, level=1)
     out.add("paragraph", front)

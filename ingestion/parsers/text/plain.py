@@ -38,10 +38,10 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     upload (``text_bounds``).
     """
     decoded = decode(path.read_bytes())
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     for kind, text, level in blocks(clean(decoded.text)):
-        composition.add(kind, text, level=level)
-    return composition.finish(
+        builder.add(kind, text, level=level)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 
@@ -77,8 +77,8 @@ def _underline_level(line: str, before: list[str]) -> int:
     """Level of the heading that this line underlines, or 0; it must be the only line before."""
     if len(before) != 1 or not 0 < len(before[0].strip()) <= _LONGEST_HEADING:
         return 0
-    found = _UNDERLINE.match(line)
-    is_rule = found is not None and len(found[1]) >= len(before[0].strip()) // 2
+    match = _UNDERLINE.match(line)
+    is_rule = match is not None and len(match[1]) >= len(before[0].strip()) // 2
     return _UNDERLINE_LEVELS[line[0]] if is_rule else 0
 
 
@@ -89,5 +89,5 @@ def _numbered_level(line: str, before: list[str]) -> int:
         return 0
     if before and not before[-1].rstrip().endswith(("。", "！", "？", "”", "」", ".", "!", "?")):
         return 0
-    found = _NUMBERED.match(line)
-    return _NUMBERED_LEVELS[str(found["zh"] or found["en"]).lower()] if found else 0
+    match = _NUMBERED.match(line)
+    return _NUMBERED_LEVELS[str(match["zh"] or match["en"]).lower()] if match else 0

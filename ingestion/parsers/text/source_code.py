@@ -17,10 +17,10 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     in languages that indent.
     """
     decoded = decode(path.read_bytes())
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     for block in blocks(clean(decoded.text)):
-        composition.add("code", block)
-    return composition.finish(
+        builder.add("code", block)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 

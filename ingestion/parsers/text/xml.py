@@ -39,16 +39,16 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     ``server.port: 80``. A document type or an inclusion is refused as ``unsafe_xml``.
     """
     data = path.read_bytes()
-    found = _DECLARED.search(data[:1024])
-    decoded = decode(data, declared=codec_for_label(found[1].decode("ascii")) if found else None)
+    match = _DECLARED.search(data[:1024])
+    decoded = decode(data, declared=codec_for_label(match[1].decode("ascii")) if match else None)
     if not decoded.text.strip():
         raise ParseFailure(FailureReason.EMPTY_TEXT)
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     root = read_xml(decoded.text.lstrip("\ufeff \t\r\n"))
     if any(node.tag.startswith(_INCLUSION) for node in root.iter()):
         raise ParseFailure(FailureReason.UNSAFE_XML)
-    _XmlReader(composition, limits).read(root)
-    return composition.finish(
+    _XmlReader(builder, limits).read(root)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 

@@ -26,7 +26,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     Chapters come in the order of the book's spine; its generated table of contents is left out.
     An e-book whose chapters are encrypted (digital rights management) is ``password_protected``.
     """
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     with open_zip(path, limits) as archive:
         locked = _locked(archive, limits)
         for part in _chapters(archive, limits):
@@ -34,8 +34,8 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
                 raise ParseFailure(FailureReason.PASSWORD_PROTECTED)
             content = read_part(archive, part, limits)
             if content is not None:
-                composition.extend(html.read(html.decode_page(content).text, limits))
-    return composition.finish()
+                builder.extend(html.read(html.decode_page(content).text, limits))
+    return builder.finish()
 
 
 def _chapters(archive: ZipFile, limits: ParseLimits) -> Iterator[str]:

@@ -39,42 +39,42 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     ``<title>`` is its level-1 heading where the body has no ``<h1>``.
     """
     decoded = decode_page(path.read_bytes())
-    composition = read(decoded.text, limits)
-    return composition.finish(
+    builder = read(decoded.text, limits)
+    return builder.finish(
         encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
     )
 
 
 def decode_page(data: bytes) -> DecodedText:
     """The text of a page, by the encoding it declares if its bytes fit that."""
-    found = _CHARSET.search(data[:_HEAD])
-    return decode(data, declared=codec_for_label(found[1].decode("ascii")) if found else None)
+    match = _CHARSET.search(data[:_HEAD])
+    return decode(data, declared=codec_for_label(match[1].decode("ascii")) if match else None)
 
 
 def read(text: str, limits: ParseLimits) -> DocumentBuilder:
     """The blocks of a page or of a piece of one."""
     tree = build_tree(text)
     root = tree.root
-    composition = DocumentBuilder(limits)
+    builder = DocumentBuilder(limits)
     if root is None:
-        return composition
+        return builder
     title = tree.css_first("head > title")
     heading = flow(title.text()) if title is not None and tree.css_first("h1") is None else ""
     for navigation in (False, True):
-        composition = DocumentBuilder(limits)
-        _HtmlReader(composition, root, title=heading, navigation=navigation).read()
-        if composition.has_body:
+        builder = DocumentBuilder(limits)
+        _HtmlReader(builder, root, title=heading, navigation=navigation).read()
+        if builder.has_body:
             break
-    return composition
+    return builder
 
 
 class _HtmlReader:
     """One pass over a tree in document order; text gathers until a block begins or ends."""
 
     def __init__(
-        self, composition: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool
+        self, builder: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool
     ) -> None:
-        self._out = composition
+        self._out = builder
         self._root = root
         self._title = title
         self._navigation = navigation

@@ -90,7 +90,6 @@ def is_content(node: LexborNode, *, navigation: bool) -> bool:
     """Whether an element's text belongs to the document.
 
     Args:
-        node: The element.
         navigation: Whether menus and tables of contents count as content.
     """
     tag = node.tag
@@ -132,17 +131,17 @@ def is_navigation_text(text: str) -> bool:
 
 def layout_tables(root: LexborNode) -> frozenset[int]:
     """The ids of tables that arrange a page: they hold headings, tables or a single cell."""
-    found: set[int] = set()
+    ids: set[int] = set()
     for inner in root.css("table table, table h1, table h2, table h3, table h4"):
         outer = inner.parent
         while outer is not None and outer.tag != "table":
             outer = outer.parent
         if outer is not None:
-            found.add(outer.mem_id)
+            ids.add(outer.mem_id)
     for table in root.css("table"):
-        if table.mem_id not in found and len(table.css("td, th")) < 2:
-            found.add(table.mem_id)
-    return frozenset(found)
+        if table.mem_id not in ids and len(table.css("td, th")) < 2:
+            ids.add(table.mem_id)
+    return frozenset(ids)
 
 
 def flat_text(root: LexborNode) -> str:

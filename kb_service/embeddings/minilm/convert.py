@@ -1,4 +1,4 @@
-"""Converts the packaged PyTorch weights into the file a backend loads: once, in a child process."""
+"""Conversion of the packaged PyTorch weights into the file that a backend loads."""
 
 # torch, transformers and OpenVINO are untyped where they are called here.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -95,12 +95,12 @@ def _ranges(model: BertModel) -> dict[str, Floats]:
     Seen on random tokens: cosines to float32 were as with ranges seen on English paragraphs
     (docs/decisions/0067), and nobody's language is favoured.
     """
-    seen: dict[str, Floats] = {}
+    ranges: dict[str, Floats] = {}
 
     def watch(name: str) -> None:
-        def note(_: torch.nn.Module, given: tuple[torch.Tensor, ...]) -> None:
-            rows = given[0].abs().flatten(0, 1).numpy()
-            seen[name] = np.percentile(rows, _RANGE_PERCENTILE, axis=0).astype(np.float32)
+        def note(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+            rows = inputs[0].abs().flatten(0, 1).numpy()
+            ranges[name] = np.percentile(rows, _RANGE_PERCENTILE, axis=0).astype(np.float32)
 
         model.get_submodule(name).register_forward_pre_hook(note)
 
@@ -112,7 +112,7 @@ def _ranges(model: BertModel) -> dict[str, Floats]:
     ids[:, 0], ids[:, -1] = _CLS, _SEP
     with torch.no_grad():
         model(input_ids=ids, attention_mask=torch.ones_like(ids))
-    return seen
+    return ranges
 
 
 def _export(model: BertModel, target: Path) -> None:

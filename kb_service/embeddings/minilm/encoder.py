@@ -1,4 +1,4 @@
-"""The encoder: tokenise, sort by length, run small batches, pool, normalise."""
+"""The all-MiniLM-L6-v2 encoder."""
 
 import math
 from collections.abc import Generator, Iterator, Sequence
@@ -37,7 +37,7 @@ class MiniLmEncoder:
     """all-MiniLM-L6-v2 on one backend; each batch is one thread's, and any thread may encode.
 
     Args:
-        folder: What ``files.prepare`` returned for this backend.
+        folder: What ``artifacts.prepare`` returned for this backend.
         backend: The runtime and its number format.
         threads: Processor threads to encode on; ``lane_count(threads)`` batches at a time.
     """

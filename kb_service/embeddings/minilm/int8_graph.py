@@ -148,8 +148,8 @@ class _Graph:
     def in_known_bytes(self, values: str) -> _QuantisedRows:
         """Numbers around zero, in steps already: what is above 127 of them counts as 127."""
         middle = self.constant(np.uint8(128))
-        one = self.constant(np.float32(1))
-        return _QuantisedRows(self.node("QuantizeLinear", values, one, middle), None, middle)
+        step = self.constant(np.float32(1))
+        return _QuantisedRows(self.node("QuantizeLinear", values, step, middle), None, middle)
 
     def dense(self, values: _QuantisedRows, weights: Floats, bias: Floats) -> str:
         """Multiply by a layer's weights and add its bias.
@@ -297,19 +297,19 @@ class _GraphEncoder:
         shares = ranges**_SMOOTHING / np.maximum(strongest, _TINY) ** (1 - _SMOOTHING)
         # A share is a channel's step now: the largest of the channels takes all 127.
         shares = (shares * (ranges / shares).max() / _LARGEST).astype(np.float32)
-        given = self.graph.in_known_bytes(
+        quantised = self.graph.in_known_bytes(
             self.graph.node("Mul", hidden, self.graph.constant(1 / shares))
         )
         biases = [self._weights[f"{name}.bias"] for name in names]
         return [
-            self.graph.dense(given, rows * shares, bias)
+            self.graph.dense(quantised, rows * shares, bias)
             for rows, bias in zip(weights, biases, strict=True)
         ]
 
-    def _added(self, name: str, given: _QuantisedRows, hidden: str) -> str:
+    def _added(self, name: str, values: _QuantisedRows, hidden: str) -> str:
         """A layer's dense output, added to what went in and normalised."""
         weights, bias = (self._weights[f"{name}.dense.{part}"] for part in ("weight", "bias"))
-        summed = self.graph.node("Add", self.graph.dense(given, weights, bias), hidden)
+        summed = self.graph.node("Add", self.graph.dense(values, weights, bias), hidden)
         return self._norm(name, summed)
 
     def _norm(self, name: str, values: str) -> str:

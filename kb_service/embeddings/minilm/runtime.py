@@ -1,4 +1,4 @@
-"""The runtimes that can run the converted model, and which of them suits this CPU."""
+"""The runtimes of the converted model, and the choice of one by the processor."""
 
 # OpenVINO and ONNX Runtime ship stubs with untyped parameters; this module is their fence.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -77,8 +77,6 @@ def load_forward(backend: Backend, folder: Path, threads: int) -> Forward:
     """Load the converted model.
 
     Args:
-        backend: the runtime.
-        folder: has the file.
         threads: on which ``lane_count(threads)`` calls at a time are computed.
     """
     path = folder / backend.model_file
@@ -134,7 +132,7 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
     )
 
     def forward(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
-        with sessions.one() as session:
+        with sessions.borrow() as session:
             outputs = session.run(None, {"input_ids": ids, "attention_mask": mask})
         return np.asarray(outputs[0], dtype=np.float32)
 
@@ -145,26 +143,26 @@ _Item = TypeVar("_Item")
 
 
 class PerThreadPool(Generic[_Item]):
-    """Hands each thread its own of several things, as long as there are enough.
+    """Hands each thread its own of several items, as long as there are enough.
 
     Of two threads in one session of ONNX Runtime each is given memory that the other one's core
     still has in its cache: 120 passages a second instead of 158, in about every second process
-    (docs/decisions/0076). A thread that finds its thing in use changes to the one that fewest use,
+    (docs/decisions/0076). A thread that finds its item in use changes to the one that fewest use,
     and keeps to that.
 
     Args:
-        things: one for each lane; at least one.
+        items: one for each lane; at least one.
     """
 
-    def __init__(self, things: Sequence[_Item]) -> None:
-        self._things = things
-        self._users = [0] * len(things)
+    def __init__(self, items: Sequence[_Item]) -> None:
+        self._items = items
+        self._users = [0] * len(items)
         self._lock = threading.Lock()
         self._own = threading.local()
 
     @contextmanager
-    def one(self) -> Generator[_Item]:
-        """The calling thread's thing, which others share only where all are in use."""
+    def borrow(self) -> Generator[_Item]:
+        """The calling thread's item, which others share only where all are in use."""
         with self._lock:
             number: int = getattr(self._own, "number", 0)
             if self._users[number]:
@@ -172,7 +170,7 @@ class PerThreadPool(Generic[_Item]):
             self._own.number = number
             self._users[number] += 1
         try:
-            yield self._things[number]
+            yield self._items[number]
         finally:
             with self._lock:
                 self._users[number] -= 1

@@ -1,4 +1,4 @@
-"""Lexical rerank of fused hits: how much of the query stands close together in a passage."""
+"""Lexical rerank of fused hits by how much of the query stands close together."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,8 +61,6 @@ def rerank(
     ``RankedHit``). Rarity is counted over the candidates themselves.
 
     Args:
-        query: the user's query.
-        fusion: the fused legs.
         features: of the first ``depth`` hits; one without features has W = P = 0.
         behind: more hits, behind all of the fused legs'.
         depth: hits reranked; the hits behind them keep their order and stay behind them.
@@ -131,15 +129,15 @@ def _evidence(query: list[str], passages: Sequence[Terms]) -> tuple[_Floats, _Fl
     none = np.zeros(len(passages))
     if not query or not passages:
         return none, none
-    asked = [hash_token(token) for token in query]
-    number_of = {term: number for number, term in enumerate(sorted(set(asked)))}
-    terms, numbers = np.array([*number_of]), np.array([number_of[term] for term in asked])
-    found = _match(terms, passages)
-    if not len(found.place):
+    hashes = [hash_token(token) for token in query]
+    number_of = {term: number for number, term in enumerate(sorted(set(hashes)))}
+    terms, numbers = np.array([*number_of]), np.array([number_of[term] for term in hashes])
+    matches = _match(terms, passages)
+    if not len(matches.place):
         return none, none
     return (
-        _coverage(numbers, len(terms), found, len(passages)),
-        _phrase(numbers, len(terms), found, len(passages)),
+        _coverage(numbers, len(terms), matches, len(passages)),
+        _phrase(numbers, len(terms), matches, len(passages)),
     )
 
 
@@ -166,29 +164,29 @@ def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:
     alike = np.zeros(_BITS + 1, dtype=np.bool_)
     alike[terms & _BITS] = True
     place = np.flatnonzero(alike[row & _BITS])
-    found = row[place]
-    term = np.minimum(np.searchsorted(terms, found), len(terms) - 1)
-    is_it = terms[term] == found
+    candidates = row[place]
+    term = np.minimum(np.searchsorted(terms, candidates), len(terms) - 1)
+    is_it = terms[term] == candidates
     return place[is_it], term[is_it]
 
 
-def _coverage(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
+def _coverage(numbers: Ints, terms: int, matches: _Matches, passages: int) -> _Floats:
     """``W``: the best window's share of the query's idf mass."""
-    held = _distinct(found.passage * terms + found.term, passages * terms)
-    frequency = held.reshape(passages, terms).sum(axis=0)
+    present = _distinct(matches.passage * terms + matches.term, passages * terms)
+    frequency = present.reshape(passages, terms).sum(axis=0)
     idf = np.log1p((passages - frequency + 0.5) / (frequency + 0.5)) * (frequency > 0)
     weight = idf * np.bincount(numbers, minlength=terms)
     # A window's mass is the masses of its two sentences less that of the terms in both.
-    height = len(found.sentence_passage)
-    cells = _distinct(found.sentence * terms + found.term, height * terms)
+    height = len(matches.sentence_passage)
+    cells = _distinct(matches.sentence * terms + matches.term, height * terms)
     mass = _masses(cells, weight, height)
     window = mass.copy()
     if height > 1:
         shared = _masses(cells[terms:] & cells[:-terms], weight, height - 1)
-        joined = found.sentence_passage[1:] == found.sentence_passage[:-1]
+        joined = matches.sentence_passage[1:] == matches.sentence_passage[:-1]
         window[1:] += np.where(joined, mass[:-1] - shared, 0.0)
     best = np.zeros(passages)
-    np.maximum.at(best, found.sentence_passage, window)
+    np.maximum.at(best, matches.sentence_passage, window)
     return best / (weight.sum() + _EPSILON)
 
 
@@ -207,16 +205,16 @@ def _masses(cells: NDArray[np.bool_], weight: _Floats, height: int) -> _Floats:
     return masses.astype(np.float64, copy=False)
 
 
-def _phrase(numbers: Ints, terms: int, found: _Matches, passages: int) -> _Floats:
+def _phrase(numbers: Ints, terms: int, matches: _Matches, passages: int) -> _Floats:
     """``P``: the share of the query's adjacent pairs that are adjacent in the passage."""
-    asked, times = np.unique(numbers[:-1] * terms + numbers[1:], return_counts=True)
-    is_near = np.diff(found.place) == 1
-    place = np.flatnonzero(is_near & (found.passage[1:] == found.passage[:-1]))
-    if not len(asked) or not len(place):
+    pairs, times = np.unique(numbers[:-1] * terms + numbers[1:], return_counts=True)
+    is_near = np.diff(matches.place) == 1
+    place = np.flatnonzero(is_near & (matches.passage[1:] == matches.passage[:-1]))
+    if not len(pairs) or not len(place):
         return np.zeros(passages)
-    pair = found.term[place] * terms + found.term[place + 1]
-    number = np.minimum(np.searchsorted(asked, pair), len(asked) - 1)
-    known = asked[number] == pair
-    cells = found.passage[place[known]] * len(asked) + number[known]
-    held = _distinct(cells, passages * len(asked)).reshape(passages, len(asked))
-    return (held @ times).astype(np.float64) / max(1, len(numbers) - 1)
+    pair = matches.term[place] * terms + matches.term[place + 1]
+    number = np.minimum(np.searchsorted(pairs, pair), len(pairs) - 1)
+    is_pair = pairs[number] == pair
+    cells = matches.passage[place[is_pair]] * len(pairs) + number[is_pair]
+    present = _distinct(cells, passages * len(pairs)).reshape(passages, len(pairs))
+    return (present @ times).astype(np.float64) / max(1, len(numbers) - 1)

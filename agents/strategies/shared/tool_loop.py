@@ -25,16 +25,19 @@ from agents.events import (
 from agents.evidence import Evidence
 from agents.llm.base import ModelMessage, TokenUsage, ToolCall, ToolSpec, ToolsRefused
 from agents.llm.extractive.model import standalone_question
+from agents.run_context import RunContext
 from agents.run_request import ContextItem
-from agents.skills.run_skills import LOAD, RunSkills
-from agents.strategies.base import NextT, Strategy, StrategyInput
-from agents.strategies.budget import Budget
-from agents.strategies.citation_check import check_citations, without_marks
-from agents.strategies.claim_check import unsupported_claims
-from agents.strategies.context_window import LEFT_OUT, fit_messages, results_as_user_messages
-from agents.strategies.model_turn import ModelCaller, Turn, Voice
-from agents.strategies.prompts import BUDGET_ENDED, question_with_context
-from agents.strategies.tool_calls import (
+from agents.skills.run_skills import COMPLETE, LOAD, RunSkills
+from agents.strategies.shared.base import NextT, Strategy
+from agents.strategies.shared.budget import Budget
+from agents.strategies.shared.citation_check import (
+    check_citations,
+    unsupported_claims,
+    without_marks,
+)
+from agents.strategies.shared.model_turn import ModelCaller, Turn, Voice
+from agents.strategies.shared.prompts import BUDGET_ENDED, delimited, question_with_context
+from agents.strategies.shared.tool_calls import (
     ToolCallRunner,
     ToolRound,
     call_signature,
@@ -66,16 +69,16 @@ class ToolLoopStrategy(Strategy):
         uses_tools: False once the endpoint refused tools.
     """
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self.evidence = Evidence()
-        self.tools = build_toolbox(self.scope(inputs.limits.top_k))
-        self._budget = Budget(inputs.limits, inputs.journal)
+        self.tools = build_toolbox(ToolScope(context, self.evidence, context.limits.top_k))
+        self._budget = Budget(context.limits, context.journal)
         self.model_caller = ModelCaller(self, self._budget)
         self.call_runner = ToolCallRunner(self, self._budget, self.evidence)
         self.uses_tools = True
-        asked = [m.content for m in inputs.history if m.role == "user"]
-        self.standalone = standalone_question(inputs.question, asked)
+        asked = [m.content for m in context.history if m.role == "user"]
+        self.standalone = standalone_question(context.question, asked)
         # The outcome of each call so far, by what was called with what.
         self._outcomes: dict[str, bool] = {}
         self._lookup = self.standalone
@@ -84,23 +87,6 @@ class ToolLoopStrategy(Strategy):
         self._made_calls = 0
         self._shown_evidence = 0
         self._counted_tokens = 0
-
-    def scope(self, top_k: int) -> ToolScope:
-        """What the run's tools may reach, with so many passages per search."""
-        inputs = self.inputs
-        return ToolScope(
-            inputs.retriever,
-            self.evidence,
-            top_k,
-            inputs.documents,
-            client_tools=inputs.tools,
-            time=inputs.time,
-            calendar=inputs.calendar,
-            memory=inputs.memory,
-            rules=inputs.rules,
-            remote_tools=inputs.remote_tools,
-            skills=inputs.skills,
-        )
 
     async def run_step(self, name: str, work: Callable[[], Awaitable[NextT]]) -> NextT | StopEvent:
         """Run a step; the first one of the run begins with the skills that a person chose."""
@@ -112,7 +98,7 @@ class ToolLoopStrategy(Strategy):
         return await super().run_step(name, prepared)
 
     async def _load_chosen(self) -> None:
-        skills = self.inputs.skills
+        skills = self.context.skills
         if skills is None or not skills.start_loading_chosen():
             return
         calls = [self.announce_call(load_call(one.key, self.new_id())) for one in skills.chosen]
@@ -139,7 +125,7 @@ class ToolLoopStrategy(Strategy):
         """Turns of the model, calls that have a result, passages, the budget that ended it."""
         ended_by = self.budget.ended_by
         return {
-            "turns": self.inputs.journal.turns,
+            "turns": self.context.journal.turns,
             "calls": self._made_calls,
             "passages": len(self.evidence.numbers()),
             **({"ended_by": ended_by} if ended_by else {}),
@@ -152,22 +138,24 @@ class ToolLoopStrategy(Strategy):
 
     def conversation(self, system: str) -> list[ModelMessage]:
         """The system's message, what was said before and the question."""
-        question = question_with_context(self.inputs.question, self.caller_context)
-        asked = ModelMessage("user", question, images=self.inputs.sight.images)
+        question = question_with_context(self.context.question, self.caller_context)
+        asked = ModelMessage("user", question, images=self.context.vision.images)
         return [ModelMessage("system", system), *self.past(), asked]
 
     @property
     def caller_context(self) -> tuple[ContextItem, ...]:
         """What the caller's page knows; the offline model would look for every word of it."""
-        inputs = self.inputs
-        return () if inputs.model.is_extractive else (*inputs.context, *inputs.sight.told)
+        context = self.context
+        return (
+            () if context.model.is_extractive else (*context.caller_context, *context.vision.told)
+        )
 
     def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
-        inputs = self.inputs
+        context = self.context
         return [
             replace(message, content=without_marks(message.content))
-            for message in inputs.history[-inputs.limits.history_messages :]
+            for message in context.history[-context.limits.history_messages :]
         ]
 
     async def ask_model(
@@ -202,7 +190,7 @@ class ToolLoopStrategy(Strategy):
 
     def equipped(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """The messages with the skills: the active ones, and while they can be loaded their index."""
-        return with_skills(self.inputs.skills, messages, self.tools if self.uses_tools else ())
+        return with_skills(self.context.skills, messages, self.tools if self.uses_tools else ())
 
     def start_subtask(self, lookup: str) -> None:
         """Begin something for which no call was made yet.
@@ -243,7 +231,7 @@ class ToolLoopStrategy(Strategy):
         return turn
 
     def _as_asked(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        limit = _RESULT_SHARE * self.inputs.limits.evidence_characters
+        limit = _RESULT_SHARE * self.context.limits.evidence_characters
         fitted = fit_messages(limit, messages)
         gone = {message.tool_call_id for message in fitted if message.content == LEFT_OUT}
         for call in (call for message in messages for call in message.tool_calls):
@@ -254,7 +242,7 @@ class ToolLoopStrategy(Strategy):
 
     def _tokens_since(self, counted: int, asked: Sequence[ModelMessage], turn: Turn) -> int:
         tokens = self._counted_tokens - counted
-        if tokens or self.inputs.model.is_extractive:
+        if tokens or self.context.model.is_extractive:
             return tokens
         said = sum(len(message.content) for message in asked) + len(turn.text)
         return said // _CHARACTERS_PER_TOKEN
@@ -322,7 +310,7 @@ class ToolLoopStrategy(Strategy):
 
     def show_skills(self, *, anew: bool = False) -> None:
         """Bring the shared state up to date with the active skills and their steps."""
-        skills = self.inputs.skills
+        skills = self.context.skills
         news = None if skills is None else skills.state_update(anew=anew)
         if news:
             self.emit(StateDelta((PatchOperation("add", "/skills", news),)))
@@ -348,7 +336,7 @@ class ToolLoopStrategy(Strategy):
     def passages(self, *, relevant_only: bool = False) -> str:
         """What was found, as JSON text that fits into a prompt."""
         numbers = self.evidence.numbers(relevant_only=relevant_only)
-        return self.evidence.text(numbers, limit=self.inputs.limits.evidence_characters)
+        return self.evidence.text(numbers, limit=self.context.limits.evidence_characters)
 
     def emit_thought(self, thought: str) -> None:
         """Show a thought of the strategy's own."""
@@ -371,8 +359,8 @@ class ToolLoopStrategy(Strategy):
         Raises:
             ModelFailed: the model broke off, or said nothing.
         """
-        asked = self._as_asked(with_skills(self.inputs.skills, messages, ()))
-        if self.budget.ended_by is not None and not self.inputs.model.is_extractive:
+        asked = self._as_asked(with_skills(self.context.skills, messages, ()))
+        if self.budget.ended_by is not None and not self.context.model.is_extractive:
             asked.append(ModelMessage("user", BUDGET_ENDED))
         seconds = self.budget.answer_seconds_left
         turn = await self.model_caller.call(asked, (), voice="answer", seconds=seconds)
@@ -386,13 +374,13 @@ class ToolLoopStrategy(Strategy):
         """Check the answer against its sources and end its message with what came out."""
         if turn is None:
             return StopEvent()
-        about = (self.inputs.sight, self.budget)
+        about = (self.context.vision, self.budget)
         notes = "\n\n".join(filter(None, (one.note(is_chinese=self.is_chinese) for one in about)))
         if notes:
             self.emit(TextDelta(turn.message_id, f"\n\n{notes}" if turn.text else notes))
         checked = check_citations(turn.text, self.evidence)
         # The offline model only quotes; its own sentences are no claims about the documents.
-        is_quoted = self.inputs.model.is_extractive
+        is_quoted = self.context.model.is_extractive
         told = "\n".join(self._told)
         unsupported = () if is_quoted else unsupported_claims(turn.text, self.evidence, told=told)
         self.citations = checked.citations
@@ -417,8 +405,8 @@ class CheckCitations(Event):
 class CitedAnswerStrategy(ToolLoopStrategy):
     """A run whose answer is held as ``answer_turn`` until its citations are checked."""
 
-    def __init__(self, inputs: StrategyInput) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context)
         self.answer_turn: Turn | None = None
 
     @step
@@ -445,4 +433,37 @@ def with_skills(
     told = skills.with_active_skills(messages)
     if LOAD in tools and skills.index.text and told and told[0].role == "system":
         told[0] = replace(told[0], content=f"{told[0].content}\n\n{skills.render_index()}")
+    return told
+
+
+LEFT_OUT = "Left out: this result is too far back. Make another call if it is needed again."
+
+
+def fit_messages(limit: int, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages without the results furthest back, where all are more than a model can read."""
+    fitted: list[ModelMessage] = []
+    kept = {call.id for one in messages for call in one.tool_calls if call.name in (LOAD, COMPLETE)}
+    for message in reversed(messages):
+        # What a run works by is never left out: skills, and the step that a report gave.
+        if _counts(message, kept):
+            is_newest = not any(_counts(later, kept) for later in fitted)
+            limit -= len(message.content)
+            if limit < 0 and not is_newest:
+                message = replace(message, content=LEFT_OUT)
+        fitted.append(message)
+    return fitted[::-1]
+
+
+def _counts(message: ModelMessage, kept: set[str]) -> bool:
+    return message.role == "tool" and message.tool_call_id not in kept
+
+
+def results_as_user_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Calls and results for an endpoint that knows no tools: the results as the user's data."""
+    told: list[ModelMessage] = []
+    for message in messages:
+        if message.role == "tool":
+            told.append(ModelMessage("user", delimited("result", message.content)))
+        elif not message.tool_calls:
+            told.append(message)
     return told

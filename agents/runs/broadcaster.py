@@ -1,7 +1,7 @@
-"""Live events between processes: one Redis Stream per run, which holds no truth.
+"""Live events between processes: one Redis Stream per run, beside the log in SQL.
 
-An entry has the id ``{seq of its last event}-0``, so that a place in the stream is a place in the
-log: what was lost on the way shows as a gap, and is read from SQL.
+The SQL log is the truth. An entry of a stream has the id ``{seq of its last event}-0``, so that lost
+entries show as a gap, which readers fill from SQL.
 """
 
 # redis has partial types.
@@ -24,9 +24,9 @@ log = get_logger(__name__)
 
 _PREFIX = "agentex:run-events:"
 _FIELD = b"entries"
-# Who comes later reads SQL; the text of runs must not stay in Redis for longer than needed.
-_KEPT_BATCHES = 200
-_KEPT_SECONDS = 60
+# Late readers use SQL; the text of runs must not stay in Redis for longer than needed.
+_STREAM_BATCHES = 200
+_STREAM_SECONDS = 60
 _MOST_WAITING = 2_000
 _MOST_AT_ONCE = 100
 # Below the client's socket timeout of five seconds.
@@ -37,11 +37,7 @@ _Answer = Sequence[tuple[bytes, list[tuple[bytes, dict[bytes, bytes]]]]]
 
 
 class EventBroadcaster:
-    """Sends what this process's runs write, and receives what those of others write.
-
-    Args:
-        redis: shared by all processes.
-    """
+    """Sends the events of this process's runs and receives those of other processes."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -53,7 +49,7 @@ class EventBroadcaster:
         self.is_receiving = False
 
     def send(self, run_key: str, entries: Sequence[LogEntry]) -> None:
-        """Send what was committed, soon; what can't be sent is left to the log."""
+        """Send committed events soon; readers get what can't be sent from the log."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting.append((run_key, entries))
         if self._sender is None or self._sender.done():
@@ -61,43 +57,43 @@ class EventBroadcaster:
 
     async def receive(
         self,
-        wanted: Callable[[], Mapping[str, int]],
+        last_seqs: Callable[[], Mapping[str, int]],
         arrived: Callable[[str, Sequence[LogEntry]], None],
     ) -> None:
-        """Receive as long as anything is wanted.
+        """Receive as long as there are runs to follow.
 
         Args:
-            wanted: the runs, each with the number of the last event that is known.
-            arrived: takes what came, in the order of the log but perhaps with gaps.
+            last_seqs: the followed runs, each with the number of the last known event.
+            arrived: called with new entries, in the log's order but perhaps with gaps.
         """
         try:
-            while runs := wanted():
+            while runs := last_seqs():
                 try:
                     answer = await self._read(runs)
                 except (RedisError, OSError) as error:
-                    self._note(error)
+                    self._log_reachability(error)
                     self.is_receiving = False
                     await asyncio.sleep(_PAUSE_SECONDS)
                     continue
-                self._note(None)
+                self._log_reachability(None)
                 self.is_receiving = True
-                for run_key, entries in self._sorted(answer):
+                for run_key, entries in self._entries_by_run(answer):
                     arrived(run_key, entries)
         finally:
             self.is_receiving = False
 
     async def refresh(self) -> None:
-        """Have ``receive`` ask anew what is wanted, now."""
+        """Have ``receive`` ask anew what is last_seqs, now."""
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.xadd(self._bell, {b"again": b""}, maxlen=1)
-                pipe.expire(self._bell, _KEPT_SECONDS)
+                pipe.expire(self._bell, _STREAM_SECONDS)
                 await pipe.execute()
         except (RedisError, OSError) as error:
-            self._note(error)
+            self._log_reachability(error)
 
     async def close(self) -> None:
-        """Send what waits, for as long as one attempt takes."""
+        """Send what waits, in one attempt."""
         if self._sender is not None:
             await asyncio.wait({self._sender})
 
@@ -109,21 +105,23 @@ class EventBroadcaster:
                     for run_key, entries in batches:
                         name = _PREFIX + run_key
                         place = f"{entries[-1].seq}-0"
-                        pipe.xadd(name, {_FIELD: _packed(entries)}, id=place, maxlen=_KEPT_BATCHES)
-                        pipe.expire(name, _KEPT_SECONDS)
-                    # A place behind the newest is refused: its cursor sees a gap, and reads SQL.
+                        pipe.xadd(
+                            name, {_FIELD: _packed(entries)}, id=place, maxlen=_STREAM_BATCHES
+                        )
+                        pipe.expire(name, _STREAM_SECONDS)
+                    # Redis refuses an id older than the newest: readers see a gap and read SQL.
                     await pipe.execute(raise_on_error=False)
             except (RedisError, OSError) as error:
-                self._note(error)
+                self._log_reachability(error)
             else:
-                self._note(None)
+                self._log_reachability(None)
 
     async def _read(self, runs: Mapping[str, int]) -> _Answer:
         places: dict[Any, Any] = {_PREFIX + key: f"{seq}-0" for key, seq in runs.items()}
         places[self._bell] = self._bell_place
         return await self._redis.xread(places, count=_MOST_AT_ONCE, block=_BLOCK_MS)
 
-    def _sorted(self, answer: _Answer) -> list[tuple[str, list[LogEntry]]]:
+    def _entries_by_run(self, answer: _Answer) -> list[tuple[str, list[LogEntry]]]:
         arrived: list[tuple[str, list[LogEntry]]] = []
         for name, messages in answer:
             if name.decode() == self._bell:
@@ -133,8 +131,8 @@ class EventBroadcaster:
             arrived += [(run_key, _unpacked(fields[_FIELD])) for _, fields in messages]
         return arrived
 
-    def _note(self, error: Exception | None) -> None:
-        """Say once that Redis went, and once that it is back."""
+    def _log_reachability(self, error: Exception | None) -> None:
+        """Log once when Redis is lost and once when it is back."""
         if error is not None and self._is_reachable:
             log.warning("run_events.redis_unreachable", cause=type(error).__name__)
         elif error is None and not self._is_reachable:

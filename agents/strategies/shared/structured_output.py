@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agents.llm.base import ModelMessage
-from agents.strategies.prompts import REPAIR
-from agents.strategies.tool_loop import ToolLoopStrategy
+from agents.strategies.shared.prompts import REPAIR
+from agents.strategies.shared.tool_loop import ToolLoopStrategy
 from agents.tools.base import validation_summary
 
 ShapeT = TypeVar("ShapeT", bound=BaseModel)

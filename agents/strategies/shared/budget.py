@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agents.journal import Journal
-from agents.strategies.base import RunLimits
+from agents.run_context import RunLimits
 
 EndedBy = Literal["turns", "tokens", "time", "repeats"]
 _MOST_REPEATS = 2

@@ -13,8 +13,8 @@ from agents.evidence import Evidence, EvidenceFinding, read_passages, record_fin
 from agents.journal import Effect
 from agents.llm.base import ModelMessage, ToolCall
 from agents.skills.run_skills import ALWAYS_ALLOWED
-from agents.strategies.base import PendingCalls, Strategy, Suspended
-from agents.strategies.budget import Budget
+from agents.strategies.shared.base import PendingCalls, Strategy, Suspended
+from agents.strategies.shared.budget import Budget
 from agents.tools import load_skill, search_knowledge_base
 from agents.tools.approval import build_interrupt
 from agents.tools.base import CallPreview, Tool, Toolbox, ToolOutput
@@ -57,7 +57,7 @@ class ToolCallRunner:
         try:
             return await self._run_all(calls, tools)
         finally:
-            if (skills := self._strategy.inputs.skills) is not None:
+            if (skills := self._strategy.context.skills) is not None:
                 skills.mark_read()
 
     async def _run_all(self, calls: Sequence[ToolCall], tools: Toolbox) -> list[ToolOutput]:
@@ -80,7 +80,7 @@ class ToolCallRunner:
             tool = tools.get(call.name)
             if tool is None or tool.preview is None:
                 continue
-            known = self._strategy.inputs.journal.find(_key(call))
+            known = self._strategy.context.journal.find(_key(call))
             given = known or await self._preview(call, tool, tools)
             if isinstance(given, Effect) and given.status == "waiting":
                 self._hold_skill(call, given)
@@ -108,13 +108,13 @@ class ToolCallRunner:
         return ToolOutput(LATE_CALL, ran=False)
 
     def _hold_skill(self, call: ToolCall, held: Effect) -> None:
-        skills = self._strategy.inputs.skills
+        skills = self._strategy.context.skills
         if skills is not None and "skill" in held.outcome:
             skills.hold_pending(call.id, held.outcome["skill"])
 
     def _waits(self, call: ToolCall, tools: Toolbox) -> bool:
         """Whether somebody else has to do something before the call has a result."""
-        known = self._strategy.inputs.journal.find(_key(call))
+        known = self._strategy.context.journal.find(_key(call))
         if known is not None:
             return known.status == "waiting"
         tool = tools.get(call.name)
@@ -127,7 +127,7 @@ class ToolCallRunner:
         interrupts: list[Interrupt] = []
         frontend: list[str] = []
         for call in calls:
-            effect = self._strategy.inputs.journal.find(_key(call))
+            effect = self._strategy.context.journal.find(_key(call))
             tool = tools.get(call.name)
             if effect is None:
                 effect = self._hold(call, tool)
@@ -150,7 +150,7 @@ class ToolCallRunner:
             if preview is not None and preview.skill is not None:
                 about["skill"] = preview.skill
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
-        return self._strategy.inputs.journal.write(_key(call), about, "waiting")
+        return self._strategy.context.journal.write(_key(call), about, "waiting")
 
     async def run_one(
         self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None
@@ -162,7 +162,7 @@ class ToolCallRunner:
             tools: of the run.
             given: its result where it is known without the call being made.
         """
-        journal, key = self._strategy.inputs.journal, _key(call)
+        journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
             output, findings = (
@@ -175,7 +175,7 @@ class ToolCallRunner:
             journal.write(key, {**_outcome(output, findings), **noted})
         else:
             output, note = self._read_back(past), past.outcome.get("skill_note")
-        if (skills := self._strategy.inputs.skills) is not None:
+        if (skills := self._strategy.context.skills) is not None:
             skills.release_pending(call.id)
             skills.apply(call, output.content, note)
         result = ToolCallResult(f"result_{call.id}", call.id, output.content)
@@ -189,13 +189,13 @@ class ToolCallRunner:
         return output
 
     def _skill_note(self, call: ToolCall) -> JsonValue:
-        skills = self._strategy.inputs.skills
+        skills = self._strategy.context.skills
         return None if skills is None else skills.pop_note(call.id)
 
     async def _denied(self, call: ToolCall, refusal: str) -> ToolOutput:
         """What a call gives that the active skills do not allow."""
         try:
-            if (skills := self._strategy.inputs.skills) is not None:
+            if (skills := self._strategy.context.skills) is not None:
                 await skills.record_denial(call.name)
         except AgentexError as error:
             # It is refused all the same, and must not end the run.
@@ -205,7 +205,7 @@ class ToolCallRunner:
     async def _run_now(
         self, call: ToolCall, tools: Toolbox, *, refusal: str | None
     ) -> tuple[ToolOutput, list[EvidenceFinding]]:
-        journal, key = self._strategy.inputs.journal, _key(call)
+        journal, key = self._strategy.context.journal, _key(call)
         known, tool = journal.find(key), tools.get(call.name)
         if refusal is not None:
             return await self._denied(call, refusal), []

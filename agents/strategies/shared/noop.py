@@ -4,7 +4,8 @@ from workflows import step
 from workflows.events import StartEvent, StopEvent
 
 from agents.events import RunEvent, StateSnapshot
-from agents.strategies.base import Strategy, StrategyInput
+from agents.run_context import RunContext
+from agents.strategies.shared.base import Strategy
 from core.errors.base import AgentexError
 
 
@@ -12,17 +13,17 @@ class NoOpStrategy(Strategy):
     """Ends at once.
 
     Args:
-        inputs: of the run.
+        context: of the run.
         refused: why it ends in an error; None ends it as a success.
     """
 
-    def __init__(self, inputs: StrategyInput, refused: AgentexError | None) -> None:
-        super().__init__(inputs)
+    def __init__(self, context: RunContext, refused: AgentexError | None) -> None:
+        super().__init__(context)
         self._refused = refused
 
     def initial_event(self) -> RunEvent:
         """The caller's state."""
-        return StateSnapshot(self.inputs.state)
+        return StateSnapshot(self.context.state)
 
     @step
     async def settle(self, event: StartEvent) -> StopEvent:

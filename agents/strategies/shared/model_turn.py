@@ -36,9 +36,9 @@ from agents.llm.base import (
     ToolSpec,
     ToolsRefused,
 )
-from agents.strategies.base import Strategy
-from agents.strategies.budget import Budget, EndedBy
-from agents.strategies.event_channel import OpenEntities
+from agents.strategies.shared.base import Strategy
+from agents.strategies.shared.budget import Budget, EndedBy
+from agents.strategies.shared.event_channel import OpenEntities
 
 
 @dataclass(slots=True)
@@ -375,7 +375,7 @@ class ModelCaller:
             ModelFailed: the model broke off.
             RunChanged: the run was begun by another version of the strategy.
         """
-        journal = self._strategy.inputs.journal
+        journal = self._strategy.context.journal
         key = journal.next_turn()
         past = journal.read(key)
         if past is not None:
@@ -405,11 +405,11 @@ class ModelCaller:
         try:
             async with asyncio.timeout(seconds):
                 turn = await stream_turn(
-                    self._strategy.inputs.model.events(messages, tools),
+                    self._strategy.context.model.events(messages, tools),
                     takes_calls=bool(tools),
                     emit=heard,
                     spend=spend,
-                    most_tokens=self._strategy.inputs.limits.max_tokens,
+                    most_tokens=self._strategy.context.limits.max_tokens,
                 )
         except TimeoutError:
             return self._cut(heard, usages, "time")

@@ -3,7 +3,7 @@
 import asyncio
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 from pydantic import JsonValue
@@ -11,9 +11,7 @@ from workflows import Workflow
 from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
-from agents.calendar.run_calendar import RunCalendar
-from agents.citations import Citation, DocumentReader, Retriever
-from agents.client_time import UserClock
+from agents.citations import Citation
 from agents.events import (
     PROGRESS,
     RUNNING,
@@ -27,113 +25,16 @@ from agents.events import (
     StepFinished,
     StepStarted,
 )
-from agents.journal import Journal
-from agents.llm.base import ChatModel, ModelMessage, TokenUsage
-from agents.mcp.agent_tools import RemoteTool
-from agents.run_request import ClientTool, ContextItem
-from agents.skills.run_skills import RunSkills
-from agents.strategies.event_channel import EventChannel
-from agents.strategies.vision import VisionInput
-from agents.tools.base import ToolRules
-from agents.tools.memory_port import LongTermMemory
+from agents.llm.base import TokenUsage
+from agents.run_context import RunContext
+from agents.strategies.shared.event_channel import EventChannel
 from core.errors.base import AgentexError
 from core.logging import get_logger
-from core.settings.tool_policies import ServerPolicies
 from kb_service.text.tokenizer import is_cjk_dominant
 
 NextT = TypeVar("NextT")
 
 _log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """Bounds of one run.
-
-    Attributes:
-        acting_seconds: After this long no more is thought or done, only answered.
-        max_turns: Turns of the model in which it may call tools.
-        max_tokens: Tokens, in and out, after which it is only answered.
-        max_searches: Rounds of retrieval, the first one included.
-        max_plan_steps: Steps of one plan.
-        max_replans: Changes of a plan.
-        max_attempts: Attempts at an answer, the first one included.
-        history_messages: Earlier messages a model is given.
-        evidence_characters: Longest text of passages in one prompt.
-        policies: How freely tools may be called, within which people choose.
-    """
-
-    timeout_seconds: float = 300
-    acting_seconds: float = 240
-    max_turns: int = 24
-    max_tokens: int = 400_000
-    max_searches: int = 3
-    max_plan_steps: int = 8
-    max_replans: int = 2
-    max_attempts: int = 3
-    top_k: int = 8
-    history_messages: int = 20
-    evidence_characters: int = 40_000
-    policies: ServerPolicies = field(default_factory=ServerPolicies)
-
-
-# The rest is for the answer, so that a run that takes long still ends in one.
-_ACTING_SHARE = 0.8
-
-
-def limits_for_timeout(
-    timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000
-) -> RunLimits:
-    """The bounds of a run that must be over after some seconds."""
-    return RunLimits(
-        timeout_seconds,
-        acting_seconds=_ACTING_SHARE * timeout_seconds,
-        max_turns=max_turns,
-        max_tokens=max_tokens,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class StrategyInput:
-    """One question with all a strategy may use to answer it.
-
-    Attributes:
-        history: Earlier user and assistant messages of the thread, oldest first.
-        retriever: None when no knowledge base is selected.
-        documents: Reads in the documents that the retriever searches.
-        memory: None when the run's owner does not allow it.
-        state: The shared state the caller sent.
-        tools: Those of the caller's frontend.
-        journal: What the run has done so far; empty for one that begins.
-        reopens: Whether the run goes on in a log of its own.
-        time: Whose time zones count.
-        calendar: The user's; None where a run has none.
-        reflections: Those of earlier runs of the thread, oldest first.
-        sight: The pictures of the question.
-        rules: How freely tools may be called.
-        remote_tools: Those of MCP servers.
-        skills: Those that the run works by or may load; None where there are none.
-    """
-
-    question: str
-    model: ChatModel
-    retriever: Retriever | None
-    documents: DocumentReader | None = None
-    memory: LongTermMemory | None = None
-    history: tuple[ModelMessage, ...] = ()
-    state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    context: tuple[ContextItem, ...] = ()
-    tools: tuple[ClientTool, ...] = ()
-    limits: RunLimits = field(default_factory=RunLimits)
-    journal: Journal = field(default_factory=Journal)
-    reopens: bool = False
-    time: UserClock = field(default_factory=UserClock)
-    calendar: RunCalendar | None = None
-    reflections: tuple[str, ...] = ()
-    sight: VisionInput = field(default_factory=VisionInput)
-    rules: ToolRules = field(default_factory=ToolRules)
-    remote_tools: tuple[RemoteTool, ...] = ()
-    skills: RunSkills | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +83,12 @@ class Strategy(Workflow):
 
     purpose: ClassVar[str] = ""
 
-    def __init__(self, inputs: StrategyInput) -> None:
+    def __init__(self, context: RunContext) -> None:
         # The run's deadline is StrategyRun's, which also ends a run that hangs outside a step.
         super().__init__(timeout=None)
-        self.inputs = inputs
-        self.channel = EventChannel(inputs.journal, reopens=inputs.reopens)
-        self.usage = RunUsage(provider=inputs.model.provider, model=inputs.model.name)
+        self.context = context
+        self.channel = EventChannel(context.journal, reopens=context.reopens)
+        self.usage = RunUsage(provider=context.model.provider, model=context.model.name)
         self.citations: tuple[Citation, ...] = ()
         self.failure: AgentexError | None = None
         self.waits_for: PendingCalls | None = None
@@ -196,7 +97,7 @@ class Strategy(Workflow):
     @property
     def is_chinese(self) -> bool:
         """Whether what we say ourselves is said in Chinese: in the language of the question."""
-        return is_cjk_dominant(self.inputs.question)
+        return is_cjk_dominant(self.context.question)
 
     @abstractmethod
     def initial_event(self) -> RunEvent:
@@ -207,16 +108,16 @@ class Strategy(Workflow):
 
         The caller sends back what an earlier run showed: none of it is this run's.
         """
-        state = {**self.inputs.state, **room, "citations": [], "evidence": []}
+        state = {**self.context.state, **room, "citations": [], "evidence": []}
         return StateSnapshot({**state, "skills": []} if "skills" in state else state)
 
     def new_id(self) -> str:
         """An id for a message, the same again when the run is taken up."""
-        return self.inputs.journal.new_id()
+        return self.context.journal.new_id()
 
     def emit(self, event: RunEvent) -> None:
         """Send an event of the strategy's own to the reader, once however often it is run."""
-        if self.inputs.journal.count_own_event():
+        if self.context.journal.count_own_event():
             self.channel.emit(event)
         else:
             self.channel.observe(event)

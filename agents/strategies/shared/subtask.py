@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from agents.evidence import NumberedText, read_passages
 from agents.llm.base import ModelMessage
-from agents.strategies.model_turn import Voice
-from agents.strategies.tool_loop import ToolLoopStrategy
+from agents.strategies.shared.model_turn import Voice
+from agents.strategies.shared.tool_loop import ToolLoopStrategy
 
 
 @dataclass(frozen=True, slots=True)

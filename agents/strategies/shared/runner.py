@@ -9,8 +9,8 @@ from workflows.events import StopEvent
 from workflows.handler import WorkflowHandler
 
 from agents.events import Failed, Finished, RunEvent, RunUsage
-from agents.strategies.base import Strategy, stop_event_future
-from agents.strategies.event_channel import EventBatch
+from agents.strategies.shared.base import Strategy, stop_event_future
+from agents.strategies.shared.event_channel import EventBatch
 from core.errors.base import AgentexError
 from core.errors.server import ModelFailed, RunTimedOut
 from core.logging import get_logger
@@ -91,7 +91,7 @@ class StrategyRun:
 
     async def _caught_up(self, seconds: float) -> None:
         """Wait until a run that was taken up knows again what it had left open."""
-        journal = self._strategy.inputs.journal
+        journal = self._strategy.context.journal
         deadline = asyncio.get_running_loop().time() + seconds
         # Replay takes milliseconds, and is no place for a signal that every effect would set.
         while (  # noqa: ASYNC110
@@ -107,7 +107,7 @@ class StrategyRun:
         return self._channel.known
 
     async def _drive(self) -> None:
-        is_behind = self._strategy.inputs.journal.is_replaying and not self._channel.is_closed
+        is_behind = self._strategy.context.journal.is_replaying and not self._channel.is_closed
         # Who stops a run that was taken up waits until it knows again what it had said.
         if self._is_stopped and not is_behind:
             return
@@ -117,8 +117,8 @@ class StrategyRun:
         self._handler = self._strategy.run()
         outcome = stop_event_future(self._handler)
         # wait, not wait_for: its timeout would cancel the workflow's own task half-way.
-        inputs = self._strategy.inputs
-        left = inputs.limits.timeout_seconds - inputs.journal.live_seconds
+        context = self._strategy.context
+        left = context.limits.timeout_seconds - context.journal.live_seconds
         await asyncio.wait({outcome}, timeout=max(0.0, left))
         if not outcome.done():
             self._fail(RunTimedOut())
@@ -147,7 +147,7 @@ class StrategyRun:
             self._channel.finish(Finished(self._strategy.usage, self._strategy.citations))
 
     def _fail(self, failure: AgentexError) -> None:
-        is_chinese = is_cjk_dominant(self._strategy.inputs.question)
+        is_chinese = is_cjk_dominant(self._strategy.context.question)
         self._channel.finish(failure_event(failure, self._strategy.usage, is_chinese=is_chinese))
 
 

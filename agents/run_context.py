@@ -1,0 +1,163 @@
+"""The context of one run: everything its strategy and its tools work with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agents.calendar.run_calendar import RunCalendar
+from agents.citations import DocumentReader, Retriever
+from agents.client_time import UserClock
+from agents.journal import Journal
+from agents.llm.base import ChatModel, ModelImage, ModelMessage
+from agents.mcp.agent_tools import RemoteTool
+from agents.memory_port import LongTermMemory
+from agents.run_request import ClientTool, ContextItem
+from agents.skills.run_skills import RunSkills
+from core.settings.tool_policies import ServerPolicies, ToolPolicy
+
+_IMAGES_TITLE = "Images attached to the question"
+_UNSEEN = (
+    "{unseen} of {total} can't be seen by you: say so where the answer depends on them, and do "
+    "not guess what they show."
+)
+_BLIND = (
+    "The attached pictures were not looked at: what answers here can't see pictures.",
+    "附带的图片没有被查看：这里作答的模型不能看图片。",
+)
+_UNREADABLE = (
+    "{unseen} of {total} attached pictures could not be read and were not looked at.",
+    "附带的 {total} 张图片中有 {unseen} 张无法读取，没有被查看。",
+)
+# The rest is for the answer, so that a run that takes long still ends in one.
+_ACTING_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Bounds of one run.
+
+    Attributes:
+        acting_seconds: After this long the run only answers: no more thinking, no more calls.
+        max_turns: Turns of the model in which it may call tools.
+        max_tokens: Tokens, in and out, after which the run only answers.
+        max_searches: Rounds of retrieval, the first one included.
+        max_attempts: Attempts at an answer, the first one included.
+        history_messages: Earlier messages a model is given.
+        evidence_characters: Longest text of passages in one prompt.
+        policies: The server's bounds for the tool policies that people choose.
+    """
+
+    timeout_seconds: float = 300
+    acting_seconds: float = 240
+    max_turns: int = 24
+    max_tokens: int = 400_000
+    max_searches: int = 3
+    max_plan_steps: int = 8
+    max_replans: int = 2
+    max_attempts: int = 3
+    top_k: int = 8
+    history_messages: int = 20
+    evidence_characters: int = 40_000
+    policies: ServerPolicies = field(default_factory=ServerPolicies)
+
+
+def limits_for_timeout(
+    timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000
+) -> RunLimits:
+    """The bounds of a run that must be over after some seconds."""
+    return RunLimits(
+        timeout_seconds,
+        acting_seconds=_ACTING_SHARE * timeout_seconds,
+        max_turns=max_turns,
+        max_tokens=max_tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRules:
+    """How freely a run may call its tools.
+
+    Attributes:
+        policies: By tool name, as they were when the run began, so that a replay goes the same way;
+            other tools keep their default.
+        forbidden: Tools that may not be called any more; still offered to a run that began with them.
+    """
+
+    policies: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
+    forbidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class VisionInput:
+    """What a run sees of its question's pictures.
+
+    Attributes:
+        attached: How many the question has.
+        images: Those that the model is shown.
+        is_blind: Whether it is shown none because it can't see.
+    """
+
+    attached: int = 0
+    images: tuple[ModelImage, ...] = ()
+    is_blind: bool = False
+
+    @property
+    def unseen(self) -> int:
+        """How many are not shown."""
+        return self.attached - len(self.images)
+
+    @property
+    def told(self) -> tuple[ContextItem, ...]:
+        """What the model is told of those that it is not shown."""
+        if not self.unseen:
+            return ()
+        text = _UNSEEN.format(unseen=self.unseen, total=self.attached)
+        return (ContextItem(_IMAGES_TITLE, text),)
+
+    def note(self, *, is_chinese: bool) -> str:
+        """What the reader of the answer is told of them; empty where all were shown."""
+        if not self.unseen:
+            return ""
+        wording = _BLIND if self.is_blind else _UNREADABLE
+        return wording[is_chinese].format(unseen=self.unseen, total=self.attached)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """One question with everything that may be used to answer it.
+
+    Attributes:
+        retriever: None when no knowledge base is selected, as with ``documents``.
+        memory: None when the run's owner does not allow it.
+        history: Earlier user and assistant messages of the thread, oldest first.
+        state: The shared state the caller sent.
+        caller_context: What the caller's page and the owner's memories say.
+        tools: Those of the caller's frontend.
+        journal: What the run has done so far; empty for a new one.
+        reopens: Whether the run goes on in a log of its own.
+        calendar: None where a run has none.
+        reflections: Those of earlier runs of the thread, oldest first.
+        remote_tools: Those of MCP servers.
+        skills: Those that the run works by or may load; None where there are none.
+    """
+
+    question: str
+    model: ChatModel
+    retriever: Retriever | None = None
+    documents: DocumentReader | None = None
+    memory: LongTermMemory | None = None
+    history: tuple[ModelMessage, ...] = ()
+    state: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    caller_context: tuple[ContextItem, ...] = ()
+    tools: tuple[ClientTool, ...] = ()
+    limits: RunLimits = field(default_factory=RunLimits)
+    journal: Journal = field(default_factory=Journal)
+    reopens: bool = False
+    time: UserClock = field(default_factory=UserClock)
+    calendar: RunCalendar | None = None
+    reflections: tuple[str, ...] = ()
+    vision: VisionInput = field(default_factory=VisionInput)
+    rules: ToolRules = field(default_factory=ToolRules)
+    remote_tools: tuple[RemoteTool, ...] = ()
+    skills: RunSkills | None = None

@@ -1,0 +1,275 @@
+"""Readers of this process that follow runs, and the sources they get events from."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from itertools import islice
+from weakref import WeakValueDictionary
+
+from sqlmodel import col, select
+
+from agents import event_log
+from agents.event_log import LogEntry
+from agents.models import AgentRun, RunStatus
+from agents.runs import store
+from agents.runs.broadcaster import EventBroadcaster
+from core.db.database import Database
+from core.errors.server import DatabaseUnavailable
+from core.logging import get_logger
+
+log = get_logger(__name__)
+
+_BUFFERED_EVENTS = 512
+# How often runs that other processes drive are looked up in SQL; live events make it a fallback.
+_LOOK_SECONDS = 0.5
+_LOOK_BESIDE_SECONDS = 2.0
+_SILENT_SECONDS = 5.0
+_RETRY_SECONDS = 0.5
+_RUNS_PER_LOOK = 500
+
+
+class EventBuffer:
+    """The newest events of one run, as far as this process has seen them.
+
+    Attributes:
+        last_seq: Number of the newest known event, 0 for none.
+        is_live: Whether the run is driven here, so that every event is published at once.
+        invalidations: Counts the occasions to read the log itself.
+    """
+
+    def __init__(self) -> None:
+        self.last_seq = 0
+        self.is_live = False
+        self.invalidations = 0
+        self._entries: deque[LogEntry] = deque(maxlen=_BUFFERED_EVENTS)
+        self._waiting: set[asyncio.Future[bool]] = set()
+
+    def open(self, last_seq: int) -> None:
+        """Expect every event after a number to be published."""
+        self.is_live = True
+        self.last_seq = max(self.last_seq, last_seq)
+
+    def close(self) -> None:
+        """Expect no more: the run is not driven here any more."""
+        self.is_live = False
+        self.invalidate()
+
+    def add(self, entries: Sequence[LogEntry]) -> None:
+        """Add committed events; known ones are skipped."""
+        new = [entry for entry in entries if entry.seq > self.last_seq]
+        if not new:
+            return
+        if new[0].seq > self.last_seq + 1:
+            # A gap: whoever needs the events in between reads them from the log.
+            self._entries.clear()
+        self._entries.extend(new)
+        self.last_seq = new[-1].seq
+        self._wake()
+
+    def invalidate(self) -> None:
+        """Make every reader look into the log."""
+        self.invalidations += 1
+        self._wake()
+
+    def entries_after(self, after: int) -> list[LogEntry] | None:
+        """The events after a number; None when some of them are in the log only."""
+        if after >= self.last_seq:
+            return []
+        if not self._entries or self._entries[0].seq > after + 1:
+            return None
+        return list(islice(self._entries, after + 1 - self._entries[0].seq, None))
+
+    async def wait_for_change(self, seconds: float) -> bool:
+        """Wait for the next event or invalidation; False when it did not come in time."""
+        # Thousands wait here: an event plus a timeout would take more memory than this future.
+        clock = asyncio.get_running_loop()
+        waiting: asyncio.Future[bool] = clock.create_future()
+        self._waiting.add(waiting)
+        late = clock.call_later(seconds, _answer, waiting, False)
+        try:
+            return await waiting
+        finally:
+            late.cancel()
+            self._waiting.discard(waiting)
+
+    def _wake(self) -> None:
+        for waiting in self._waiting:
+            _answer(waiting, True)
+
+
+def _answer(waiting: asyncio.Future[bool], outcome: bool) -> None:
+    if not waiting.done():
+        waiting.set_result(outcome)
+
+
+class LogCursor:
+    """One reader's position in a run's log: new events come from memory, old ones from SQL."""
+
+    def __init__(self, database: Database, run_key: str, buffer: EventBuffer, after: int) -> None:
+        self._database = database
+        self._run_key = run_key
+        self._buffer = buffer
+        self._after = after
+        # A run that is driven here publishes everything: there is nothing to look for in SQL.
+        self._looked = buffer.invalidations if buffer.is_live else None
+        self.is_over = False
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something to read or to look up."""
+        return self._buffer.last_seq > self._after or self._looked != self._buffer.invalidations
+
+    async def read(self) -> list[LogEntry]:
+        """The next events, empty when there are none now; sets ``is_over`` after the last."""
+        entries = self._buffer.entries_after(self._after)
+        if entries is None or (not entries and self._looked != self._buffer.invalidations):
+            entries = await self._look()
+        if entries:
+            self._after = entries[-1].seq
+            self.is_over = entries[-1].is_terminal
+        return entries
+
+    async def _look(self) -> list[LogEntry]:
+        self._looked = self._buffer.invalidations
+        try:
+            async with self._database.reading() as session:
+                entries = await event_log.read(session, self._run_key, after=self._after)
+                if not entries:
+                    self.is_over = await store.is_read(session, self._run_key, up_to=self._after)
+        except DatabaseUnavailable:
+            log.warning("run.log_unreadable", run_key=self._run_key)
+            self._looked = None
+            await asyncio.sleep(_RETRY_SECONDS)
+            return []
+        self._buffer.add(entries)
+        return entries
+
+
+class Subscribers:
+    """The events of runs for any number of readers.
+
+    Runs that are driven here publish their events directly. Those of runs that other processes
+    drive come through Redis, if configured, or from one SQL query for all of them.
+
+    Args:
+        broadcaster: connects the processes; None where there is only one.
+    """
+
+    def __init__(self, database: Database, broadcaster: EventBroadcaster | None = None) -> None:
+        self._database = database
+        self._broadcaster = broadcaster
+        # Kept alive by their readers and by the drivers of this process.
+        self._buffers: WeakValueDictionary[str, EventBuffer] = WeakValueDictionary()
+        self._live: dict[str, EventBuffer] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._receiving: asyncio.Task[None] | None = None
+        self._requested: set[str] = set()
+        self._is_closed = False
+
+    def open(self, run_key: str, *, last_seq: int = 0) -> None:
+        """Announce that a run is driven here: its events after a number will be published."""
+        buffer = self._live[run_key] = self._buffers.setdefault(run_key, EventBuffer())
+        buffer.open(last_seq)
+
+    def is_open(self, run_key: str) -> bool:
+        """Whether a run is driven here, or about to be."""
+        return run_key in self._live
+
+    def release(self, run_key: str) -> None:
+        """Announce that a run is not driven here any more."""
+        if (buffer := self._live.pop(run_key, None)) is not None:
+            buffer.close()
+
+    def publish(self, run_key: str, entries: Sequence[LogEntry]) -> None:
+        """Pass committed events to readers here and in other processes."""
+        if not entries:
+            return
+        if (buffer := self._buffers.get(run_key)) is not None:
+            buffer.add(entries)
+        if self._broadcaster is not None:
+            self._broadcaster.send(run_key, entries)
+
+    async def follow(self, run_key: str, *, after: int = 0) -> AsyncGenerator[list[LogEntry]]:
+        """The log of a run after a sequence number, to its terminal event.
+
+        Yields an empty list when nothing happened for a while, so that the reader can check its
+        connection. Ends early when the run is deleted or handed over to another process.
+        """
+        buffer = self._buffers.setdefault(run_key, EventBuffer())
+        cursor = LogCursor(self._database, run_key, buffer, after)
+        while not cursor.is_over:
+            if entries := await cursor.read():
+                yield entries
+                continue
+            if self._is_closed:
+                # Another process writes the rest: the reader follows it there.
+                return
+            if not buffer.is_live:
+                await self._watch(run_key)
+            if cursor.is_behind or not await buffer.wait_for_change(_SILENT_SECONDS):
+                yield []
+
+    async def close(self) -> None:
+        """End the readers once they are up to date, and the tasks beside them."""
+        self._is_closed = True
+        for buffer in list(self._buffers.values()):
+            buffer.invalidate()
+        beside = {task for task in (self._looking, self._receiving) if task is not None}
+        for task in beside:
+            task.cancel()
+        if beside:
+            await asyncio.wait(beside)
+        if self._broadcaster is not None:
+            await self._broadcaster.close()
+
+    async def _watch(self, run_key: str) -> None:
+        """Make sure that events of a run that is driven elsewhere arrive."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look())
+        if self._broadcaster is None:
+            return
+        if self._receiving is None or self._receiving.done():
+            receiving = self._broadcaster.receive(self._followed_elsewhere, self._arrived)
+            self._receiving = asyncio.create_task(receiving)
+        elif run_key not in self._requested:
+            self._requested.add(run_key)
+            await self._broadcaster.refresh()
+
+    def _elsewhere(self) -> dict[str, EventBuffer]:
+        return {key: buffer for key, buffer in self._buffers.items() if not buffer.is_live}
+
+    def _followed_elsewhere(self) -> dict[str, int]:
+        last_seqs = {key: buffer.last_seq for key, buffer in self._elsewhere().items()}
+        self._requested = set(last_seqs)
+        return last_seqs
+
+    def _arrived(self, run_key: str, entries: Sequence[LogEntry]) -> None:
+        if (buffer := self._buffers.get(run_key)) is not None:
+            buffer.add(entries)
+
+    async def _look(self) -> None:
+        """Look up all followed runs that are driven elsewhere, as long as there are any."""
+        while self._elsewhere():
+            is_helped = self._broadcaster is not None and self._broadcaster.is_receiving
+            await asyncio.sleep(_LOOK_BESIDE_SECONDS if is_helped else _LOOK_SECONDS)
+            try:
+                await self._look_once(self._elsewhere())
+            except DatabaseUnavailable:
+                continue
+            except Exception:
+                # Whatever it is, the next look must come: readers depend on it.
+                log.exception("run_events.look_crashed")
+
+    async def _look_once(self, buffers: Mapping[str, EventBuffer]) -> None:
+        keys = list(buffers)
+        for start in range(0, len(keys), _RUNS_PER_LOOK):
+            batch = keys[start : start + _RUNS_PER_LOOK]
+            query = select(AgentRun.id, AgentRun.last_seq).where(
+                col(AgentRun.id).in_(batch), AgentRun.status == RunStatus.RUNNING.value
+            )
+            async with self._database.reading() as session:
+                running = dict((await session.exec(query)).all())
+            for key in batch:
+                # A run that is over or deleted is read to its end.
+                if running.get(key, buffers[key].last_seq + 1) > buffers[key].last_seq:
+                    buffers[key].invalidate()

@@ -1,0 +1,298 @@
+"""Upload service: files checked, stored and registered as documents of a knowledge base."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import BinaryIO, TypeVar
+
+from anyio import to_thread
+
+from core.auth.principal import Action, Principal
+from core.db.database import Database
+from core.db.unit_of_work import AfterCommit, unit_of_work
+from core.errors.auth import NotFound, ReadOnly
+from core.errors.base import AgentexError
+from core.errors.requests import EmptyFile, FileTooLarge, InvalidRequest
+from core.runtime_config.live import LiveSettings
+from ingestion.parsers import PARSERS, run_preflight
+from ingestion.parsers.file_type import HEAD_BYTES, detect_type
+from ingestion.parsers.limits import ParseLimits
+from kb_service.document_names import clean_name
+from kb_service.documents.metadata import Attributes, parse_attributes
+from kb_service.documents.storage import FileType, StoredFile, store_batch, store_stream
+from kb_service.documents.upload import (
+    OnConflict,
+    Upload,
+    UploadRefusal,
+    UploadResult,
+    apply_uploads,
+)
+from kb_service.knowledge_bases import service as knowledge_bases
+from kb_service.object_storage.protocol import ObjectStore
+
+_WITHOUT_A_ROW = (NotFound, ReadOnly)
+# Files of up to this are read as a whole: a request holds sixteen of them in memory at most.
+_SMALL_BYTES = 256 * 1024
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class UploadOptions:
+    """What a request says about a file beside its bytes.
+
+    Args:
+        on_conflict: what to do where other bytes have its name.
+        attributes: metadata of the document; None leaves what it has.
+    """
+
+    on_conflict: OnConflict
+    attributes: Attributes | None = None
+
+    @classmethod
+    def parse(cls, on_conflict: str, metadata: str | None) -> "UploadOptions":
+        """Read the options as a form spells them.
+
+        Raises:
+            InvalidRequest: a value can't be used.
+        """
+        try:
+            choice = OnConflict(on_conflict)
+        except ValueError as error:
+            names = ", ".join(OnConflict)
+            en, zh = f"Use one of {names}", f"可用的值：{names}"
+            raise InvalidRequest("on_conflict", en, zh) from error
+        return cls(choice, None if metadata is None else parse_attributes(metadata))
+
+
+@dataclass(frozen=True)
+class UploadFile:
+    """A received file that is not checked yet.
+
+    Args:
+        name: as the client sent it.
+        size: in bytes.
+        file: seekable, read on a thread by the checks that precede storing.
+        blocks: reads it from its start.
+        on_conflict: as the form says.
+        metadata: JSON as the form has it.
+    """
+
+    name: str
+    size: int
+    file: BinaryIO
+    blocks: Callable[[], AsyncGenerator[bytes]]
+    on_conflict: str
+    metadata: str | None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it may be held in memory."""
+        return self.size <= _SMALL_BYTES
+
+    async def read(self) -> bytes:
+        """All of a small file."""
+        return b"".join([block async for block in self.blocks()])
+
+    async def head(self) -> bytes:
+        """The first bytes, by which its type is detected."""
+        async with aclosing(self.blocks()) as blocks:
+            return (await anext(blocks, b""))[:HEAD_BYTES]
+
+
+@dataclass(frozen=True)
+class UploadTarget:
+    """A knowledge base that somebody may upload to, and the largest file it takes now."""
+
+    principal: Principal
+    knowledge_base_id: str
+    max_bytes: int
+
+
+@dataclass(frozen=True)
+class _CheckedUpload:
+    """A file that passed the checks and is not stored yet."""
+
+    file: UploadFile
+    name: str
+    file_type: FileType
+    options: UploadOptions
+
+    def stored(self, file: StoredFile) -> Upload:
+        return _upload(self.name, self.file_type, self.options, file)
+
+
+class UploadService:
+    """Stores uploaded files, then registers them; removes the stored bytes of what is refused.
+
+    Args:
+        database: where documents are registered.
+        store: where files are kept.
+        live: the size limits and quotas in force.
+        limits: what a file may unpack to.
+        after_commit: wakes the workers.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        store: ObjectStore,
+        live: LiveSettings,
+        limits: ParseLimits,
+        after_commit: AfterCommit,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._live = live
+        self._limits = limits
+        self._after_commit = after_commit
+
+    async def open(self, principal: Principal, knowledge_base_id: str) -> UploadTarget:
+        """Refuse an upload before any of its bytes is read.
+
+        Raises:
+            KnowledgeBaseNotFound: there is none for the caller.
+            ReadOnly: the caller may not change it.
+        """
+        async with self._database.reading() as session:
+            await knowledge_bases.get(session, principal, knowledge_base_id, Action.WRITE)
+            settings = await self._live.read(session)
+        return UploadTarget(principal, knowledge_base_id, settings.max_upload_bytes)
+
+    async def upload(
+        self, target: UploadTarget, files: Sequence[UploadFile]
+    ) -> list[UploadResult | AgentexError]:
+        """Make each file a document, or a revision of one, all in one transaction.
+
+        Returns:
+            For each file its document, or why there is none: then nothing is kept of it, and it
+            doesn't stop the others.
+        """
+        checked = [await self._try_check(target, file) for file in files]
+        passed = [item.file for item in checked if isinstance(item, _CheckedUpload)]
+        stored = _continued(checked, await self._store_files(target, passed))
+        uploads = [
+            item.stored(file)
+            if isinstance(item, _CheckedUpload) and isinstance(file, StoredFile)
+            else file
+            for item, file in zip(checked, stored, strict=True)
+        ]
+        complete = [upload for upload in uploads if isinstance(upload, Upload)]
+        return _continued(uploads, await self._register(target, complete) if complete else ())
+
+    async def upload_stream(
+        self,
+        target: UploadTarget,
+        name: str,
+        file_type: FileType,
+        content: AsyncIterator[bytes],
+        options: UploadOptions,
+    ) -> UploadResult:
+        """Make a document of bytes whose type is known, such as a member of an archive.
+
+        Raises:
+            AgentexError: it can't be; then its bytes are gone, or the sweep will find them.
+        """
+        name = clean_name(name)
+        stored = await store_stream(self._store, content, max_bytes=target.max_bytes)
+        (result,) = await self._register(target, [_upload(name, file_type, options, stored)])
+        if isinstance(result, AgentexError):
+            raise result
+        return result
+
+    async def _try_check(
+        self, target: UploadTarget, file: UploadFile
+    ) -> _CheckedUpload | AgentexError:
+        try:
+            return await self._check(target, file)
+        except AgentexError as error:
+            return error
+
+    async def _check(self, target: UploadTarget, file: UploadFile) -> _CheckedUpload:
+        if file.size > target.max_bytes:
+            raise FileTooLarge(max_bytes=target.max_bytes)
+        options = UploadOptions.parse(file.on_conflict, file.metadata)
+        name = clean_name(file.name)
+        detected = detect_type(name, await file.head(), file.size)
+        if not file.size:
+            raise EmptyFile(field="file")
+        if PARSERS[detected.name].preflight is not None:
+            # Before a byte of it is kept; an e-book's directory is a millisecond to read.
+            await to_thread.run_sync(run_preflight, detected.name, file.file, self._limits)
+        return _CheckedUpload(file, name, FileType(detected.name, detected.file_type), options)
+
+    async def _store_files(
+        self, target: UploadTarget, files: Sequence[UploadFile]
+    ) -> list[StoredFile | AgentexError]:
+        """Store small files of a batch together, all others as streams."""
+        small = [file for file in files if file.is_small] if len(files) > 1 else []
+        together = iter(await self._try_store_batch([await file.read() for file in small]))
+        stored: list[StoredFile | AgentexError] = []
+        for file in files:
+            if small and file.is_small:
+                stored.append(next(together))
+                continue
+            try:
+                stored.append(
+                    await store_stream(self._store, file.blocks(), max_bytes=target.max_bytes)
+                )
+            except AgentexError as error:
+                stored.append(error)
+        return stored
+
+    async def _try_store_batch(
+        self, contents: Sequence[bytes]
+    ) -> Sequence[StoredFile | AgentexError]:
+        try:
+            return await store_batch(self._store, contents) if contents else []
+        except AgentexError as error:
+            return [error] * len(contents)
+
+    async def _register(
+        self, target: UploadTarget, uploads: Sequence[Upload]
+    ) -> Sequence[UploadResult | AgentexError]:
+        try:
+            async with unit_of_work(self._database, self._after_commit) as work:
+                quota = (await self._live.read(work.session)).user_quota_bytes
+                # Again: the knowledge base may have gone while the bytes came in.
+                knowledge_base = await knowledge_bases.get(
+                    work.session, target.principal, target.knowledge_base_id, Action.WRITE
+                )
+                results = await apply_uploads(
+                    work, target.principal, knowledge_base, uploads, quota_bytes=quota
+                )
+        except AgentexError as error:
+            if isinstance(error, _WITHOUT_A_ROW):
+                # Here no row can have been written; after any other failure one may have been, and
+                # a file that has none is the sweeper's.
+                await self._delete_files(upload.file.storage_key for upload in uploads)
+            return [error] * len(uploads)
+        await self._delete_files(_spare_keys(uploads, results))
+        return results
+
+    async def _delete_files(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            with suppress(AgentexError, OSError):
+                await self._store.delete(key)
+
+
+def _upload(name: str, file_type: FileType, options: UploadOptions, file: StoredFile) -> Upload:
+    return Upload(name, file, file_type, options.on_conflict, options.attributes)
+
+
+def _continued(
+    before: Iterable[object], after: Iterable[_T | AgentexError]
+) -> list[_T | AgentexError]:
+    """Merge the results of a step into the input's order, keeping the failures before it."""
+    following = iter(after)
+    return [item if isinstance(item, AgentexError) else next(following) for item in before]
+
+
+def _spare_keys(
+    uploads: Sequence[Upload], results: Sequence[UploadResult | UploadRefusal]
+) -> Iterator[str]:
+    """The stored files that nothing needs any more."""
+    for upload, result in zip(uploads, results, strict=True):
+        if isinstance(result, UploadResult):
+            yield from result.spare_keys
+        else:
+            yield upload.file.storage_key
