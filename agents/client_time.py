@@ -13,9 +13,7 @@ from core.time_zones import UTC_NAME, find_zone
 
 ZoneSource = Literal["event_timezone", "client_time", "profile", "utc"]
 # RFC 3339, section 5.6; the offset is not optional.
-_RFC3339 = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII
-)
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 # What a JavaScript date can hold, in milliseconds.
 _EPOCH_MS = range(-8_640_000_000_000_000, 8_640_000_000_000_001)
 
@@ -121,9 +119,7 @@ def read_client_time(value: JsonValue) -> ClientTime | None:
 
 
 def _invalid(name: str) -> InvalidRunInput:
-    return InvalidRunInput(
-        field=f"forwardedProps.client_time.{name}", error=f"invalid client_time.{name}"
-    )
+    return InvalidRunInput(field=f"forwardedProps.client_time.{name}", error=f"invalid client_time.{name}")
 
 
 def _moment(value: JsonValue) -> datetime | None:

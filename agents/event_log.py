@@ -16,10 +16,7 @@ from core.errors.base import AgentexError
 
 _READ_BATCH = 500
 # Put together once: they run for every token, and building one takes as long as running it.
-_IS_HELD = (
-    col(AgentRun.lease_owner) == bindparam("driver"),
-    col(AgentRun.status) == RunStatus.RUNNING.value,
-)
+_IS_HELD = (col(AgentRun.lease_owner) == bindparam("driver"), col(AgentRun.status) == RunStatus.RUNNING.value)
 _COUNT_EACH = (
     update(AgentRun)
     .where(col(AgentRun.id) == bindparam("key"))
@@ -105,9 +102,7 @@ async def append(
     return entries
 
 
-async def open_log(
-    session: AsyncSession, run_key: str, events: Sequence[WireEvent]
-) -> list[LogEntry]:
+async def open_log(session: AsyncSession, run_key: str, events: Sequence[WireEvent]) -> list[LogEntry]:
     """Write the first events of a run whose row counts them already.
 
     Args:
@@ -153,9 +148,7 @@ async def append_all(
     return appended
 
 
-async def _count(
-    connection: AsyncConnection, additions: Sequence[LogAddition], driver: str
-) -> dict[str, int]:
+async def _count(connection: AsyncConnection, additions: Sequence[LogAddition], driver: str) -> dict[str, int]:
     """Count the events of runs whose lease holds; the last number of each before them."""
     if len(additions) == 1:
         # The usual one, in one statement less.
@@ -168,9 +161,7 @@ async def _count(
     rows = await connection.execute(_HELD, {"keys": keys, "driver": driver})
     held: dict[str, int] = {row.id: row.last_seq for row in rows}
     counted = [
-        {"key": one.run_key, "more": len(one.events), "own": one.own_events}
-        for one in additions
-        if one.run_key in held
+        {"key": one.run_key, "more": len(one.events), "own": one.own_events} for one in additions if one.run_key in held
     ]
     if counted:
         await connection.execute(_COUNT_EACH, counted)
@@ -187,13 +178,7 @@ def _numbered(events: Sequence[WireEvent], last: int) -> list[LogEntry]:
 def _lines(run_key: str, entries: Sequence[LogEntry]) -> list[dict[str, object]]:
     now = utc_now()
     return [
-        {
-            "run_id": run_key,
-            "seq": entry.seq,
-            "type": entry.type,
-            "payload": entry.payload,
-            "created_at": now,
-        }
+        {"run_id": run_key, "seq": entry.seq, "type": entry.type, "payload": entry.payload, "created_at": now}
         for entry in entries
     ]
 

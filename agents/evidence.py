@@ -99,12 +99,7 @@ class Evidence:
         return [_entry_json(number, entry) for number, entry in self._entries.items()]
 
     def text(
-        self,
-        numbers: Iterable[int],
-        *,
-        limit: int,
-        retrieval_id: str = "",
-        about: dict[str, JsonValue] | None = None,
+        self, numbers: Iterable[int], *, limit: int, retrieval_id: str = "", about: dict[str, JsonValue] | None = None
     ) -> str:
         """The passages as JSON text of at most ``limit`` characters.
 
@@ -150,9 +145,7 @@ def _cut_to(room: int, number: int, passage: Passage) -> str:
             return item
 
 
-def _passage_json(
-    number: int, passage: Passage, content: str, *, with_context: bool = False
-) -> dict[str, JsonValue]:
+def _passage_json(number: int, passage: Passage, content: str, *, with_context: bool = False) -> dict[str, JsonValue]:
     data: dict[str, JsonValue] = {"number": number, "document": passage.document_name}
     if passage.heading_path:
         data["headings"] = list(passage.heading_path)

@@ -152,9 +152,7 @@ class Journal:
         if not self._unread:
             self._own_events_left = 0
 
-    def write(
-        self, key: str, outcome: dict[str, JsonValue], status: EffectStatus = "done"
-    ) -> Effect:
+    def write(self, key: str, outcome: dict[str, JsonValue], status: EffectStatus = "done") -> Effect:
         """Write an effect down, or its next status."""
         known = self._effects.get(key)
         index = len(self._effects) if known is None else known.index

@@ -87,13 +87,9 @@ class AgentRun(Table, table=True):
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH)
     run_id: str = Field(max_length=200)
-    session_id: str = Field(
-        foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    session_id: str = Field(foreign_key="chat_session.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     task_id: str = Field(default="", max_length=ID_LENGTH, sa_column_kwargs={"server_default": ""})
-    request: dict[str, JsonValue] = Field(
-        default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"}
-    )
+    request: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON, sa_column_kwargs={"server_default": "{}"})
     own_events: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     takeovers: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     agent_type: str = Field(max_length=50)
@@ -117,9 +113,7 @@ class AgentRun(Table, table=True):
 class RunEffect(Table, table=True):
     """One thing that a task has done or is about to do (``agents.journal``)."""
 
-    task_id: str = Field(
-        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    task_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     position: int = Field(primary_key=True)
     key: str = Field(max_length=250)
     status: str = Field(max_length=20)
@@ -131,9 +125,7 @@ class RunInterrupt(Table, table=True):
     """A question to a person that a run ended with; ``answer`` is what was said, once."""
 
     id: str = Field(primary_key=True, max_length=ID_LENGTH)
-    run_id: str = Field(
-        foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    run_id: str = Field(foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     call_id: str = Field(max_length=200)
     interrupt: dict[str, JsonValue] = Field(default_factory=dict, sa_type=JSON)
     status: str = Field(default="open", max_length=20)
@@ -146,9 +138,7 @@ class RunInterrupt(Table, table=True):
 class LoggedEvent(Table, table=True):
     """One event of a run as AG-UI JSON, in its camelCase spelling; ``seq`` is dense from 1."""
 
-    run_id: str = Field(
-        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    run_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     seq: int = Field(primary_key=True)
     type: str = Field(max_length=50)
     payload: str = Field(sa_type=Text)
@@ -161,9 +151,7 @@ class RunSkill(Table, table=True):
     ``slug`` is the key by which the model named it, ``chosen`` whether a person chose it.
     """
 
-    task_id: str = Field(
-        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    task_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     skill_id: str = Field(primary_key=True, max_length=ID_LENGTH, index=True)
     version: int = Field(primary_key=True)
     content_sha256: str = Field(max_length=64)

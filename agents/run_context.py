@@ -62,15 +62,10 @@ class RunLimits:
     policies: ServerPolicies = field(default_factory=ServerPolicies)
 
 
-def limits_for_timeout(
-    timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000
-) -> RunLimits:
+def limits_for_timeout(timeout_seconds: float, *, max_turns: int = 24, max_tokens: int = 400_000) -> RunLimits:
     """The bounds of a run that must be over after some seconds."""
     return RunLimits(
-        timeout_seconds,
-        acting_seconds=_ACTING_SHARE * timeout_seconds,
-        max_turns=max_turns,
-        max_tokens=max_tokens,
+        timeout_seconds, acting_seconds=_ACTING_SHARE * timeout_seconds, max_turns=max_turns, max_tokens=max_tokens
     )
 
 

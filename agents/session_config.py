@@ -14,9 +14,7 @@ from core.json_access import as_list, as_text
 from kb_service.knowledge_bases import service as knowledge_bases
 
 
-async def check_config(
-    session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]
-) -> None:
+async def check_config(session: AsyncSession, principal: Principal, config: Mapping[str, JsonValue]) -> None:
     """Refuse a configuration that no run of the session could use.
 
     What the owner may not see is refused as missing. Later changes are reported by the run that
@@ -32,9 +30,7 @@ async def check_config(
         require_known(as_text(agent_type))
     ids = [as_text(kb_id) for kb_id in as_list(config.get("knowledge_base_ids"))]
     await knowledge_bases.get_searchable(session, principal, ids)
-    connection_ids = [
-        as_text(connection_id) for connection_id in as_list(config.get("mcp_connection_ids"))
-    ]
+    connection_ids = [as_text(connection_id) for connection_id in as_list(config.get("mcp_connection_ids"))]
     await connections.list_rows(session, principal.user_id, connection_ids)
     fault = await skill_selection.find_config_fault(session, principal, config.get("skill_ids"))
     if fault is not None:

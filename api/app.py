@@ -12,12 +12,7 @@ from api.http.errors import install_error_handlers
 from api.http.routing import EVERYWHERE, serve
 from api.lifespan import open_context
 from api.metrics import Metrics, MetricsMiddleware
-from api.middleware import (
-    DOCS_ASSETS,
-    AuthenticationMiddleware,
-    BodyLimitMiddleware,
-    RequestContextMiddleware,
-)
+from api.middleware import DOCS_ASSETS, AuthenticationMiddleware, BodyLimitMiddleware, RequestContextMiddleware
 from api.openapi import install_openapi
 from api.routers import ROUTERS
 from core.process import freeze_loaded_objects

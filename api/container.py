@@ -169,11 +169,7 @@ def _knowledge(settings: Settings, database: Database, clients: HttpClients) -> 
 
 
 def _agents(
-    live: LiveSettings,
-    database: Database,
-    redis: Redis,
-    knowledge: KnowledgeServices,
-    clients: HttpClients,
+    live: LiveSettings, database: Database, redis: Redis, knowledge: KnowledgeServices, clients: HttpClients
 ) -> AgentServices:
     settings, encoder = live.environment, knowledge.spaces.default.encoder
     adapters = ModelClientCache(Vault(load_secret_key(settings), MODEL_KEYS), clients.guarded)
@@ -220,18 +216,14 @@ def _attachments(settings: Settings, database: Database, store: ObjectStore) -> 
     )
 
 
-async def _security(
-    settings: Settings, database: Database, redis: Redis, keys: SigningKeys
-) -> SecurityServices:
+async def _security(settings: Settings, database: Database, redis: Redis, keys: SigningKeys) -> SecurityServices:
     # This installation's own Redis serves one API process, which can count by itself.
     limiter = SharedRateLimiter(redis) if settings.redis_url else LocalRateLimiter()
     async with database.reading() as session:
         issuer = await keys.issuer(session)
     return SecurityServices(
         authenticator=Authenticator(
-            issuer,
-            access_seconds=settings.access_token_seconds,
-            refresh_seconds=settings.refresh_token_seconds,
+            issuer, access_seconds=settings.access_token_seconds, refresh_seconds=settings.refresh_token_seconds
         ),
         limits=RequestLimits(limiter, settings),
         login_throttle=LoginThrottle(limiter, settings),

@@ -136,9 +136,7 @@ def paging(*sort_fields: str, descending: bool = True) -> Callable[..., Awaitabl
     async def read(
         page: Annotated[int, Query(ge=1, le=_MAX_PAGE, description="页码 / page number")] = 1,
         page_size: Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="每页数量")] = 20,
-        sort_by: Annotated[str, Query(description=f"One of {', '.join(sort_fields)}")] = (
-            sort_fields[0]
-        ),
+        sort_by: Annotated[str, Query(description=f"One of {', '.join(sort_fields)}")] = (sort_fields[0]),
         sort_order: Annotated[Literal["asc", "desc"], Query()] = first_order,
     ) -> PageRequest:
         if sort_by not in sort_fields:

@@ -79,9 +79,7 @@ async def open_context(settings: Settings) -> AsyncGenerator[AppContext]:
         yield context
 
 
-async def _follow_signing_keys(
-    database: Database, keys: SigningKeys, authenticator: Authenticator
-) -> None:
+async def _follow_signing_keys(database: Database, keys: SigningKeys, authenticator: Authenticator) -> None:
     while True:
         await asyncio.sleep(_KEYS_SECONDS)
         try:

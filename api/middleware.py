@@ -108,13 +108,7 @@ class RequestContextMiddleware:
             finally:
                 took = round((time.perf_counter() - started) * 1000, 1)
                 write = log.debug if scope["path"] in _PROBES else log.info
-                write(
-                    "request",
-                    method=scope["method"],
-                    path=scope["path"],
-                    status=answer.status,
-                    ms=took,
-                )
+                write("request", method=scope["method"], path=scope["path"], status=answer.status, ms=took)
 
 
 def _request_id(scope: Scope) -> str:
@@ -207,9 +201,7 @@ class AuthenticationMiddleware:
         return principal
 
 
-async def authenticate(
-    database: Database, security: SecurityServices, headers: Headers
-) -> Principal:
+async def authenticate(database: Database, security: SecurityServices, headers: Headers) -> Principal:
     """Authenticate by ``Authorization: Bearer`` (token or key) or ``X-API-Key``.
 
     Raises:

@@ -29,14 +29,8 @@ _PUBLISHED_NAMES = {
     "ChunkChangeBody": ("api__routers__chunks__ChangeBody", "ChangeBody"),
     "ComparisonOutcome": ("agents__skill_comparisons__Outcome", "Outcome"),
     "DocumentChangeBody": ("api__routers__documents__ChangeBody", "ChangeBody"),
-    "Envelope_QuestionImportAnswer_": (
-        "api__envelope__Envelope_ImportAnswer___1",
-        "Envelope[ImportAnswer]",
-    ),
-    "Envelope_SkillImportAnswer_": (
-        "api__envelope__Envelope_ImportAnswer___2",
-        "Envelope[ImportAnswer]",
-    ),
+    "Envelope_QuestionImportAnswer_": ("api__envelope__Envelope_ImportAnswer___1", "Envelope[ImportAnswer]"),
+    "Envelope_SkillImportAnswer_": ("api__envelope__Envelope_ImportAnswer___2", "Envelope[ImportAnswer]"),
     "KnowledgeBaseChangeBody": ("api__routers__knowledge_bases__ChangeBody", "ChangeBody"),
     "QuestionImportAnswer": ("api__routers__questions__ImportAnswer", "ImportAnswer"),
     "ReindexOutcome": ("kb_service__reindexing__commands__Outcome", "Outcome"),
@@ -120,9 +114,7 @@ def _permissions(routes: Sequence[BaseRoute]) -> dict[tuple[str, str], list[str]
     permissions: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
-            names = sorted(
-                {requirement.permission.value for requirement in _required(route.dependant)}
-            )
+            names = sorted({requirement.permission.value for requirement in _required(route.dependant)})
             permissions |= {(method, route.path_format): names for method in route.methods or ()}
     return permissions
 

@@ -64,9 +64,7 @@ class SystemStatsCache:
         redis: the queue, and the signs of life.
     """
 
-    def __init__(
-        self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces
-    ) -> None:
+    def __init__(self, settings: Settings, database: Database, redis: Redis, spaces: EmbeddingSpaces) -> None:
         self._settings = settings
         self._database = database
         self._redis = redis

@@ -1,16 +1,6 @@
 """``python -m benchmarks``: ratios against named baselines, in one run of a few minutes."""
 
-from benchmarks import (
-    api_latency,
-    authenticated,
-    encoder,
-    fairness,
-    ingest,
-    memory,
-    search,
-    skills,
-    upkeep,
-)
+from benchmarks import api_latency, authenticated, encoder, fairness, ingest, memory, search, skills, upkeep
 from benchmarks.runs import every as runs
 from benchmarks.table import show
 

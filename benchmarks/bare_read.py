@@ -34,10 +34,7 @@ def _create_app() -> FastAPI:
     ) -> Envelope[Items[ListedSession]]:
         async with database.reading() as session:
             listing = await sessions.list_sessions(session, owner, page, is_archived=None)
-        items = [
-            ListedSession.model_validate({**row.model_dump(), "match": None})
-            for row in listing.items
-        ]
+        items = [ListedSession.model_validate({**row.model_dump(), "match": None}) for row in listing.items]
         return page_of(items, page, total=listing.total)
 
     return app

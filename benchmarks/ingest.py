@@ -74,9 +74,7 @@ def _compare(product: Product, encoder: Alone, documents: int, per_document: int
     is the shortest: ratios are those within a round, and their median counts.
     """
     passages = paragraphs(documents * per_document)
-    texts = [
-        "\n\n".join(passages[n * per_document : (n + 1) * per_document]) for n in range(documents)
-    ]
+    texts = ["\n\n".join(passages[n * per_document : (n + 1) * per_document]) for n in range(documents)]
     part = min(documents, _BASELINE_PASSAGES // per_document)
 
     def encode() -> float:

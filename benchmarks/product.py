@@ -71,9 +71,7 @@ class Product:
 
     def disk(self) -> int:
         """Bytes that the data folder takes on the disk."""
-        return sum(
-            path.stat().st_blocks * 512 for path in self.data_dir.rglob("*") if path.is_file()
-        )
+        return sum(path.stat().st_blocks * 512 for path in self.data_dir.rglob("*") if path.is_file())
 
 
 def part_of(command: Sequence[str]) -> str:
@@ -83,9 +81,7 @@ def part_of(command: Sequence[str]) -> str:
 
 
 @contextmanager
-def running_product(
-    data_dir: Path | None = None, settings: Mapping[str, str] | None = None
-) -> Generator[Product]:
+def running_product(data_dir: Path | None = None, settings: Mapping[str, str] | None = None) -> Generator[Product]:
     """Start ``agentex serve``, wait until it is ready, stop it at the end.
 
     Args:
@@ -229,9 +225,7 @@ class Session:
                 group.create_task(self._upload_groups(kb_id, queue, documents))
         return documents
 
-    async def _upload_groups(
-        self, kb_id: str, queue: Iterator[list[Upload]], documents: dict[str, str]
-    ) -> None:
+    async def _upload_groups(self, kb_id: str, queue: Iterator[list[Upload]], documents: dict[str, str]) -> None:
         path = f"/api/v1/knowledge-bases/{kb_id}/documents/batch"
         for few in queue:
             files = [("file", (one.name, one.content)) for one in few]
@@ -240,9 +234,7 @@ class Session:
             items = answer.json()["data"]["items"]
             documents |= {one.name: i["document"]["id"] for one, i in zip(few, items, strict=True)}
 
-    async def ingest(
-        self, kb_id: str, uploads: Sequence[Upload], *, together: bool = False
-    ) -> Ingested:
+    async def ingest(self, kb_id: str, uploads: Sequence[Upload], *, together: bool = False) -> Ingested:
         """Upload documents, one by one or small ones together, and wait until none is under way."""
         started = time.perf_counter()
         upload = self.upload_together if together else self.upload
@@ -290,9 +282,7 @@ class Session:
         """Delete what a path names."""
         (await self._http.delete(path)).raise_for_status()
 
-    async def _upload_each(
-        self, kb_id: str, queue: Iterator[Upload], documents: dict[str, str]
-    ) -> None:
+    async def _upload_each(self, kb_id: str, queue: Iterator[Upload], documents: dict[str, str]) -> None:
         for upload in queue:
             answer = await self._http.post(
                 f"/api/v1/knowledge-bases/{kb_id}/documents",

@@ -89,9 +89,7 @@ class Terminal:
 
     def __init__(self, product: Product) -> None:
         self._environment = product.environment()
-        self.run(
-            "login", "--username", product.username, "--password-stdin", given=product.password
-        )
+        self.run("login", "--username", product.username, "--password-stdin", given=product.password)
 
     def run(self, *arguments: str, given: str = "") -> str:
         """Run a command and give what it prints; a failure ends the benchmark."""

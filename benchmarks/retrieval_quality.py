@@ -75,9 +75,7 @@ def read_set(prefix: str) -> tuple[list[dict[str, object]], list[dict[str, objec
     return corpus, queries
 
 
-async def run_sets(
-    product: Product, prefixes: Sequence[str], settings: Mapping[str, str | int]
-) -> None:
+async def run_sets(product: Product, prefixes: Sequence[str], settings: Mapping[str, str | int]) -> None:
     """Ingest sets into one knowledge base with some settings, ask all questions, print figures."""
     sets = [read_set(prefix) for prefix in prefixes]
     corpus = [paragraph for paragraphs, _ in sets for paragraph in paragraphs]

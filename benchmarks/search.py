@@ -48,9 +48,7 @@ async def _encoding(session: Session, kb_id: str, asked: Sequence[str]) -> float
     return statistics.median(times)
 
 
-async def _processor_ms(
-    product: Product, session: Session, kb_id: str, asked: Sequence[str]
-) -> dict[str, float]:
+async def _processor_ms(product: Product, session: Session, kb_id: str, asked: Sequence[str]) -> dict[str, float]:
     """Processor time of one search in milliseconds, by part of the product: the least of rounds."""
     rounds = list[dict[str, float]]()
     for _ in range(_ROUNDS):

@@ -79,9 +79,7 @@ async def run(product: Product, prefix: str, choice: str) -> None:
             ranks = (rank for rank, text in enumerate(texts, start=1) if answer in plain(text))
             places.append([next(ranks, None)])
             tokens += sum(counter.count(text) for text in texts[:5])
-    values = "/".join(
-        f"{value:.4f}" for value in vars(mean([quality(place) for place in places])).values()
-    )
+    values = "/".join(f"{value:.4f}" for value in vars(mean([quality(place) for place in places])).values())
     print(
         f"{choice:24} {done.chunks:5} passages  R@1/R@5/R@10/MRR/nDCG {values}"
         f"  {tokens / len(queries):.0f} tokens in five passages  ingest {done.seconds:.0f} s",

@@ -36,9 +36,7 @@ def seconds(act: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def taking_turns(
-    ours: Callable[[], float], theirs: Callable[[], float], *, rounds: int
-) -> tuple[float, float]:
+def taking_turns(ours: Callable[[], float], theirs: Callable[[], float], *, rounds: int) -> tuple[float, float]:
     """The least measure of each over rounds in which they take turns.
 
     Other load on the machine only ever adds time, and not to both alike: the least disturbed

@@ -19,18 +19,12 @@ from cli.ui.output import Output
 from core.errors.requests import InvalidRequest
 from core.settings import Settings, get_settings, preferred_language
 
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
-]
-LanguageOption = Annotated[
-    Language | None, typer.Option("--lang", help="Language of the messages; by default LANG's.")
-]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+LanguageOption = Annotated[Language | None, typer.Option("--lang", help="Language of the messages; by default LANG's.")]
 UrlOption = Annotated[
     str | None,
     typer.Option(
-        "--url",
-        help="The server; by default AGENTEX_URL, the last login's, or this machine's own.",
-        metavar="URL",
+        "--url", help="The server; by default AGENTEX_URL, the last login's, or this machine's own.", metavar="URL"
     ),
 ]
 
@@ -49,9 +43,7 @@ Body = Callable[[Output, ApiClient], Awaitable[ExitCode]]
 CommandBody = Callable[Concatenate[Output, ApiClient, P], Awaitable[ExitCode]]
 
 
-def command_group(
-    help_text: str, commands: Mapping[str, Callable[..., None] | typer.Typer]
-) -> typer.Typer:
+def command_group(help_text: str, commands: Mapping[str, Callable[..., None] | typer.Typer]) -> typer.Typer:
     """A group of commands and groups, under the names and in the order that ``--help`` shows."""
     group = typer.Typer(no_args_is_help=True, help=help_text)
     for name, command in commands.items():
@@ -70,15 +62,9 @@ def client_command(body: CommandBody[P]) -> Callable[..., None]:
     own = [*inspect.signature(body).parameters.values()][2:]
 
     def command(**values: object) -> None:
-        arguments = {
-            parameter.name: _collect(parameter.annotation, parameter.name, values)
-            for parameter in own
-        }
+        arguments = {parameter.name: _collect(parameter.annotation, parameter.name, values) for parameter in own}
         bound: Any = body
-        run(
-            _collect(Options, "", values),
-            lambda output, client: bound(output, client, **arguments),
-        )
+        run(_collect(Options, "", values), lambda output, client: bound(output, client, **arguments))
 
     common = inspect.Parameter("common", _NAMED, annotation=Options)
     spread = [field for parameter in (*own, common) for field in _spread(parameter)]

@@ -109,8 +109,4 @@ def exit_code(code: int) -> ExitCode:
 
 def to_json(problem: Problem, language: Language) -> dict[str, JsonValue]:
     """The problem as ``--json`` prints it: ``code``, ``message``, ``details``."""
-    return {
-        "code": problem.code,
-        "message": problem.explain(language),
-        "details": problem.details,
-    }
+    return {"code": problem.code, "message": problem.explain(language), "details": problem.details}

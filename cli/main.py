@@ -74,9 +74,7 @@ def _show_version(is_requested: bool) -> None:
 
 
 def _global_options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
 ) -> None:
     pass
 

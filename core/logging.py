@@ -13,20 +13,10 @@ from structlog.typing import Processor
 from core.settings import Settings
 
 _REDACTED = "[redacted]"
-_NOISY = (
-    "httpx",
-    "httpcore",
-    "httpx2",
-    "httpcore2",
-    "arq.worker",
-    "alembic.runtime.migration",
-    "aiosqlite",
-)
+_NOISY = ("httpx", "httpcore", "httpx2", "httpcore2", "arq.worker", "alembic.runtime.migration", "aiosqlite")
 # The MCP library's: they log whole messages, and the errors of messages with parts of them.
 _TELLTALE = ("mcp", "client")
-_SECRET_KEYS = re.compile(
-    r"password|secret|token|authorization|cookie|api[_-]?key|credential", re.IGNORECASE
-)
+_SECRET_KEYS = re.compile(r"password|secret|token|authorization|cookie|api[_-]?key|credential", re.IGNORECASE)
 _SECRET_VALUES = re.compile(
     r"(?i:bearer)\s+[\w.~+/=-]+"  # Authorization headers
     r"|\bsk-[\w-]{8,}"  # API keys, ours and those of model providers
@@ -35,9 +25,7 @@ _SECRET_VALUES = re.compile(
 )
 
 
-def redact_secrets(
-    _logger: object, _method: str, event: MutableMapping[str, Any]
-) -> MutableMapping[str, Any]:
+def redact_secrets(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Replace what looks like a secret, by key name or by shape, in every field of a log event."""
     for key, value in event.items():
         event[key] = _redacted(key, value)
@@ -90,8 +78,7 @@ def configure_logging(settings: Settings, *, part: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
         )
     )
     root = logging.getLogger()

@@ -42,9 +42,7 @@ class ChunkEdit:
     enabled: bool | None = None
 
 
-async def edit_chunk(
-    database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit
-) -> Chunk:
+async def edit_chunk(database: Database, spaces: EmbeddingSpaces, place: LocatedChunk, edit: ChunkEdit) -> Chunk:
     """Change a chunk; when this returns, searches find it by its new text.
 
     The text is embedded first; then row and points are written in one transaction, which locks the
@@ -101,14 +99,9 @@ def _piece(place: LocatedChunk, content: str, space: EmbeddingSpace) -> Piece:
 async def _points(space: EmbeddingSpace, place: LocatedChunk, piece: Piece) -> list[ChunkPoint]:
     knowledge_base, document = place.knowledge_base, place.document
     origin = PointOrigin(
-        index_scope(knowledge_base.id, knowledge_base.generation),
-        document.id,
-        place.chunk.revision,
-        document.name,
+        index_scope(knowledge_base.id, knowledge_base.generation), document.id, place.chunk.revision, document.name
     )
-    before = await to_thread.run_sync(
-        SPLITTERS[knowledge_base.splitter].windows, place.chunk.content, space.counter
-    )
+    before = await to_thread.run_sync(SPLITTERS[knowledge_base.splitter].windows, place.chunk.content, space.counter)
     points = await embed_points(space, [(origin, piece)])
     surplus = range(len(piece.windows), len(before))
     return points + empty_window_points(origin, piece.index, surplus)

@@ -146,9 +146,7 @@ class _SplitDocument:
 _AttemptResult = RevisionSwitch | Exception
 
 
-async def _run_stages(
-    context: WorkerContext, batch: Sequence[ClaimedDocument]
-) -> list[_AttemptResult]:
+async def _run_stages(context: WorkerContext, batch: Sequence[ClaimedDocument]) -> list[_AttemptResult]:
     """Process documents together; the result of each, in their order."""
     progress = _ProgressWriter(context, batch)
     space = context.spaces.of(batch[0].generation.embedding_model)
@@ -156,22 +154,16 @@ async def _run_stages(
     await progress.reach(DocumentStage.SPLITTING, 0)
     # The thread can be stopped: a document deleted meanwhile may take a minute to split.
     splits = await run_stoppable(
-        lambda stop: [
-            _split(stop, space, claimed, document)
-            for claimed, document in zip(batch, parsed, strict=True)
-        ]
+        lambda stop: [_split(stop, space, claimed, document) for claimed, document in zip(batch, parsed, strict=True)]
     )
     ready = [split for split in splits if isinstance(split, _SplitDocument)]
     if not ready:
         return [split for split in splits if isinstance(split, Exception)]
     outcomes = await _embed_and_index(space, progress, ready)
-    attempts = [
-        (split.claimed.lease, outcome) for split, outcome in zip(ready, outcomes, strict=True)
-    ]
+    attempts = [(split.claimed.lease, outcome) for split, outcome in zip(ready, outcomes, strict=True)]
     flips = await _commit(context, attempts)
     return [
-        split if isinstance(split, Exception) else flips[split.claimed.document.id] or LeaseLost()
-        for split in splits
+        split if isinstance(split, Exception) else flips[split.claimed.document.id] or LeaseLost() for split in splits
     ]
 
 
@@ -189,10 +181,7 @@ async def _commit(
 
 
 def _split(
-    stop: StopFlag,
-    space: EmbeddingSpace,
-    claimed: ClaimedDocument,
-    parsed: ParsedDocument | Exception,
+    stop: StopFlag, space: EmbeddingSpace, claimed: ClaimedDocument, parsed: ParsedDocument | Exception
 ) -> _SplitDocument | Exception:
     if isinstance(parsed, Exception):
         return parsed
@@ -209,14 +198,10 @@ def _split(
 
 
 async def _record_results(
-    context: WorkerContext,
-    batch: Sequence[ClaimedDocument],
-    results: Sequence[_AttemptResult],
+    context: WorkerContext, batch: Sequence[ClaimedDocument], results: Sequence[_AttemptResult]
 ) -> None:
     pairs = list(zip(batch, results, strict=True))
-    completed = [
-        (claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)
-    ]
+    completed = [(claimed.document, flip) for claimed, flip in pairs if isinstance(flip, RevisionSwitch)]
     if completed:
         # One line for all: logging each would be a notable part of a small document's work.
         log.info("documents.completed", document_ids=[document.id for document, _ in completed])
@@ -239,9 +224,7 @@ async def _try_follow_up(document: Document, act: Callable[[], Awaitable[None]])
         log.warning("document.not_tidied", document_id=document.id, error=type(error).__name__)
 
 
-async def _remove_superseded(
-    context: WorkerContext, document: Document, flip: RevisionSwitch
-) -> None:
+async def _remove_superseded(context: WorkerContext, document: Document, flip: RevisionSwitch) -> None:
     """Remove the points and files that the new revision superseded."""
     gone = [number for number in range(1, document.revision) if number not in flip.shown]
     if gone:
@@ -265,13 +248,9 @@ async def _parse_each(
             except Exception as error:  # noqa: BLE001 - a document whose file is missing fails by itself
                 parsed[document.id] = error
             else:
-                requests[document.id] = ParseRequest(
-                    path, document.media_type, limits, document.chosen_encoding
-                )
+                requests[document.id] = ParseRequest(path, document.media_type, limits, document.chosen_encoding)
         if requests:
-            outcomes = await context.parser.parse_each(
-                list(requests.values()), listener=progress.report_parsing
-            )
+            outcomes = await context.parser.parse_each(list(requests.values()), listener=progress.report_parsing)
             parsed |= zip(requests, outcomes, strict=True)
     return [parsed[document.id] for document in documents]
 
@@ -299,8 +278,7 @@ async def _embed_and_index(
         await progress.reach(DocumentStage.EMBEDDING, 100 * start // len(placed))
         batch = placed[start : start + _BATCH]
         points, packed = await asyncio.gather(
-            embed_points(space, batch, account=splits[0].claimed.account),
-            to_thread.run_sync(_pack_terms, batch),
+            embed_points(space, batch, account=splits[0].claimed.account), to_thread.run_sync(_pack_terms, batch)
         )
         await space.index.upsert(points)
         terms += packed

@@ -17,18 +17,10 @@ from kb_service.evaluation.runner import SavedQuestion, bind_search, evaluate, q
 from kb_service.failures import MODEL_ERRORS, Outage, describe_model_outage, describe_outage
 from kb_service.knowledge_bases import index_version
 from kb_service.models import KnowledgeBase
-from kb_service.reindex import (
-    cleanup as reindex_cleanup,
-)
-from kb_service.reindex import (
-    quality_gate as reindex_quality_gate,
-)
-from kb_service.reindex import (
-    service as reindex_service,
-)
-from kb_service.reindex import (
-    status as reindex_status,
-)
+from kb_service.reindex import cleanup as reindex_cleanup
+from kb_service.reindex import quality_gate as reindex_quality_gate
+from kb_service.reindex import service as reindex_service
+from kb_service.reindex import status as reindex_status
 from kb_service.reindex.service import WINDOW, Cutover
 from kb_service.reindex.status import State
 from kb_service.retrieval.service import Searcher
@@ -85,15 +77,11 @@ async def run_reindex(context: WorkerContext, knowledge_base_id: str) -> None:
     await maintain(context, knowledge_base_id)
 
 
-async def _measure(
-    context: WorkerContext, row: KnowledgeBase, saved_questions: list[SavedQuestion]
-) -> None:
+async def _measure(context: WorkerContext, row: KnowledgeBase, saved_questions: list[SavedQuestion]) -> None:
     longest = context.settings.max_query_characters
     searcher = Searcher(context.database, context.spaces, max_query_characters=longest)
     try:
-        present = (
-            await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), saved_questions)
-        ).quality
+        present = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row), saved_questions)).quality
     except MODEL_ERRORS as error:
         if not _changes_model(row):
             raise
@@ -102,9 +90,7 @@ async def _measure(
         log.warning("reindex.not_compared", knowledge_base_id=row.id, reason=missing.reason)
         await _record_recall(context, row, None, missing=missing)
         return
-    target = (
-        await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), saved_questions)
-    ).quality
+    target = (await evaluate(bind_search(searcher, SYSTEM_VIEWER, row, shadow=True), saved_questions)).quality
     figures = {"questions": len(saved_questions), "present": vars(present), "target": vars(target)}
     await _record_recall(context, row, figures)
 
@@ -115,11 +101,7 @@ def _changes_model(row: KnowledgeBase) -> bool:
 
 
 async def _record_recall(
-    context: WorkerContext,
-    row: KnowledgeBase,
-    recall: dict[str, Any] | None,
-    *,
-    missing: Outage | None = None,
+    context: WorkerContext, row: KnowledgeBase, recall: dict[str, Any] | None, *, missing: Outage | None = None
 ) -> None:
     number = (row.target or {}).get("generation", 0)
     async with unit_of_work(context.database) as work:
@@ -146,9 +128,7 @@ async def maintain(context: WorkerContext, knowledge_base_id: str) -> None:
     if reindex_service.is_previous_expired(row):
         row = await _close_way_back(context, row)
     for entry in row.retired:
-        await _delete_generation(
-            context, knowledge_base_id, entry["generation"], entry["embedding_model"]
-        )
+        await _delete_generation(context, knowledge_base_id, entry["generation"], entry["embedding_model"])
 
 
 async def _close_way_back(context: WorkerContext, row: KnowledgeBase) -> KnowledgeBase:
@@ -159,9 +139,7 @@ async def _close_way_back(context: WorkerContext, row: KnowledgeBase) -> Knowled
         return locked or row
 
 
-async def _delete_generation(
-    context: WorkerContext, knowledge_base_id: str, number: int, model: str
-) -> None:
+async def _delete_generation(context: WorkerContext, knowledge_base_id: str, number: int, model: str) -> None:
     space = context.spaces.get(model)
     # The points of a model that is not served any more, or not loaded, are out of reach.
     if space is not None:

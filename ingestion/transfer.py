@@ -98,9 +98,7 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
     """Run a waiting import or copy; a second call, or one on another worker, has no effect."""
     settings = context.settings
     async with unit_of_work(context.database) as work:
-        row = await transfers.acquire(
-            work, transfer_id, owner=context.owner, seconds=settings.lease_seconds
-        )
+        row = await transfers.acquire(work, transfer_id, owner=context.owner, seconds=settings.lease_seconds)
     if row is None:
         return
     lease = transfers.lease_from_row(row)
@@ -124,9 +122,7 @@ async def run_transfer(context: WorkerContext, transfer_id: str) -> None:
         await _record_failure(context, row, lease, error)
 
 
-async def _record_failure(
-    context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception
-) -> None:
+async def _record_failure(context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception) -> None:
     match error:
         case TransferLost():
             log.info("transfer.abandoned", transfer_id=row.id)
@@ -148,9 +144,7 @@ async def _record_failure(
             await _fail(context, row, lease, _INTERNAL)
 
 
-async def _fail(
-    context: WorkerContext, row: Transfer, lease: TransferLease, failure: dict[str, str]
-) -> None:
+async def _fail(context: WorkerContext, row: Transfer, lease: TransferLease, failure: dict[str, str]) -> None:
     async with unit_of_work(context.database, context.queue.push) as work:
         is_ended = await transfers.fail(work, lease, failure)
     if not is_ended:
@@ -160,9 +154,7 @@ async def _fail(
     log.info("transfer.failed", transfer_id=row.id, reason=failure["reason"])
 
 
-async def _postpone(
-    context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception
-) -> None:
+async def _postpone(context: WorkerContext, row: Transfer, lease: TransferLease, error: Exception) -> None:
     log.warning("transfer.postponed", transfer_id=lease.id, cause=type(error).__name__)
     words = describe_outage(error).words
     if row.kind == transfers.IMPORT and isinstance(error, EmbeddingModelNotServed):
@@ -220,15 +212,11 @@ async def _transfer(context: WorkerContext, row: Transfer, lease: TransferLease)
 
 
 async def _finish(
-    work: UnitOfWork,
-    row: Transfer,
-    destination: TransferDestination,
-    drafts: Sequence[QuestionDraft],
+    work: UnitOfWork, row: Transfer, destination: TransferDestination, drafts: Sequence[QuestionDraft]
 ) -> None:
     knowledge_base = await work.session.get_one(KnowledgeBase, destination.knowledge_base.id)
     arrived = [
-        replace(draft, restricted_to=[destination.document_id(key) for key in draft.restricted_to])
-        for draft in drafts
+        replace(draft, restricted_to=[destination.document_id(key) for key in draft.restricted_to]) for draft in drafts
     ]
     try:
         await questions.add_questions(work, SYSTEM_VIEWER, knowledge_base, arrived)
@@ -268,9 +256,7 @@ async def _live_source(context: WorkerContext, row: Transfer) -> _TransferSource
             origin = await knowledge_bases.get(session, asking, row.source, Action.READ)
     except (NotFound, AccountDisabled) as error:
         raise _SourceGone from error
-    live = KnowledgeBaseSource(
-        SourceStores(context.database, context.store, context.spaces), asking, origin
-    )
+    live = KnowledgeBaseSource(SourceStores(context.database, context.store, context.spaces), asking, origin)
     return _TransferSource(
         contents=live.contents,
         drafts=live.drafts,

@@ -134,9 +134,7 @@ class DocumentRestorer:
             return
         fresh, redone = await self._write_rows(batch)
         held = [
-            document
-            for document in batch
-            if document.row.id in fresh and document.row.status == DocumentStatus.PAUSED
+            document for document in batch if document.row.id in fresh and document.row.status == DocumentStatus.PAUSED
         ]
         await self._write_points(held, redone)
         chunks = [await _chunk_rows(document) for document in held]
@@ -195,9 +193,7 @@ class DocumentRestorer:
             await self._check_quota(work)
         return {document.row.id for document in fresh}, redone
 
-    async def _restrict(
-        self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]
-    ) -> None:
+    async def _restrict(self, work: UnitOfWork, fresh: Sequence[_PendingDocument], redone: Collection[str]) -> None:
         """Copy the readers of restricted documents when their rows are first written.
 
         Later their owner may have changed them, even if an attempt was cut off since.
@@ -207,11 +203,7 @@ class DocumentRestorer:
             return
         await permissions.mark_narrowed(work, self._to.knowledge_base.id)
         if self._to.source_id is not None:
-            copies = {
-                document.key: document.row.id
-                for document in restricted
-                if document.row.id not in redone
-            }
+            copies = {document.key: document.row.id for document in restricted if document.row.id not in redone}
             await permissions.copy_acl(work, self._to.source_id, self._to.knowledge_base.id, copies)
 
     async def _check_quota(self, work: UnitOfWork) -> None:
@@ -222,9 +214,7 @@ class DocumentRestorer:
             await lock_owner(work.session, owner_id)
             await document_quota.check_quota(work.session, owner_id, limit_bytes=quota)
 
-    async def _write_points(
-        self, held: Sequence[_PendingDocument], redone: Collection[str]
-    ) -> None:
+    async def _write_points(self, held: Sequence[_PendingDocument], redone: Collection[str]) -> None:
         knowledge_base = self._to.knowledge_base
         index = self._context.spaces.of(knowledge_base.embedding_model).index
         scope = index_scope(knowledge_base.id, knowledge_base.generation)
@@ -232,9 +222,7 @@ class DocumentRestorer:
         again = [document.row.id for document in held if document.row.id in redone]
         if again:
             await index.delete_documents(again)
-        points = [
-            _point(document.row.id, scope, point) for document in held for point in document.points
-        ]
+        points = [_point(document.row.id, scope, point) for document in held for point in document.points]
         if points:
             await index.upsert(points)
 
@@ -292,9 +280,7 @@ def _point(document_id: str, scope: str, point: PointEntry) -> ChunkPoint:
     chunk_id = point_id(document_id, _REVISION, point.chunk)
     is_chunk = point.window is None
     return ChunkPoint(
-        id=chunk_id
-        if point.window is None
-        else window_id(document_id, _REVISION, point.chunk, point.window),
+        id=chunk_id if point.window is None else window_id(document_id, _REVISION, point.chunk, point.window),
         kb_id=scope,
         document_id=document_id,
         revision=_REVISION,

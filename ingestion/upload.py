@@ -20,13 +20,7 @@ from ingestion.parsers.limits import ParseLimits
 from kb_service.document_names import clean_name
 from kb_service.documents.metadata import Attributes, parse_attributes
 from kb_service.documents.storage import FileType, StoredFile, store_batch, store_stream
-from kb_service.documents.upload import (
-    OnConflict,
-    Upload,
-    UploadRefusal,
-    UploadResult,
-    apply_uploads,
-)
+from kb_service.documents.upload import OnConflict, Upload, UploadRefusal, UploadResult, apply_uploads
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.object_storage.protocol import ObjectStore
 
@@ -133,12 +127,7 @@ class UploadService:
     """
 
     def __init__(
-        self,
-        database: Database,
-        store: ObjectStore,
-        live: LiveSettings,
-        limits: ParseLimits,
-        after_commit: AfterCommit,
+        self, database: Database, store: ObjectStore, live: LiveSettings, limits: ParseLimits, after_commit: AfterCommit
     ) -> None:
         self._database = database
         self._store = store
@@ -158,9 +147,7 @@ class UploadService:
             settings = await self._live.read(session)
         return UploadTarget(principal, knowledge_base_id, settings.max_upload_bytes)
 
-    async def upload(
-        self, target: UploadTarget, files: Sequence[UploadFile]
-    ) -> list[UploadResult | AgentexError]:
+    async def upload(self, target: UploadTarget, files: Sequence[UploadFile]) -> list[UploadResult | AgentexError]:
         """Make each file a document, or a revision of one, all in one transaction.
 
         Returns:
@@ -171,9 +158,7 @@ class UploadService:
         passed = [item.file for item in checked if isinstance(item, _CheckedUpload)]
         stored = _continued(checked, await self._store_files(target, passed))
         uploads = [
-            item.stored(file)
-            if isinstance(item, _CheckedUpload) and isinstance(file, StoredFile)
-            else file
+            item.stored(file) if isinstance(item, _CheckedUpload) and isinstance(file, StoredFile) else file
             for item, file in zip(checked, stored, strict=True)
         ]
         complete = [upload for upload in uploads if isinstance(upload, Upload)]
@@ -199,9 +184,7 @@ class UploadService:
             raise result
         return result
 
-    async def _try_check(
-        self, target: UploadTarget, file: UploadFile
-    ) -> _CheckedUpload | AgentexError:
+    async def _try_check(self, target: UploadTarget, file: UploadFile) -> _CheckedUpload | AgentexError:
         try:
             return await self._check(target, file)
         except AgentexError as error:
@@ -220,9 +203,7 @@ class UploadService:
             await to_thread.run_sync(run_preflight, detected.name, file.file, self._limits)
         return _CheckedUpload(file, name, FileType(detected.name, detected.file_type), options)
 
-    async def _store_files(
-        self, target: UploadTarget, files: Sequence[UploadFile]
-    ) -> list[StoredFile | AgentexError]:
+    async def _store_files(self, target: UploadTarget, files: Sequence[UploadFile]) -> list[StoredFile | AgentexError]:
         """Store small files of a batch together, all others as streams."""
         small = [file for file in files if file.is_small] if len(files) > 1 else []
         together = iter(await self._try_store_batch([await file.read() for file in small]))
@@ -232,24 +213,18 @@ class UploadService:
                 stored.append(next(together))
                 continue
             try:
-                stored.append(
-                    await store_stream(self._store, file.blocks(), max_bytes=target.max_bytes)
-                )
+                stored.append(await store_stream(self._store, file.blocks(), max_bytes=target.max_bytes))
             except AgentexError as error:
                 stored.append(error)
         return stored
 
-    async def _try_store_batch(
-        self, contents: Sequence[bytes]
-    ) -> Sequence[StoredFile | AgentexError]:
+    async def _try_store_batch(self, contents: Sequence[bytes]) -> Sequence[StoredFile | AgentexError]:
         try:
             return await store_batch(self._store, contents) if contents else []
         except AgentexError as error:
             return [error] * len(contents)
 
-    async def _register(
-        self, target: UploadTarget, uploads: Sequence[Upload]
-    ) -> Sequence[UploadResult | AgentexError]:
+    async def _register(self, target: UploadTarget, uploads: Sequence[Upload]) -> Sequence[UploadResult | AgentexError]:
         try:
             async with unit_of_work(self._database, self._after_commit) as work:
                 quota = (await self._live.read(work.session)).user_quota_bytes
@@ -257,9 +232,7 @@ class UploadService:
                 knowledge_base = await knowledge_bases.get(
                     work.session, target.principal, target.knowledge_base_id, Action.WRITE
                 )
-                results = await apply_uploads(
-                    work, target.principal, knowledge_base, uploads, quota_bytes=quota
-                )
+                results = await apply_uploads(work, target.principal, knowledge_base, uploads, quota_bytes=quota)
         except AgentexError as error:
             if isinstance(error, _WITHOUT_A_ROW):
                 # Here no row can have been written; after any other failure one may have been, and
@@ -279,17 +252,13 @@ def _upload(name: str, file_type: FileType, options: UploadOptions, file: Stored
     return Upload(name, file, file_type, options.on_conflict, options.attributes)
 
 
-def _continued(
-    before: Iterable[object], after: Iterable[_T | AgentexError]
-) -> list[_T | AgentexError]:
+def _continued(before: Iterable[object], after: Iterable[_T | AgentexError]) -> list[_T | AgentexError]:
     """Merge the results of a step into the input's order, keeping the failures before it."""
     following = iter(after)
     return [item if isinstance(item, AgentexError) else next(following) for item in before]
 
 
-def _spare_keys(
-    uploads: Sequence[Upload], results: Sequence[UploadResult | UploadRefusal]
-) -> Iterator[str]:
+def _spare_keys(uploads: Sequence[Upload], results: Sequence[UploadResult | UploadRefusal]) -> Iterator[str]:
     """The stored files that nothing needs any more."""
     for upload, result in zip(uploads, results, strict=True):
         if isinstance(result, UploadResult):

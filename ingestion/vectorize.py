@@ -10,13 +10,7 @@ from kb_service.embedding_spaces import EmbeddingSpace
 from kb_service.embeddings.protocol import Vectors
 from kb_service.models import Document
 from kb_service.vector_index.bm25 import encode_document
-from kb_service.vector_index.protocol import (
-    ChunkPoint,
-    SparseVector,
-    index_scope,
-    point_id,
-    window_id,
-)
+from kb_service.vector_index.protocol import ChunkPoint, SparseVector, index_scope, point_id, window_id
 
 _NO_TERMS = SparseVector((), ())
 
@@ -39,10 +33,7 @@ class PointOrigin:
     def of(cls, document: Document) -> "PointOrigin":
         """The revision of a document that is being indexed."""
         return cls(
-            index_scope(document.knowledge_base_id, document.generation),
-            document.id,
-            document.revision,
-            document.name,
+            index_scope(document.knowledge_base_id, document.generation), document.id, document.revision, document.name
         )
 
 
@@ -69,9 +60,7 @@ async def embed_points(
     return points
 
 
-def _points(
-    origin: PointOrigin, piece: Piece, dense: Vectors, sparse: SparseVector
-) -> Iterator[ChunkPoint]:
+def _points(origin: PointOrigin, piece: Piece, dense: Vectors, sparse: SparseVector) -> Iterator[ChunkPoint]:
     where = (origin.scope, origin.document_id, origin.revision, piece.index)
     chunk_id = point_id(*where[1:])
     yield ChunkPoint(chunk_id, *where, None if piece.windows else dense[0], sparse)

@@ -180,19 +180,14 @@ def _check_sizes(entries: Sequence[ZipInfo], limits: ParseLimits) -> None:
 def _paths(entries: Sequence[ZipInfo]) -> list[str]:
     """The members' names; those not marked as UTF-8 in the encoding that all together show."""
     raw = [
-        entry.orig_filename.encode()
-        if entry.flag_bits & _UTF8_NAME
-        else entry.orig_filename.encode("cp437", "replace")
+        entry.orig_filename.encode() if entry.flag_bits & _UTF8_NAME else entry.orig_filename.encode("cp437", "replace")
         for entry in entries
     ]
-    old = b"\n".join(
-        name for name, entry in zip(raw, entries, strict=True) if not entry.flag_bits & _UTF8_NAME
-    )
+    old = b"\n".join(name for name, entry in zip(raw, entries, strict=True) if not entry.flag_bits & _UTF8_NAME)
     codec = decode(old).encoding if old else "utf-8"
     codecs = ("utf-8" if entry.flag_bits & _UTF8_NAME else codec for entry in entries)
     return [
-        unicodedata.normalize("NFC", name.decode(chosen, "replace"))
-        for name, chosen in zip(raw, codecs, strict=True)
+        unicodedata.normalize("NFC", name.decode(chosen, "replace")) for name, chosen in zip(raw, codecs, strict=True)
     ]
 
 

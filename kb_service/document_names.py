@@ -147,9 +147,7 @@ def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
     names = id_array("names")
     query = select(Document).join(names, names.c.value == col(Document.name))
     query = query.where(
-        Document.knowledge_base_id == bindparam("knowledge_base_id"),
-        col(Document.deleted_at).is_(None),
-        *conditions,
+        Document.knowledge_base_id == bindparam("knowledge_base_id"), col(Document.deleted_at).is_(None), *conditions
     )
     # A worker may be about to end a try of one of them.
     return query.with_for_update(key_share=True, of=Document)

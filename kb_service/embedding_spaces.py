@@ -50,9 +50,7 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
         http: what encoders behind endpoints use; closed with the spaces.
     """
 
-    def __init__(
-        self, spaces: Sequence[EmbeddingSpace], http: httpx.AsyncClient | None = None
-    ) -> None:
+    def __init__(self, spaces: Sequence[EmbeddingSpace], http: httpx.AsyncClient | None = None) -> None:
         self._http = http
         self._by_name = {space.model.name: space for space in spaces}
 
@@ -96,9 +94,7 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
                 total += await space.index.count()
         return total
 
-    async def delete_documents(
-        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
-    ) -> None:
+    async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
         """Delete points of documents in every index; see ``VectorIndex.delete_documents``.
 
         One that the engine could not open must not keep anybody's documents from going: when it

@@ -96,20 +96,14 @@ _OF_MODELS: Mapping[int, Outage] = {
     ),
 }
 _OF_PARTS: Mapping[int, Outage] = {
-    EngineUnavailable.code: Outage(
-        "engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"
-    ),
+    EngineUnavailable.code: Outage("engine_unavailable", "The embedding engine does not answer", "嵌入引擎没有响应"),
     VectorIndexUnavailable.code: Outage(
         "vector_index_unavailable", "The vector index does not answer", "向量索引没有响应"
     ),
     ObjectStoreUnavailable.code: Outage(
-        "object_store_unavailable",
-        "The storage of the files does not answer",
-        "文件存储没有响应",
+        "object_store_unavailable", "The storage of the files does not answer", "文件存储没有响应"
     ),
-    DatabaseUnavailable.code: Outage(
-        "database_unavailable", "The database does not answer", "数据库没有响应"
-    ),
+    DatabaseUnavailable.code: Outage("database_unavailable", "The database does not answer", "数据库没有响应"),
     StorageFull.code: Outage(
         "storage_full",
         "The server's storage is full",
@@ -119,9 +113,7 @@ _OF_PARTS: Mapping[int, Outage] = {
     ),
 }
 _SOMETHING = Outage(
-    "service_unavailable",
-    "A part of the server is not available at the moment",
-    "服务器的某个部分暂时不可用",
+    "service_unavailable", "A part of the server is not available at the moment", "服务器的某个部分暂时不可用"
 )
 
 

@@ -126,9 +126,7 @@ class Document(Table, table=True):
     FILE_FIELDS: ClassVar[tuple[str, ...]] = ("chosen_encoding",)
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
-    knowledge_base_id: str = Field(
-        foreign_key="knowledge_base.id", max_length=ID_LENGTH, index=True
-    )
+    knowledge_base_id: str = Field(foreign_key="knowledge_base.id", max_length=ID_LENGTH, index=True)
     name: str = Field(max_length=255)
     file_type: str = Field(max_length=50)
     media_type: str = Field(max_length=150)
@@ -209,9 +207,7 @@ class Chunk(Table, table=True):
     __table_args__ = (
         Index("ix_chunk_document", "document_id", "revision", "position", unique=True),
         # All that a search asks of two hundred hits, without reading their texts' pages.
-        Index(
-            "ix_chunk_vouched", "id", "document_id", "revision", "enabled", "version", "position"
-        ),
+        Index("ix_chunk_vouched", "id", "document_id", "revision", "enabled", "version", "position"),
     )
 
 
@@ -229,9 +225,7 @@ class Question(Table, table=True):
     )
     text: str = Field(sa_type=Text)
     expected: list[dict[str, str]] = Field(default_factory=list, sa_type=JSON)
-    restricted_to: list[str] = Field(
-        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
-    )
+    restricted_to: list[str] = Field(default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"})
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
@@ -302,11 +296,7 @@ class Attachment(Table, table=True):
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     owner_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
     session_id: str | None = Field(
-        default=None,
-        foreign_key="chat_session.id",
-        ondelete="SET NULL",
-        max_length=ID_LENGTH,
-        index=True,
+        default=None, foreign_key="chat_session.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
     )
     storage_key: str = Field(max_length=100, unique=True)
     mime_type: str = Field(max_length=50)

@@ -11,13 +11,7 @@ from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest
 from core.text.csv_escape import escape_cell, unescape_cell
 from kb_service.models import Question
-from kb_service.questions import (
-    MAX_EXPECTED,
-    MAX_QUESTIONS,
-    PassageSpec,
-    QuestionDraft,
-    validate_draft,
-)
+from kb_service.questions import MAX_EXPECTED, MAX_QUESTIONS, PassageSpec, QuestionDraft, validate_draft
 
 FileFormat = Literal["jsonl", "csv"]
 

@@ -14,13 +14,7 @@ from core.errors.auth import QuestionNotFound
 from core.errors.requests import InvalidRequest
 from kb_service.document_names import lock_names
 from kb_service.models import Document, KnowledgeBase, Question
-from kb_service.visibility import (
-    SYSTEM_VIEWER,
-    Viewer,
-    restricted_ids_by_name,
-    sees_all,
-    visible_ids,
-)
+from kb_service.visibility import SYSTEM_VIEWER, Viewer, restricted_ids_by_name, sees_all, visible_ids
 
 MAX_QUESTIONS = 2000
 """Questions of one knowledge base; asking them all takes about ten seconds."""
@@ -108,9 +102,7 @@ def _checked_passage(passage: PassageSpec) -> PassageSpec:
     return {"document": document, **({"text": text} if text else {})}
 
 
-async def get(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, question_id: str
-) -> Question:
+async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, question_id: str) -> Question:
     """Load a question of a knowledge base that already passed the gate.
 
     Raises:
@@ -128,10 +120,7 @@ async def get(
 
 
 async def _visible(
-    session: AsyncSession,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    rows: Sequence[Question],
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, rows: Sequence[Question]
 ) -> Sequence[Question]:
     """Those of these questions that hold no words of a document that is not for somebody.
 
@@ -144,9 +133,7 @@ async def _visible(
     return [row for row in rows if read.issuperset(row.restricted_to)]
 
 
-async def _bind(
-    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, rows: Sequence[Question]
-) -> None:
+async def _bind(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, rows: Sequence[Question]) -> None:
     """Tie questions to the restricted documents that they are about, as who saves them reads."""
     names = {passage["document"] for row in rows for passage in row.expected}
     restricted = await restricted_ids_by_name(session, viewer, knowledge_base_id, names)
@@ -180,9 +167,7 @@ async def rename_document(session: AsyncSession, document: Document, before: str
     """
     mine = col(Question.knowledge_base_id) == document.knowledge_base_id
     rows = (await session.exec(select(Question).where(mine))).all()
-    affected = [
-        row for row in rows if any(passage["document"] == before for passage in row.expected)
-    ]
+    affected = [row for row in rows if any(passage["document"] == before for passage in row.expected)]
     if not affected:
         return
     namesakes = await _namesakes(session, document, before)
@@ -224,17 +209,13 @@ async def list_questions(
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
     # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
-    all_rows = (
-        await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))
-    ).all()
+    all_rows = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
     rows = await _visible(session, viewer, knowledge_base, all_rows)
     start = (page.number - 1) * page.size
     return QuestionListing(rows[start : start + page.size], len(rows))
 
 
-async def list_all(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
-) -> Sequence[Question]:
+async def list_all(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> Sequence[Question]:
     """All that somebody may know of, in the order in which they came; at most ``MAX_QUESTIONS``."""
     query = (
         select(Question)
@@ -245,10 +226,7 @@ async def list_all(
 
 
 async def add_questions(
-    work: UnitOfWork,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    drafts: Sequence[QuestionDraft],
+    work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, drafts: Sequence[QuestionDraft]
 ) -> ImportCounts:
     """Save questions; one that is already there gets the passages that are new.
 
@@ -309,9 +287,7 @@ def _extend(row: Question, passages: Sequence[PassageSpec]) -> bool:
     return True
 
 
-async def create(
-    work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, draft: QuestionDraft
-) -> Question:
+async def create(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, draft: QuestionDraft) -> Question:
     """Save one question, which is new or gets more expected passages.
 
     Raises:
@@ -320,23 +296,15 @@ async def create(
     """
     await add_questions(work, viewer, knowledge_base, [draft])
     clean = validate_draft(draft)
-    query = select(Question).where(
-        Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text
-    )
+    query = select(Question).where(Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text)
     # Another of this text may be there that is not for this viewer.
     rows = (await work.session.exec(query)).all()
     visible = await _visible(work.session, viewer, knowledge_base, rows)
-    return next(
-        row for row in visible if all(passage in row.expected for passage in clean.expected)
-    )
+    return next(row for row in visible if all(passage in row.expected for passage in clean.expected))
 
 
 async def change(
-    work: UnitOfWork,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    row: Question,
-    draft: QuestionDraft,
+    work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, row: Question, draft: QuestionDraft
 ) -> Question:
     """Put another text or other passages in place of a question's.
 

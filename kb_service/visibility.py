@@ -109,9 +109,7 @@ async def hidden_document_ids(
     return hidden_ids
 
 
-async def hidden_ids_in(
-    session: AsyncSession, knowledge_base_ids: Sequence[str], viewer: Viewer
-) -> frozenset[str]:
+async def hidden_ids_in(session: AsyncSession, knowledge_base_ids: Sequence[str], viewer: Viewer) -> frozenset[str]:
     """The same, whatever is known of the knowledge bases; one more than the most of them at most."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(knowledge_base_ids),
@@ -122,9 +120,7 @@ async def hidden_ids_in(
     return frozenset((await session.exec(query.limit(MOST_HIDDEN + 1))).all())
 
 
-async def visible_ids(
-    session: AsyncSession, viewer: Viewer, document_ids: Collection[str]
-) -> frozenset[str]:
+async def visible_ids(session: AsyncSession, viewer: Viewer, document_ids: Collection[str]) -> frozenset[str]:
     """Those of these documents that are there and for this viewer."""
     query = select(Document.id).where(
         col(Document.id).in_(document_ids), col(Document.deleted_at).is_(None), visible_to(viewer)

@@ -13,10 +13,7 @@ _HEAD = "| reason | what it says | what to do |\n|---|---|---|\n"
 def render() -> str:
     """The table in Markdown, one row per reason."""
     failures = (ParseFailure(reason) for reason in FailureReason)
-    rows = [
-        f"| `{failure.reason.value}` | {failure.message} | {failure.next_action} |\n"
-        for failure in failures
-    ]
+    rows = [f"| `{failure.reason.value}` | {failure.message} | {failure.next_action} |\n" for failure in failures]
     return _HEAD + "".join(rows)
 
 

@@ -16,11 +16,7 @@ _NOT_OURS_TO_PIN = {"agentex", "pip", "wheel"}
 def list_pins() -> list[str]:
     """One ``name==version`` per installed distribution, with the markers of our own list."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-    markers = {
-        canonical(text): text.partition(";")[2].strip()
-        for text in project["dependencies"]
-        if ";" in text
-    }
+    markers = {canonical(text): text.partition(";")[2].strip() for text in project["dependencies"] if ";" in text}
     pins: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
         name = canonical(distribution.name)

@@ -78,9 +78,7 @@ def _redis(folder: Path) -> Generator[str | None]:
     port = _free_port()
     command = (program, "--port", str(port), "--bind", "127.0.0.1", "--save", "")
     # Ctrl-C in the terminal is not for the server: the tests still need it to end in order.
-    server = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True
-    )
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         _wait_for_port(port)
         yield f"redis://127.0.0.1:{port}/0"
@@ -104,9 +102,7 @@ def _postgres(folder: Path) -> Generator[str | None]:
     data = home / "data"
     control = (programs / "pg_ctl", "-D", data, "-l", home / "log", "-w")
     try:
-        _call(
-            as_user, programs / "initdb", "--no-sync", "-D", data, "-U", "postgres", "-A", "trust"
-        )
+        _call(as_user, programs / "initdb", "--no-sync", "-D", data, "-U", "postgres", "-A", "trust")
         # Not before: what takes long in between lets another program have the port.
         port = _free_port()
         _call(as_user, *control, "-o", f"-p {port} {_OPTIONS}", "start")

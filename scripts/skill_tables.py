@@ -25,10 +25,7 @@ class _Places(dict[str, str]):
 
 def headings() -> str:
     """The known headings in Markdown, one row per section; weak ones in italics."""
-    rows = [
-        f"| `{key}` | {_names(key, chinese=True)} | {_names(key, chinese=False)} |\n"
-        for key in STRONG
-    ]
+    rows = [f"| `{key}` | {_names(key, chinese=True)} | {_names(key, chinese=False)} |\n" for key in STRONG]
     return "| read as | 中文 | English |\n|---|---|---|\n" + "".join(rows)
 
 

@@ -81,9 +81,7 @@ class Skill(Table, table=True):
 class SkillTag(Table, table=True):
     """A tag of a skill in the form that is compared."""
 
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     tag_key: str = Field(primary_key=True, max_length=LABEL_KEY_LENGTH)
 
     __table_args__ = (Index("ix_skill_tag_key", "tag_key", "skill_id"),)
@@ -92,9 +90,7 @@ class SkillTag(Table, table=True):
 class SkillTerm(Table, table=True):
     """A word by which a skill is found: of its catalogue's fields and of what triggers it."""
 
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     term: str = Field(primary_key=True, max_length=TERM_LENGTH)
 
     __table_args__ = (Index("ix_skill_term_term", "term", "skill_id"),)
@@ -103,9 +99,7 @@ class SkillTerm(Table, table=True):
 class SkillBlob(Table, table=True):
     """Bytes of a skill under their SHA-256: a content or a file, once for all versions."""
 
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     sha256: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
     size: int
     content: bytes = Field(sa_type=LargeBinary)
@@ -126,9 +120,7 @@ class SkillVersion(Table, table=True):
     when to everybody.
     """
 
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     version: int = Field(primary_key=True)
     content_sha256: str = Field(max_length=DIGEST_LENGTH)
     size: int
@@ -175,9 +167,7 @@ class SkillUsage(Table, table=True):
     refused.
     """
 
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", primary_key=True, max_length=ID_LENGTH)
     version: int = Field(primary_key=True)
     offered: int = 0
     loaded: int = 0
@@ -194,12 +184,8 @@ class SkillTriggerTest(Table, table=True):
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
-    skill_id: str = Field(
-        foreign_key="skill.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
-    user_id: str = Field(
-        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    skill_id: str = Field(foreign_key="skill.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     version: int
     model: str = Field(default="", sa_type=Text)
     report: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)

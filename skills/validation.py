@@ -57,8 +57,7 @@ def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
     if report.parsed is None:
         raise UnreadableSkill(field="content", diagnostics=diagnostic_details(report.diagnostics))
     manifest: list[dict[str, object]] = [
-        {"path": file.path, "sha256": digest(file.content), "size": len(file.content)}
-        for file in files
+        {"path": file.path, "sha256": digest(file.content), "size": len(file.content)} for file in files
     ]
     snapshot = schema.to_json(report.parsed)
     return ValidatedSkill(
@@ -76,8 +75,7 @@ def _validate(content: bytes, files: tuple[SkillFile, ...]) -> ValidatedSkill:
 def files_refused(problems: Sequence[PackageProblem]) -> SkillFilesRefused:
     """The error for files that are not allowed."""
     return SkillFilesRefused(
-        field="files",
-        problems=[asdict(problem) | {"code": problem.code.value} for problem in problems],
+        field="files", problems=[asdict(problem) | {"code": problem.code.value} for problem in problems]
     )
 
 

@@ -36,9 +36,7 @@ def compose() -> dict[str, Any]:
 
 def test_import_contracts_are_kept():
     program = Path(sys.executable).with_name("lint-imports")
-    run = subprocess.run(
-        [str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([str(program), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -62,8 +60,7 @@ def test_every_module_says_its_purpose():
     silent = [
         str(path.relative_to(ROOT))
         for path in SOURCES
-        if (text := path.read_text(encoding="utf-8")).strip()
-        and ast.get_docstring(ast.parse(text)) is None
+        if (text := path.read_text(encoding="utf-8")).strip() and ast.get_docstring(ast.parse(text)) is None
     ]
     assert silent == []
 
@@ -108,15 +105,9 @@ def test_every_router_is_served():
     served = {id(router) for router in importlib.import_module("api.routers").ROUTERS}
     sources = [path.relative_to(ROOT) for path in (ROOT / "api").glob("*/*.py")]
     modules = {".".join(path.with_suffix("").parts): path for path in sources}
-    with_router = {
-        name
-        for name, path in modules.items()
-        if re.search(r"^router = ", path.read_text(), re.MULTILINE)
-    }
+    with_router = {name for name, path in modules.items() if re.search(r"^router = ", path.read_text(), re.MULTILINE)}
     assert len(with_router) == len(served)
-    assert {
-        name for name in with_router if id(importlib.import_module(name).router) not in served
-    } == set()
+    assert {name for name in with_router if id(importlib.import_module(name).router) not in served} == set()
 
 
 def test_every_dependency_is_pinned():
@@ -170,9 +161,7 @@ def test_compose_has_no_secret_of_its_own():
 
 def test_compose_hands_every_setting_of_a_model_on():
     about_models = re.compile(r"llm_|rerank_|embedding_|model_")
-    wanted = {
-        f"AGENTEX_{name.upper()}" for name in Settings.model_fields if about_models.match(name)
-    }
+    wanted = {f"AGENTEX_{name.upper()}" for name in Settings.model_fields if about_models.match(name)}
     assert "AGENTEX_LLM_MODEL" in wanted
     for name in ("engine", "worker", "api"):
         environment = compose()["services"][name]["environment"]
@@ -182,9 +171,7 @@ def test_compose_hands_every_setting_of_a_model_on():
 def test_compose_volumes_are_all_declared():
     content = compose()
     used = {
-        volume.partition(":")[0]
-        for service in content["services"].values()
-        for volume in service.get("volumes", [])
+        volume.partition(":")[0] for service in content["services"].values() for volume in service.get("volumes", [])
     }
     assert used == set(content["volumes"])
 
@@ -204,12 +191,8 @@ def test_python_versions_agree():
 
 
 def test_nothing_committed_names_this_machine():
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    names = [
-        name for name in tracked.stdout.split("\0") if name.endswith((".toml", ".txt", ".yml"))
-    ]
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = [name for name in tracked.stdout.split("\0") if name.endswith((".toml", ".txt", ".yml"))]
     names += ["Makefile", "Dockerfile", ".ci/run"]
     pattern = re.compile(r"file://|/opt/wheels|/tmp/|index-url\s*=|find-links")
     assert [name for name in names if pattern.search((ROOT / name).read_text())] == []

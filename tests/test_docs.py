@@ -112,9 +112,7 @@ def test_every_setting_stands_in_the_guide_with_its_default(language: str):
     for name, field in Settings.model_fields.items():
         # Paths and what is made at run time are told in words.
         if isinstance(field.default, bool | int | float | str):
-            default = (
-                str(field.default).lower() if field.default in (True, False) else field.default
-            )
+            default = str(field.default).lower() if field.default in (True, False) else field.default
             assert rows[name.upper()] == f"`{default}`", name
 
 
@@ -177,9 +175,7 @@ def guide_pieces() -> tuple[tuple[Path, Piece], ...]:
     return tuple(
         (path, piece)
         for path in sorted(GUIDE.rglob("*.md"))
-        for piece in split(
-            markdown.parse(path, ParseLimits()), sizes=SplitSizes(), counter=token_counter()
-        )
+        for piece in split(markdown.parse(path, ParseLimits()), sizes=SplitSizes(), counter=token_counter())
     )
 
 
@@ -196,8 +192,7 @@ def test_no_heading_of_the_guide_can_be_quoted_as_an_answer():
 @cache
 def guide_terms() -> tuple[dict[int, float], ...]:
     encoded = (
-        encode_document(indexed_text(piece, f"{path.parent.name}-{path.stem}"))
-        for path, piece in guide_pieces()
+        encode_document(indexed_text(piece, f"{path.parent.name}-{path.stem}")) for path, piece in guide_pieces()
     )
     return tuple(dict(zip(one.indices, one.values, strict=True)) for one in encoded)
 

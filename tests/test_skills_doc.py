@@ -21,9 +21,7 @@ def test_tables_are_those_of_the_code(table: str):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=["native", "chinese", "free"])
 def test_every_example_is_a_valid_skill(example: str):
-    report = lint(
-        example.encode(), LintContext(known_tools=["search_knowledge_base", "Read", "Bash"])
-    )
+    report = lint(example.encode(), LintContext(known_tools=["search_knowledge_base", "Read", "Bash"]))
 
     assert report.valid
     assert {one.severity for one in report.diagnostics} <= {Severity.INFO}, report.diagnostics
@@ -36,8 +34,7 @@ def test_the_native_example_says_the_same_in_both_languages():
     assert chinese is not None
     assert english.format is chinese.format is SkillFormat.NATIVE
     declared = [
-        [(one.name, one.type, one.required, one.default) for one in model.input_params]
-        for model in (english, chinese)
+        [(one.name, one.type, one.required, one.default) for one in model.input_params] for model in (english, chinese)
     ]
     assert declared[0] == declared[1]
     assert [one.tools for one in english.steps] == [one.tools for one in chinese.steps]

@@ -15,8 +15,7 @@ from scripts.suite import sharing
 from tests.fixtures.processes import ROOT, is_running, wait_until
 
 RUN = (
-    "import json, sys; from scripts.suite import run_side_by_side; "
-    "sys.exit(run_side_by_side(json.loads(sys.argv[1])))"
+    "import json, sys; from scripts.suite import run_side_by_side; sys.exit(run_side_by_side(json.loads(sys.argv[1])))"
 )
 GOOD = "def test_good(): pass\n"
 BAD = "def test_bad(): assert 'here' == 'there'\n"
@@ -62,9 +61,7 @@ def start(**commands: Sequence[str]) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(("one", "two", "code"), [(GOOD, GOOD, 0), (BAD, GOOD, 1), (GOOD, BAD, 1)])
-def test_both_are_run_and_one_failure_fails_the_whole(
-    tmp_path: Path, one: str, two: str, code: int
-):
+def test_both_are_run_and_one_failure_fails_the_whole(tmp_path: Path, one: str, two: str, code: int):
     process = start(a=command(tmp_path / "one", one), b=command(tmp_path / "two", two))
     out, _ = process.communicate(timeout=120)
     assert process.returncode == code, out

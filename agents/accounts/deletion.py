@@ -72,9 +72,7 @@ class DeletionResult:
     api_keys: int
 
 
-async def delete_account(
-    work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode
-) -> DeletionResult:
+async def delete_account(work: UnitOfWork, principal: Principal, user_id: str, mode: DeletionMode) -> DeletionResult:
     """Delete an account in one transaction.
 
     Its logins end and its data disappears at once; its runs end with their next heartbeat.
@@ -94,11 +92,7 @@ async def delete_account(
         raise UserOwnsThings(**asdict(owned))
     keys = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == user.id)
     result = DeletionResult(
-        user.id,
-        user.username,
-        None if heir is None else heir.id,
-        owned,
-        (await session.exec(keys)).one(),
+        user.id, user.username, None if heir is None else heir.id, owned, (await session.exec(keys)).one()
     )
     audit(
         session,
@@ -129,9 +123,7 @@ async def count_owned(session: AsyncSession, user_id: str) -> OwnedCounts:
     )
 
 
-async def _count(
-    session: AsyncSession, table: type[SQLModel], *conditions: ColumnElement[bool] | bool
-) -> int:
+async def _count(session: AsyncSession, table: type[SQLModel], *conditions: ColumnElement[bool] | bool) -> int:
     return (await session.exec(select(func.count()).select_from(table).where(*conditions))).one()
 
 
@@ -208,9 +200,7 @@ async def _erase(work: UnitOfWork, user_id: str) -> None:
         delete(ChosenPolicy).where(col(ChosenPolicy.owner_id) == user_id),
     ):
         await session.exec(statement)
-    images = update(Attachment).where(
-        col(Attachment.owner_id) == user_id, col(Attachment.deleted_at).is_(None)
-    )
+    images = update(Attachment).where(col(Attachment.owner_id) == user_id, col(Attachment.deleted_at).is_(None))
     await session.exec(images.values(deleted_at=utc_now()))
 
 

@@ -44,11 +44,7 @@ def find_dangling(
         now: Milliseconds since the epoch.
     """
     fields = {"TEXT_MESSAGE_START": "messageId", "TOOL_CALL_START": "toolCallId"}
-    begun = {
-        as_text(event[fields[kind]])
-        for event in logged
-        if (kind := as_text(event.get("type"))) in fields
-    }
+    begun = {as_text(event[fields[kind]]) for event in logged if (kind := as_text(event.get("type"))) in fields}
     closing: list[WireEvent] = []
     for event in closing_events(logged, now=now):
         name = as_text(event.get("messageId")) or as_text(event.get("toolCallId"))
@@ -62,9 +58,7 @@ def find_dangling(
     return DanglingEvents(frozenset(begun - continued_ids), closing)
 
 
-def end_activities(
-    logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]
-) -> list[WireEvent]:
+def end_activities(logged: Iterable[WireEvent], status: str, *, now: Callable[[], int]) -> list[WireEvent]:
     """Events that set the status of all activities that still show their run as running."""
     fold = MessageReducer()
     for event in logged:

@@ -46,9 +46,7 @@ _SNAKE_KEYS = {
 }
 
 
-def read_run_request(
-    body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())
-) -> RunRequest:
+def read_run_request(body: JsonValue, *, new_id: Callable[[], str] = lambda: str(uuid4())) -> RunRequest:
     """Validate the body of a run.
 
     Both spellings are read; ``thread_id`` in the body decides for snake_case answers. Missing
@@ -73,8 +71,7 @@ def read_run_request(
     resume = agui.resume or []
     _check_length("resume", resume, MOST_IDS)
     answers = tuple(
-        InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload))
-        for entry in resume
+        InterruptAnswer(entry.interrupt_id, entry.status, cast(JsonValue, entry.payload)) for entry in resume
     )
     results = _tool_messages(agui)
     return RunRequest(
@@ -85,10 +82,7 @@ def read_run_request(
         tool_messages=results,
         options=_options(fields.get("forwardedProps")),
         state=_state(fields.get("state")),
-        tools=tuple(
-            ClientTool(tool.name, tool.description, as_object(tool.parameters))
-            for tool in agui.tools or ()
-        ),
+        tools=tuple(ClientTool(tool.name, tool.description, as_object(tool.parameters)) for tool in agui.tools or ()),
         context=tuple(ContextItem(item.description, item.value) for item in agui.context or ()),
         parent_run_id=agui.parent_run_id,
         declared_version=agui.protocol_version,
@@ -159,10 +153,7 @@ def _plain(content: str | Sequence[object]) -> str:
 def _user_messages(agui: RunAgentInput, *, may_be_none: bool) -> tuple[UserMessage, ...]:
     """The user's own messages; the caller's assistant, tool and system messages are not taken."""
     found: dict[str, UserMessage] = {}
-    last = max(
-        (index for index, message in enumerate(agui.messages) if message.role == "user"),
-        default=None,
-    )
+    last = max((index for index, message in enumerate(agui.messages) if message.role == "user"), default=None)
     if last is None and may_be_none:
         return ()
     if last is None:
@@ -327,13 +318,10 @@ def upgrade_message_parts(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
     Raises:
         InvalidRunInput: A binary part that only names an id: nobody can fetch it.
     """
-    upgraded: dict[str, JsonValue] = {
-        key: value for key, value in fields.items() if value is not None
-    }
+    upgraded: dict[str, JsonValue] = {key: value for key, value in fields.items() if value is not None}
     if isinstance(upgraded.get("messages"), list):
         upgraded["messages"] = [
-            _message(message, f"messages.{index}")
-            for index, message in enumerate(as_list(upgraded["messages"]))
+            _message(message, f"messages.{index}") for index, message in enumerate(as_list(upgraded["messages"]))
         ]
     return upgraded
 
@@ -372,10 +360,7 @@ def _media_part(part: dict[str, JsonValue], field: str) -> dict[str, JsonValue]:
         source = {"type": "url", "value": url, "mimeType": mime_type}
     else:
         raise InvalidRunInput(field=field, error="a binary part needs data or a url")
-    media: dict[str, JsonValue] = {
-        "type": family if family in _KINDS else "document",
-        "source": source,
-    }
+    media: dict[str, JsonValue] = {"type": family if family in _KINDS else "document", "source": source}
     if filename := as_text(part.get("filename")):
         media["metadata"] = {"filename": filename}
     return media

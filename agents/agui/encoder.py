@@ -138,10 +138,7 @@ class AguiEncoder:
         return RunFinishedEvent(
             thread_id=self._thread_id,
             run_id=self._run_id,
-            result={
-                "usage": event.usage.to_json(),
-                "citations": _citations_json(event.citations),
-            },
+            result={"usage": event.usage.to_json(), "citations": _citations_json(event.citations)},
             outcome=_outcome(event),
             usage=_token_usage(event.usage),
         )
@@ -212,26 +209,17 @@ def _thought(event: ThoughtStarted | ThoughtEnded) -> Sequence[BaseEvent]:
                 ReasoningMessageStartEvent(message_id=message_id, role="reasoning"),
             ]
         case ThoughtEnded(message_id):
-            return [
-                ReasoningMessageEndEvent(message_id=message_id),
-                ReasoningEndEvent(message_id=message_id),
-            ]
+            return [ReasoningMessageEndEvent(message_id=message_id), ReasoningEndEvent(message_id=message_id)]
 
 
-def _tool_call(
-    event: ToolCallStarted | ToolCallEnded | ToolCallResult,
-) -> BaseEvent:
+def _tool_call(event: ToolCallStarted | ToolCallEnded | ToolCallResult) -> BaseEvent:
     match event:
         case ToolCallStarted(call_id, name, parent_message_id):
-            return ToolCallStartEvent(
-                tool_call_id=call_id, tool_call_name=name, parent_message_id=parent_message_id
-            )
+            return ToolCallStartEvent(tool_call_id=call_id, tool_call_name=name, parent_message_id=parent_message_id)
         case ToolCallEnded(call_id):
             return ToolCallEndEvent(tool_call_id=call_id)
         case ToolCallResult(message_id, call_id, content):
-            return ToolCallResultEvent(
-                message_id=message_id, tool_call_id=call_id, content=content, role="tool"
-            )
+            return ToolCallResultEvent(message_id=message_id, tool_call_id=call_id, content=content, role="tool")
 
 
 def _activity(event: ActivityStarted | ActivityChanged) -> BaseEvent:

@@ -56,9 +56,7 @@ class MessageReducer:
                 del message["toolCalls"]
             elif calls:
                 message["toolCalls"] = remaining
-        unanswered = [
-            name for name, m in self._messages.items() if as_text(m.get("toolCallId")) in ids
-        ]
+        unanswered = [name for name, m in self._messages.items() if as_text(m.get("toolCallId")) in ids]
         for name in unanswered:
             del self._messages[name]
 
@@ -148,8 +146,4 @@ def is_running(message: WireMessage) -> bool:
 
 def _is_empty(message: WireMessage) -> bool:
     """Whether an assistant's message has neither text nor calls."""
-    return (
-        message["role"] == "assistant"
-        and not message.get("content")
-        and not message.get("toolCalls")
-    )
+    return message["role"] == "assistant" and not message.get("content") and not message.get("toolCalls")

@@ -8,9 +8,7 @@ from pydantic import JsonValue
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 # The fields whose values are made of protocol keys; all other values are data of the user, a
 # tool or a strategy and keep theirs.
-_PROTOCOL_VALUES = frozenset(
-    {"function", "input", "interrupts", "messages", "outcome", "source", "toolCalls", "usage"}
-)
+_PROTOCOL_VALUES = frozenset({"function", "input", "interrupts", "messages", "outcome", "source", "toolCalls", "usage"})
 
 
 def to_snake_case(event: dict[str, JsonValue]) -> dict[str, JsonValue]:

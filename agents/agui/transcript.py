@@ -146,12 +146,7 @@ class Transcript:
             for entry in self._trace.values()
         ]
         calls: list[JsonValue] = [
-            {
-                "tool": entry.name,
-                "input": entry.input,
-                "output": entry.output,
-                "duration": entry.duration_ms,
-            }
+            {"tool": entry.name, "input": entry.input, "output": entry.output, "duration": entry.duration_ms}
             for entry in self._trace.values()
             if isinstance(entry, _Call)
         ]

@@ -53,13 +53,7 @@ class Verifier:
         state: The state the caller sent, on which patches build.
     """
 
-    def __init__(
-        self,
-        *,
-        thread_id: str | None = None,
-        run_id: str | None = None,
-        state: JsonValue = None,
-    ) -> None:
+    def __init__(self, *, thread_id: str | None = None, run_id: str | None = None, state: JsonValue = None) -> None:
         self._thread_id = thread_id
         self._run_id = run_id
         self._state: JsonValue = {} if state is None else state
@@ -128,9 +122,7 @@ class Verifier:
             self._calls.add(name)
             self._run_calls.add(name)
 
-    def _require_open(
-        self, event: dict[str, JsonValue], entity: str, field: str
-    ) -> tuple[str, str]:
+    def _require_open(self, event: dict[str, JsonValue], entity: str, field: str) -> tuple[str, str]:
         key = (entity, as_text(event[field]))
         if key not in self._open:
             raise ProtocolViolation(rule=f"{event['type']} for a {entity} that is not open")

@@ -112,9 +112,7 @@ def _asks_back(blocks: Sequence[MarkdownBlock]) -> bool:
     return bool(said) and _CITED.sub("", said[-1]).rstrip(" *_\"'”’)）").endswith(("?", "？"))
 
 
-def _points_and_actions(
-    blocks: Sequence[MarkdownBlock], *, is_asking: bool
-) -> tuple[list[str], list[str]]:
+def _points_and_actions(blocks: Sequence[MarkdownBlock], *, is_asking: bool) -> tuple[list[str], list[str]]:
     points: list[str] = []
     actions: list[str] = []
     before: MarkdownBlock | None = None

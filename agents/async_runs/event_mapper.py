@@ -219,16 +219,12 @@ class EventTranslator:
 
     def _messages_replaced(self, event: WireEvent) -> list[WireEvent]:
         # What a process that died had begun to say is taken back, and begun again by the next one.
-        message_ids = {
-            as_text(as_object(message).get("id")) for message in as_list(event["messages"])
-        }
+        message_ids = {as_text(as_object(message).get("id")) for message in as_list(event["messages"])}
         if self._cut_off is not None and self._cut_off.message_id not in message_ids:
             self._cut_off = None
         return []
 
-    def _answer(
-        self, event: WireEvent, answer: _AnswerText, failure: str | None = None
-    ) -> WireEvent:
+    def _answer(self, event: WireEvent, answer: _AnswerText, failure: str | None = None) -> WireEvent:
         metadata = answer.metadata
         summary = summarize(
             FinalAnswer(

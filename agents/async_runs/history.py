@@ -55,12 +55,7 @@ class HistoryDay:
 
 
 async def read_day(
-    session: AsyncSession,
-    principal: Principal,
-    thread_id: str | None,
-    *,
-    before: date | None,
-    zone: tzinfo = UTC,
+    session: AsyncSession, principal: Principal, thread_id: str | None, *, before: date | None, zone: tzinfo = UTC
 ) -> HistoryDay:
     """The newest day on which a thread has messages of the user or the assistant.
 
@@ -89,9 +84,7 @@ async def read_day(
         return HistoryDay(thread.thread_id)
     day = last.created_at.astimezone(zone).date()
     begin, end = _begin(day, zone), _begin(day + timedelta(days=1), zone)
-    of_day = messages_query.where(
-        col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end
-    )
+    of_day = messages_query.where(col(ChatMessage.created_at) >= begin, col(ChatMessage.created_at) < end)
     rows = (await session.exec(of_day.order_by(col(ChatMessage.position)))).all()
     older = messages_query.where(col(ChatMessage.created_at) < begin).limit(1)
     has_more = (await session.exec(older)).first() is not None
@@ -105,9 +98,7 @@ def _begin(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time.min, tzinfo=zone).astimezone(UTC)
 
 
-async def _thread(
-    session: AsyncSession, principal: Principal, thread_id: str | None
-) -> ChatSession | None:
+async def _thread(session: AsyncSession, principal: Principal, thread_id: str | None) -> ChatSession | None:
     if thread_id is None:
         return await _newest_thread(session, principal)
     return await sessions.get(session, principal, thread_id)
@@ -123,9 +114,7 @@ async def _newest_thread(session: AsyncSession, principal: Principal) -> ChatSes
     return (await session.exec(newest)).first()
 
 
-async def _failures(
-    session: AsyncSession, session_key: str, rows: Sequence[ChatMessage]
-) -> dict[str, str]:
+async def _failures(session: AsyncSession, session_key: str, rows: Sequence[ChatMessage]) -> dict[str, str]:
     """Why runs of these messages broke off, by run id."""
     run_ids = {row.run_id for row in rows if row.role == "assistant" and row.run_id}
     query = (
@@ -143,17 +132,11 @@ async def _failures(
 
 
 def _image_ids(rows: Sequence[ChatMessage]) -> list[str]:
-    return [
-        as_text(as_object(image).get("id"))
-        for row in rows
-        for image in as_list(row.details.get("attachments"))
-    ]
+    return [as_text(as_object(image).get("id")) for row in rows for image in as_list(row.details.get("attachments"))]
 
 
 def _messages(
-    rows: Sequence[ChatMessage],
-    failures: Mapping[str, str],
-    images: Mapping[str, Attachment],
+    rows: Sequence[ChatMessage], failures: Mapping[str, str], images: Mapping[str, Attachment]
 ) -> list[HistoryMessage]:
     return [
         HistoryMessage(
@@ -185,6 +168,5 @@ def _tools(details: Mapping[str, JsonValue]) -> set[str]:
     return {
         as_text(call.get("tool"))
         for call in calls
-        if not isinstance(output := call.get("output"), str)
-        or read_outcome(output).status != "failure"
+        if not isinstance(output := call.get("output"), str) or read_outcome(output).status != "failure"
     }

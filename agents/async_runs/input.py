@@ -44,10 +44,7 @@ class InputRule(Enum):
     MESSAGES = "RunAgentInput.messages exceeds limit", "messages 最多 200 条"
     TEXT = "RunAgentInput user message text exceeds limit", "用户消息文本最多 10,000 个字符"
     PROPS = "invalid RunAgentInput.forwardedProps", "forwardedProps 无效"
-    ONE_USER = (
-        "RunAgentInput.messages must contain exactly one user message",
-        "messages 必须恰好包含一条用户消息",
-    )
+    ONE_USER = ("RunAgentInput.messages must contain exactly one user message", "messages 必须恰好包含一条用户消息")
     USER_FIRST = "RunAgentInput.messages[0].role must be user", "第一条消息必须是用户消息"
     IMAGE = "binary content requires image mimeType", "二进制内容的 mimeType 必须是 image/*"
     URL = "binary content requires url", "二进制内容必须有有效的签名 url"
@@ -124,9 +121,7 @@ def invalid(field: str, error: str = "") -> RejectedRunInput:
     """A fault that the table has no row for."""
     name = f"RunAgentInput.{field}" if field else "RunAgentInput"
     more = {"error": error} if error else {}
-    return RejectedRunInput(
-        f"invalid {name}", message_zh=f"{name} 无效", field=field or "body", **more
-    )
+    return RejectedRunInput(f"invalid {name}", message_zh=f"{name} 无效", field=field or "body", **more)
 
 
 def _parsed(body: bytes) -> dict[str, JsonValue]:
@@ -195,9 +190,7 @@ def _check_props(props: JsonValue) -> None:
     if not isinstance(props, dict):
         raise InputRule.PROPS.broken("forwardedProps", error="must be an object")
     if unknown := sorted(props.keys() - _PROPS):
-        raise InputRule.PROPS.broken(
-            f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown"
-        )
+        raise InputRule.PROPS.broken(f"forwardedProps.{unknown[0][:_LONGEST_DETAIL]}", error="unknown")
     agent_type = props.get("agent_type")
     if not isinstance(agent_type, str) or not agent_type:
         raise InputRule.PROPS.broken(field, error="must be named")

@@ -71,16 +71,10 @@ def _block(tokens: Sequence[Token]) -> MarkdownBlock:
     if kind in _LISTS:
         items = [_text(item) for item in _below(tokens, "list_item_open")]
         return MarkdownBlock(
-            "list",
-            items=tuple(item for item in items if item),
-            is_ordered=kind == "ordered_list_open",
-            links=links,
+            "list", items=tuple(item for item in items if item), is_ordered=kind == "ordered_list_open", links=links
         )
     if kind == "table_open":
-        rows = [
-            tuple(_text(cell) for cell in _below(row, "th_open", "td_open"))
-            for row in _below(tokens, "tr_open")
-        ]
+        rows = [tuple(_text(cell) for cell in _below(row, "th_open", "td_open")) for row in _below(tokens, "tr_open")]
         return MarkdownBlock("table", columns=rows[0], rows=tuple(rows[1:]), links=links)
     if kind in _CODE:
         return MarkdownBlock("code", text=tokens[0].content.strip("\n"))

@@ -102,9 +102,7 @@ async def follow_thread(
             async for entries in followed:
                 is_over = bool(entries) and entries[-1].is_terminal
                 # Parsing an answer's markdown can take long: not on the event loop.
-                yield await asyncio.to_thread(
-                    translate_entries, translator, run.run_id, entries, after
-                )
+                yield await asyncio.to_thread(translate_entries, translator, run.run_id, entries, after)
         if not is_over:
             # Deleted, or handed over: the reader must reconnect, or the rest would be skipped.
             return
@@ -152,13 +150,9 @@ def translate_entries(
 
 async def _neighbour(session: AsyncSession, run: AgentRun, *, older: bool) -> AgentRun | None:
     """The previous or next run on a thread, where runs never overlap."""
-    query = select(AgentRun).where(
-        AgentRun.session_id == run.session_id, col(AgentRun.id) != run.id
-    )
+    query = select(AgentRun).where(AgentRun.session_id == run.session_id, col(AgentRun.id) != run.id)
     if older:
         earlier = query.where(col(AgentRun.created_at) <= run.created_at)
-        return (
-            await session.exec(earlier.order_by(col(AgentRun.created_at).desc()).limit(1))
-        ).first()
+        return (await session.exec(earlier.order_by(col(AgentRun.created_at).desc()).limit(1))).first()
     later = query.where(col(AgentRun.created_at) > run.created_at)
     return (await session.exec(later.order_by(col(AgentRun.created_at)).limit(1))).first()

@@ -19,9 +19,7 @@ WebUrl = Annotated[str, Field(pattern=r"^[Hh][Tt][Tt][Pp][Ss]?://", max_length=2
 
 
 class _Node(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class TextNode(_Node):
@@ -54,9 +52,7 @@ class TableNode(_Node):
 
     type: Literal["table"] = "table"
     columns: Annotated[list[Cell], Field(min_length=1, max_length=12)]
-    rows: Annotated[
-        list[Annotated[list[Cell], Field(min_length=1, max_length=12)]], Field(max_length=50)
-    ]
+    rows: Annotated[list[Annotated[list[Cell], Field(min_length=1, max_length=12)]], Field(max_length=50)]
 
 
 class LinkNode(_Node):
@@ -79,10 +75,7 @@ class CitationNode(_Node):
     page: int | None = None
 
 
-UiNode = Annotated[
-    TextNode | BadgeNode | ListNode | TableNode | LinkNode | CitationNode,
-    Field(discriminator="type"),
-]
+UiNode = Annotated[TextNode | BadgeNode | ListNode | TableNode | LinkNode | CitationNode, Field(discriminator="type")]
 
 
 class StackNode(_Node):
@@ -173,9 +166,7 @@ def compile_ui_schema(report: AnswerSummary) -> dict[str, JsonValue]:
     ]
     if report.answer.failure:
         children.append(TextNode(content=cut(report.answer.failure, _LONGEST_TEXT)))
-        children += _section(
-            words.actions, [ListNode(items=list(report.suggested_actions), role="actions")]
-        )
+        children += _section(words.actions, [ListNode(items=list(report.suggested_actions), role="actions")])
     children += _section(words.sources, list(_sources(report.answer.citations)))
     links = dict.fromkeys(link for block in report.blocks for link in block.links)
     children += _section(words.links, list(_links(links)))
@@ -209,9 +200,7 @@ def _body(blocks: Sequence[MarkdownBlock], words: _Labels, *, is_asking: bool) -
         elif block.kind == "table":
             yield _table(block)
         else:
-            yield TextNode.model_validate(
-                {"content": cut(block.text, _LONGEST_TEXT), "role": _ROLES[block.kind]}
-            )
+            yield TextNode.model_validate({"content": cut(block.text, _LONGEST_TEXT), "role": _ROLES[block.kind]})
             before = block if block.kind != "quote" else before
     if len(blocks) > _MOST_BLOCKS:
         yield TextNode(content=words.cut, role="caption")
@@ -227,17 +216,13 @@ def _table(block: MarkdownBlock) -> TableNode:
     def cells(row: Sequence[str]) -> list[str]:
         return [cut(cell, _LONGEST_LABEL) for cell in row[:_MOST_COLUMNS]]
 
-    return TableNode(
-        columns=cells(block.columns), rows=[cells(r) for r in block.rows[:_MOST_ITEMS]]
-    )
+    return TableNode(columns=cells(block.columns), rows=[cells(r) for r in block.rows[:_MOST_ITEMS]])
 
 
 def _section(title: str, nodes: Sequence[UiNode]) -> list[UiNode | StackNode]:
     if not nodes:
         return []
-    return [
-        StackNode(appearance="plain", children=[TextNode(content=title, role="caption"), *nodes])
-    ]
+    return [StackNode(appearance="plain", children=[TextNode(content=title, role="caption"), *nodes])]
 
 
 def _sources(citations: Sequence[dict[str, JsonValue]]) -> Iterator[CitationNode]:

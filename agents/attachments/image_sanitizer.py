@@ -82,9 +82,7 @@ class ImageSanitizer:
         if fault is not None or reply_fields["mime_type"] != expected:
             log.info("attachment.not_drawn", fault=fault)
             raise CorruptImage(field="file")
-        return SanitizedImage(
-            expected, cast(int, reply_fields["width"]), cast(int, reply_fields["height"]), drawn
-        )
+        return SanitizedImage(expected, cast(int, reply_fields["width"]), cast(int, reply_fields["height"]), drawn)
 
 
 async def _in_child(content: bytes, *arguments: str) -> bytes:

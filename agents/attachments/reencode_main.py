@@ -22,12 +22,7 @@ SHOWN_SIDE = 1568
 FOR_MODELS = "for-models"
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _DAMAGE = (OSError, SyntaxError, ValueError, IndexError, KeyError, EOFError, StructError)
-_OPTIONS: dict[str, dict[str, int | bool]] = {
-    "PNG": {},
-    "JPEG": {"quality": 90},
-    "WEBP": {"quality": 90},
-    "GIF": {},
-}
+_OPTIONS: dict[str, dict[str, int | bool]] = {"PNG": {}, "JPEG": {"quality": 90}, "WEBP": {"quality": 90}, "GIF": {}}
 
 
 class TooManyPixels(Exception):

@@ -50,18 +50,14 @@ class AttachmentLimits:
 class AttachmentService:
     """The attached images of all users."""
 
-    def __init__(
-        self, database: Database, store: ObjectStore, links: LinkSigner, *, limits: AttachmentLimits
-    ) -> None:
+    def __init__(self, database: Database, store: ObjectStore, links: LinkSigner, *, limits: AttachmentLimits) -> None:
         self._database = database
         self._store = store
         self._links = links
         self._limits = limits
         self._sanitizer = ImageSanitizer()
 
-    async def add(
-        self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None
-    ) -> Attachment:
+    async def add(self, principal: Principal, content: bytes, limits: AttachmentLimits | None = None) -> Attachment:
         """Store an image; if this raises, nothing is left behind.
 
         Raises:
@@ -89,9 +85,7 @@ class AttachmentService:
             raise
         return row
 
-    async def _create_row(
-        self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int
-    ) -> Attachment:
+    async def _create_row(self, work: UnitOfWork, owner_id: str, image: SanitizedImage, quota: int) -> Attachment:
         if quota:
             await lock_owner(work.session, owner_id)
         row = Attachment(
@@ -131,12 +125,7 @@ class AttachmentService:
         return row
 
     async def resolve(
-        self,
-        url: str,
-        principal: Principal,
-        *,
-        hosts: Collection[str] = (),
-        now: datetime | None = None,
+        self, url: str, principal: Principal, *, hosts: Collection[str] = (), now: datetime | None = None
     ) -> Attachment:
         """The caller's own image behind a signed link; nothing is fetched.
 
@@ -168,11 +157,7 @@ class AttachmentService:
         async with self._database.reading() as session:
             rows = await get_many(session, owner_id, ids)
         drawn = await asyncio.gather(
-            *(
-                self._image_for_model(rows[attachment_id])
-                for attachment_id in ids
-                if attachment_id in rows
-            )
+            *(self._image_for_model(rows[attachment_id]) for attachment_id in ids if attachment_id in rows)
         )
         return [image for image in drawn if image is not None]
 
@@ -208,9 +193,7 @@ class AttachmentService:
         ids = [row.id for row in rows]
         unused = col(Attachment.session_id).is_(None) & col(Attachment.deleted_at).is_(None)
         mark = update(Attachment).where(col(Attachment.id).in_(ids), unused)
-        marked = select(Attachment).where(
-            col(Attachment.id).in_(ids), col(Attachment.deleted_at).is_not(None)
-        )
+        marked = select(Attachment).where(col(Attachment.id).in_(ids), col(Attachment.deleted_at).is_not(None))
         async with unit_of_work(self._database) as work:
             await work.session.exec(mark.values(deleted_at=utc_now()))
             return (await work.session.exec(marked)).all()
@@ -225,9 +208,7 @@ class AttachmentService:
                     await work.session.delete(stored)
 
 
-async def assign_to_session(
-    session: AsyncSession, rows: Sequence[Attachment], session_key: str
-) -> None:
+async def assign_to_session(session: AsyncSession, rows: Sequence[Attachment], session_key: str) -> None:
     """Assign images to a session, in the caller's transaction; they are deleted with it.
 
     An image of another session of the owner stays there.
@@ -245,14 +226,10 @@ async def assign_to_session(
             raise InvalidLink(reason="forged")
 
 
-async def get_many(
-    session: AsyncSession, owner_id: str, ids: Collection[str]
-) -> dict[str, Attachment]:
+async def get_many(session: AsyncSession, owner_id: str, ids: Collection[str]) -> dict[str, Attachment]:
     """The owner's images among these ids, by id."""
     query = select(Attachment).where(
-        col(Attachment.id).in_(ids),
-        col(Attachment.owner_id) == owner_id,
-        col(Attachment.deleted_at).is_(None),
+        col(Attachment.id).in_(ids), col(Attachment.owner_id) == owner_id, col(Attachment.deleted_at).is_(None)
     )
     return {row.id: row for row in (await session.exec(query)).all()}
 

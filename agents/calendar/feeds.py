@@ -30,9 +30,7 @@ async def rotate(work: UnitOfWork, owner_id: str) -> tuple[CalendarFeed, str]:
         The row and the token, which is not stored.
     """
     token = secrets.token_urlsafe(32)
-    row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(
-        owner_id=owner_id, token_hash=""
-    )
+    row = await work.session.get(CalendarFeed, owner_id) or CalendarFeed(owner_id=owner_id, token_hash="")
     row.token_hash, row.created_at = hash_api_key(token), utc_now()
     work.session.add(row)
     await work.session.flush()

@@ -41,9 +41,7 @@ def read_moment(text: str, zone: ZoneInfo, *, instants: bool) -> UtcMoment:
     moment = _parsed(local.isoformat() + offset.upper())
     _check_year(moment)
     if not instants and moment.utcoffset() != moment.astimezone(zone).utcoffset():
-        raise BadTime(
-            f"{zone.key} does not have the offset {offset} then: give the local time without one"
-        )
+        raise BadTime(f"{zone.key} does not have the offset {offset} then: give the local time without one")
     return UtcMoment(moment.astimezone(UTC))
 
 

@@ -28,11 +28,7 @@ class CalendarEvent(Table, table=True):
     location: str = Field(default="", max_length=500)
     notes: str = Field(default="", sa_type=Text)
     source_run_id: str | None = Field(
-        default=None,
-        foreign_key="agent_run.id",
-        ondelete="SET NULL",
-        max_length=ID_LENGTH,
-        index=True,
+        default=None, foreign_key="agent_run.id", ondelete="SET NULL", max_length=ID_LENGTH, index=True
     )
     sequence: int = 0
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
@@ -50,9 +46,7 @@ class CalendarCall(Table, table=True):
     ``call_key`` hashes the call's id and arguments, since endpoints reuse ids.
     """
 
-    run_id: str = Field(
-        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    run_id: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     call_key: str = Field(primary_key=True, max_length=64)
     event_id: str = Field(max_length=ID_LENGTH)
     sequence: int
@@ -62,8 +56,6 @@ class CalendarCall(Table, table=True):
 class CalendarFeed(Table, table=True):
     """A person's calendar feed; only the hash of its token is stored."""
 
-    owner_id: str = Field(
-        primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    owner_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH)
     token_hash: str = Field(max_length=64, unique=True)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

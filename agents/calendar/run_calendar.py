@@ -51,9 +51,7 @@ class RunCalendar:
         self._owner_id = owner_id
         self._run_key = run_key
 
-    async def execute(
-        self, command: CalendarCommand, *, call_id: str, arguments: str
-    ) -> CommandResult:
+    async def execute(self, command: CalendarCommand, *, call_id: str, arguments: str) -> CommandResult:
         """Execute a command; a repeated call changes nothing and gets the same result.
 
         Args:
@@ -75,9 +73,7 @@ class RunCalendar:
             if earlier is not None:
                 return CommandResult(earlier.event_id, earlier.sequence, is_repeated=True)
             done = await self._carry_out(work, command)
-            call = CalendarCall(
-                run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence
-            )
+            call = CalendarCall(run_id=self._run_key, call_key=key, event_id=done.event_id, sequence=done.sequence)
             work.session.add(call)
         return done
 

@@ -48,12 +48,7 @@ class EventListing:
 
 
 async def create(
-    work: UnitOfWork,
-    owner_id: str,
-    details: EventDetails,
-    times: TimeInput,
-    *,
-    run_key: str | None = None,
+    work: UnitOfWork, owner_id: str, details: EventDetails, times: TimeInput, *, run_key: str | None = None
 ) -> tuple[CalendarEvent, TimeSpan]:
     """Create an event.
 
@@ -82,18 +77,14 @@ async def create(
 
 async def get(session: AsyncSession, owner_id: str, event_id: str) -> CalendarEvent:
     """One of a person's events."""
-    query = select(CalendarEvent).where(
-        CalendarEvent.id == event_id, CalendarEvent.owner_id == owner_id
-    )
+    query = select(CalendarEvent).where(CalendarEvent.id == event_id, CalendarEvent.owner_id == owner_id)
     row = (await session.exec(query)).first()
     if row is None:
         raise CalendarEventNotFound
     return row
 
 
-async def list_events(
-    session: AsyncSession, owner_id: str, between: TimeRange, page: PageRequest
-) -> EventListing:
+async def list_events(session: AsyncSession, owner_id: str, between: TimeRange, page: PageRequest) -> EventListing:
     """One page of a person's events."""
     conditions = [col(CalendarEvent.owner_id) == owner_id]
     if between.start is not None:
@@ -115,9 +106,7 @@ async def list_events(
     return EventListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def update(
-    work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput
-) -> TimeSpan | None:
+async def update(work: UnitOfWork, row: CalendarEvent, details: EventDetails, times: TimeInput) -> TimeSpan | None:
     """Change an event; its sequence grows if anything differs.
 
     Returns:

@@ -86,11 +86,7 @@ def changed_span(row: CalendarEvent, times: TimeInput) -> TimeSpan | None:
     zone = event_zone(row)
     end_input = TimeInput(zone if all_day else times.zone, end=times.end, instants=times.instants)
     if all_day:
-        return _checked(
-            TimeSpan(
-                row.starts_at, _read_day(end_input, "end", times.end or ""), zone, all_day=True
-            )
-        )
+        return _checked(TimeSpan(row.starts_at, _read_day(end_input, "end", times.end or ""), zone, all_day=True))
     end, notes = _read_time(end_input, "end", times.end or "")
     return _checked(TimeSpan(row.starts_at, end, zone, all_day=False, notes=notes))
 

@@ -63,15 +63,13 @@ class ModelFault(Enum):
         "接口没有按时应答：请重新提问，或在 AGENTEX_LLM_OPTIONS 中放宽时限",
     )
     TOO_LONG = (
-        "the answer took longer than one model call may: ask again, or raise call_seconds in "
-        "AGENTEX_LLM_OPTIONS",
+        "the answer took longer than one model call may: ask again, or raise call_seconds in AGENTEX_LLM_OPTIONS",
         "一次模型调用超过了时限：请重新提问，或在 AGENTEX_LLM_OPTIONS 中提高 call_seconds",
     )
     TLS_FAILED = (
         "no safe connection to the endpoint can be made: its TLS certificate is not valid or not "
         "trusted here, or it speaks no TLS: correct AGENTEX_LLM_BASE_URL or the certificate",
-        "无法与接口建立安全连接：其 TLS 证书无效或不受信任，或该接口不支持 TLS：请改正 "
-        "AGENTEX_LLM_BASE_URL 或证书",
+        "无法与接口建立安全连接：其 TLS 证书无效或不受信任，或该接口不支持 TLS：请改正 AGENTEX_LLM_BASE_URL 或证书",
     )
     ADDRESS_REFUSED = (
         "the endpoint's address is in a private network: list it in "
@@ -82,10 +80,7 @@ class ModelFault(Enum):
         "the model was taken away while the conversation waited: ask again",
         "该模型在对话等待期间已被移除：请重新提问",
     )
-    BROKE_OFF = (
-        "the connection to the endpoint broke off: ask again",
-        "与接口的连接中断：请重新提问",
-    )
+    BROKE_OFF = ("the connection to the endpoint broke off: ask again", "与接口的连接中断：请重新提问")
     ENDED_EARLY = (
         "the stream ended early, so the answer is not whole: ask again",
         "应答提前结束，回答不完整：请重新提问",
@@ -95,8 +90,7 @@ class ModelFault(Enum):
         "接口在应答途中报告了错误：请重新提问",
     )
     NOT_JSON = (
-        "the endpoint sent a chunk that is not JSON: check that AGENTEX_LLM_BASE_URL and the "
-        "provider fit together",
+        "the endpoint sent a chunk that is not JSON: check that AGENTEX_LLM_BASE_URL and the provider fit together",
         "接口发来的数据不是 JSON：请检查 AGENTEX_LLM_BASE_URL 与服务商是否匹配",
     )
     EVENT_TOO_LARGE = (
@@ -120,8 +114,7 @@ class ModelFault(Enum):
         "接口不认识该模型（HTTP {status}）：请改正 AGENTEX_LLM_MODEL",
     )
     UNKNOWN_PATH = (
-        "the endpoint has no such path (HTTP {status}): correct AGENTEX_LLM_BASE_URL or "
-        "AGENTEX_LLM_MODEL",
+        "the endpoint has no such path (HTTP {status}): correct AGENTEX_LLM_BASE_URL or AGENTEX_LLM_MODEL",
         "接口没有该路径（HTTP {status}）：请改正 AGENTEX_LLM_BASE_URL 或 AGENTEX_LLM_MODEL",
     )
     CONTEXT_TOO_LONG = (
@@ -146,8 +139,7 @@ class ModelFault(Enum):
         "接口不接受工具：请在 AGENTEX_LLM_OPTIONS 中把 tools 设为 text",
     )
     IMAGES_REFUSED = (
-        "the endpoint does not accept images (HTTP {status}): set vision to false in "
-        "AGENTEX_LLM_OPTIONS",
+        "the endpoint does not accept images (HTTP {status}): set vision to false in AGENTEX_LLM_OPTIONS",
         "接口不接受图片（HTTP {status}）：请在 AGENTEX_LLM_OPTIONS 中把 vision 设为 false",
     )
     FILTERED = (
@@ -155,8 +147,7 @@ class ModelFault(Enum):
         "接口的内容过滤终止了回答：请换一种问法",
     )
     UNREADABLE_CALL = (
-        "the model wrote a tool call that can't be read, twice: ask again, or use a model with "
-        "tool calling",
+        "the model wrote a tool call that can't be read, twice: ask again, or use a model with tool calling",
         "模型两次写出无法解析的工具调用：请重新提问，或换用支持工具调用的模型",
     )
 
@@ -227,6 +218,4 @@ def refuses_images(text: str) -> bool:
 def refuses_tools(text: str) -> bool:
     """Whether an error response says that the endpoint takes no tools."""
     words = text.lower()
-    return bool(
-        _TOOLS.search(words) and _REFUSING.search(words) and not _ABOUT_A_CALL.search(words)
-    )
+    return bool(_TOOLS.search(words) and _REFUSING.search(words) and not _ABOUT_A_CALL.search(words))

@@ -37,14 +37,10 @@ def create_http_client(guard: OutboundGuard | None = None) -> httpx.AsyncClient:
     # A run keeps its connection while its model streams: with a limit, further runs would wait
     # for others to end, and time out.
     limits = httpx.Limits(
-        max_connections=None,
-        max_keepalive_connections=_KEPT_CONNECTIONS,
-        keepalive_expiry=KEPT_SECONDS,
+        max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS, keepalive_expiry=KEPT_SECONDS
     )
     transport = GuardedHttpxTransport(guard, limits) if guard else None
-    return httpx.AsyncClient(
-        follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None
-    )
+    return httpx.AsyncClient(follow_redirects=False, limits=limits, transport=transport, trust_env=guard is None)
 
 
 def configured_model(settings: Settings, client: httpx.AsyncClient) -> ChatModel:
@@ -74,15 +70,11 @@ def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
     name, provider = _provider(settings)
     base_url = settings.llm_base_url or provider.base_url
     if settings.llm_provider and not settings.llm_model:
-        raise UnusableSetting(
-            setting="AGENTEX_LLM_MODEL", error=f"name the model of {name} that shall answer"
-        )
+        raise UnusableSetting(setting="AGENTEX_LLM_MODEL", error=f"name the model of {name} that shall answer")
     if not base_url or not settings.llm_model:
         return None
     key = settings.llm_api_key or _usual_key(provider)
-    endpoint = ModelEndpoint(
-        base_url, settings.llm_model, key, provider=name, traits=provider.traits
-    )
+    endpoint = ModelEndpoint(base_url, settings.llm_model, key, provider=name, traits=provider.traits)
     return with_options(endpoint, settings.llm_options)
 
 

@@ -50,9 +50,7 @@ class GeminiModel(HttpChatModel):
     def _call(self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> ModelRequest:
         endpoint = self.endpoint
         headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
-        body: dict[str, JsonValue] = {
-            "contents": _contents([m for m in messages if m.role != "system"])
-        }
+        body: dict[str, JsonValue] = {"contents": _contents([m for m in messages if m.role != "system"])}
         system = "\n\n".join(m.content for m in messages if m.role == "system" and m.content)
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
@@ -77,10 +75,7 @@ def _tool(tool: ToolSpec) -> JsonValue:
 
 
 def _generation(traits: Traits) -> dict[str, JsonValue]:
-    settings: dict[str, JsonValue] = {
-        "maxOutputTokens": traits.max_tokens,
-        "temperature": traits.temperature,
-    }
+    settings: dict[str, JsonValue] = {"maxOutputTokens": traits.max_tokens, "temperature": traits.temperature}
     return {name: value for name, value in settings.items() if value is not None}
 
 

@@ -55,10 +55,7 @@ _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def request_body(
-    model: str,
-    messages: Sequence[ModelMessage],
-    tools: Sequence[ToolSpec],
-    traits: Traits,
+    model: str, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], traits: Traits
 ) -> dict[str, JsonValue]:
     """The body of a streaming chat-completions request."""
     body: dict[str, JsonValue] = {
@@ -111,11 +108,7 @@ def _message(message: ModelMessage, traits: Traits) -> dict[str, JsonValue]:
         fields["tool_call_id"] = message.tool_call_id
     if message.tool_calls:
         fields["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.tool_calls
         ]
         if traits.echo_reasoning:

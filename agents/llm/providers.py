@@ -31,15 +31,9 @@ class ModelProvider:
 # Vision is preset if all current models of a provider support it.
 PROVIDERS: Mapping[str, ModelProvider] = {
     "openai": ModelProvider(
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        Traits(max_tokens_field="max_completion_tokens", vision=True),
+        "https://api.openai.com/v1", "OPENAI_API_KEY", Traits(max_tokens_field="max_completion_tokens", vision=True)
     ),
-    "deepseek": ModelProvider(
-        "https://api.deepseek.com",
-        "DEEPSEEK_API_KEY",
-        Traits(echo_reasoning=True),
-    ),
+    "deepseek": ModelProvider("https://api.deepseek.com", "DEEPSEEK_API_KEY", Traits(echo_reasoning=True)),
     "qwen": ModelProvider(
         "https://dashscope.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
@@ -49,9 +43,7 @@ PROVIDERS: Mapping[str, ModelProvider] = {
     "moonshot": ModelProvider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY"),
     "zhipu": ModelProvider("https://open.bigmodel.cn/api/paas/v4", "ZHIPUAI_API_KEY"),
     "openrouter": ModelProvider(
-        "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
-        Traits(reasoning_field="reasoning"),
+        "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", Traits(reasoning_field="reasoning")
     ),
     "anthropic": ModelProvider(
         "https://api.anthropic.com/v1",

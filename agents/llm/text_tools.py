@@ -78,9 +78,7 @@ async def with_text_tools(
     raise model_failed(ModelFault.UNREADABLE_CALL)
 
 
-async def _read(
-    turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser"
-) -> AsyncGenerator[ModelEvent, None]:
+async def _read(turn: AsyncGenerator[ModelEvent, None], reader: "TextCallParser") -> AsyncGenerator[ModelEvent, None]:
     """The events of a turn without its calls and its end, which the parser keeps."""
     async with aclosing(turn) as events:
         async for event in events:
@@ -98,9 +96,7 @@ async def _read(
                 yield ModelText(text)
 
 
-def as_text_conversation(
-    messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]
-) -> list[ModelMessage]:
+def as_text_conversation(messages: Sequence[ModelMessage], tools: Sequence[ToolSpec]) -> list[ModelMessage]:
     """The conversation in roles that every model knows: no tool calls, no role ``tool``.
 
     Neighbours of one role are merged: many chat templates require alternation.

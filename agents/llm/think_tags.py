@@ -53,10 +53,7 @@ class ThinkTagParser:
             self._held, self._state = rest, "after"
         else:
             withheld = partial_mark_length(thought, _CLOSE)
-            thought, self._held = (
-                thought[: len(thought) - withheld],
-                thought[len(thought) - withheld :],
-            )
+            thought, self._held = (thought[: len(thought) - withheld], thought[len(thought) - withheld :])
         return [ModelThought(thought)] if thought else []
 
 

@@ -50,12 +50,7 @@ _FIELD_REFUSALS = frozenset({400, 422})
 # 1,568 pixels on a side, in patches as Anthropic counts them.
 _IMAGE_TOKENS = 1600
 _TOOL_REFUSALS = frozenset({400, 404, 422, 500, 501})
-_UNANSWERED = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.ReadError,
-    httpx.RemoteProtocolError,
-)
+_UNANSWERED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.RemoteProtocolError)
 _ERROR_BODY_BYTES = 16_384
 _WHOLE_BODY_BYTES = 16 * 2**20
 _BYTES_PER_TOKEN = 4
@@ -186,19 +181,14 @@ async def stream_turn(
         raise model_failed(ModelFault.ENDED_EARLY)
     if reader.usage is None:
         # Without counts of the endpoint, tokens are estimated from the request's size.
-        yield TokenUsage(
-            _estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True
-        )
+        yield TokenUsage(_estimate_prompt_tokens(request, call), _tokens(written), is_estimated=True)
     if reader.finish_reason == "content_filter":
         raise model_failed(ModelFault.FILTERED)
     yield ModelEnd(_finish_reason(reader))
 
 
 async def _events(
-    client: httpx.AsyncClient,
-    endpoint: ModelEndpoint,
-    sent: tuple[httpx.Request, ModelRequest],
-    reader: PayloadReader,
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, sent: tuple[httpx.Request, ModelRequest], reader: PayloadReader
 ) -> AsyncGenerator[ModelEvent, None]:
     deadline = asyncio.get_running_loop().time() + endpoint.call_seconds
     request, call = sent
@@ -247,11 +237,7 @@ def _tokens(size: int) -> int:
 
 @asynccontextmanager
 async def _open(
-    client: httpx.AsyncClient,
-    endpoint: ModelEndpoint,
-    request: httpx.Request,
-    deadline: float,
-    call: ModelRequest,
+    client: httpx.AsyncClient, endpoint: ModelEndpoint, request: httpx.Request, deadline: float, call: ModelRequest
 ) -> AsyncGenerator[httpx.Response, None]:
     try:
         async with asyncio.timeout_at(deadline):
@@ -264,23 +250,15 @@ async def _open(
         await response.aclose()
 
 
-def _request(
-    client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest
-) -> httpx.Request:
+def _request(client: httpx.AsyncClient, endpoint: ModelEndpoint, call: ModelRequest) -> httpx.Request:
     if not (endpoint.key.isascii() and endpoint.key.isprintable()):
         raise model_failed(ModelFault.BAD_KEY)
     timeout = httpx.Timeout(endpoint.read_timeout_seconds, connect=endpoint.connect_timeout_seconds)
-    headers = {
-        "Accept": "text/event-stream",
-        "Content-Type": "application/json",
-        **call.headers,
-    }
+    headers = {"Accept": "text/event-stream", "Content-Type": "application/json", **call.headers}
     # JSON may bring in lone surrogates, which have no UTF-8 form.
     content = json.dumps(call.body, ensure_ascii=False).encode("utf-8", "replace")
     try:
-        return client.build_request(
-            "POST", call.url, content=content, headers=headers, timeout=timeout
-        )
+        return client.build_request("POST", call.url, content=content, headers=headers, timeout=timeout)
     except httpx.InvalidURL as error:
         raise model_failed(ModelFault.BAD_ADDRESS) from error
 
@@ -311,9 +289,7 @@ class _Refusal:
     wait_seconds: float | None = None
 
 
-async def _try(
-    client: httpx.AsyncClient, request: httpx.Request, call: ModelRequest
-) -> httpx.Response | _Refusal:
+async def _try(client: httpx.AsyncClient, request: httpx.Request, call: ModelRequest) -> httpx.Response | _Refusal:
     try:
         response = await client.send(request, stream=True)
     except UrlNotAllowed as error:

@@ -37,7 +37,5 @@ async def probe_model(model: ChatModel) -> ModelProbe:
         async with aclosing(bounded.events(_QUESTION)) as events:
             await anext(events)
     except ModelFailed as failure:
-        failure_fields = {
-            name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")
-        }
+        failure_fields = {name: str(failure.details[name]) for name in ("fault", "reason", "reason_zh")}
     return ModelProbe(round((perf_counter() - began) * 1000), **failure_fields)

@@ -69,13 +69,9 @@ class ModelSelector:
 
     def find_built_in(self, name: str) -> SelectedModel | None:
         """The built-in model of this id or name at its endpoint."""
-        return next(
-            (model for model in self.built_in if name in (model.id, model.model.name)), None
-        )
+        return next((model for model in self.built_in if name in (model.id, model.model.name)), None)
 
-    async def select(
-        self, session: AsyncSession, principal: Principal, name: str | None
-    ) -> SelectedModel:
+    async def select(self, session: AsyncSession, principal: Principal, name: str | None) -> SelectedModel:
         """The model of this id or built-in name; the default model for none or ``default``."""
         if not name or name == DEFAULT_MODEL_ID:
             return await self._default(session, principal)
@@ -102,11 +98,7 @@ class ModelSelector:
 
     async def list_usable(self, session: AsyncSession, principal: Principal) -> UsableModels:
         """All models that the caller may use."""
-        query = (
-            select(RegisteredModel)
-            .where(col(RegisteredModel.enabled).is_(True))
-            .order_by(RegisteredModel.name)
-        )
+        query = select(RegisteredModel).where(col(RegisteredModel.enabled).is_(True)).order_by(RegisteredModel.name)
         enabled = (await session.exec(query)).all()
         rows = [row for row in enabled if await may_use(session, principal, row)]
         own = [model for model in self.built_in if may_use_built_in(principal, model.id)]
@@ -131,9 +123,7 @@ class ModelSelector:
         return SelectedModel(row.id, self.clients.open(row))
 
 
-async def find_usable(
-    session: AsyncSession, principal: Principal, model_id: str
-) -> RegisteredModel:
+async def find_usable(session: AsyncSession, principal: Principal, model_id: str) -> RegisteredModel:
     """A registered model that the caller may use."""
     row = await session.get(RegisteredModel, model_id) if is_id(model_id) else None
     if row is None or not row.enabled or not await may_use(session, principal, row):

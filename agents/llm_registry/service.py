@@ -74,9 +74,7 @@ class ModelRegistry:
             _audit(work, AuditAction.MODEL_REGISTERED, row)
         return row
 
-    async def update(
-        self, model_id: str, changes: dict[str, object], api_key: str | None
-    ) -> RegisteredModel:
+    async def update(self, model_id: str, changes: dict[str, object], api_key: str | None) -> RegisteredModel:
         """Change a model; the next run on it uses the change.
 
         Args:
@@ -95,9 +93,7 @@ class ModelRegistry:
             row = await get(work.session, model_id, for_update=True)
             draft = _changed(to_draft(row), changes)
             if api_key is None and row.sealed_api_key and _origin(draft) != _origin(to_draft(row)):
-                raise InvalidRequest(
-                    "api_key", "The address is another one: give the key for it, or null for none"
-                )
+                raise InvalidRequest("api_key", "The address is another one: give the key for it, or null for none")
             await self._write(work, row, draft, api_key)
             changed_fields = {*changes, *(() if api_key is None else ("api_key",))}
             # Their names alone: the values are long, and one of them is a secret.
@@ -128,9 +124,7 @@ class ModelRegistry:
             refused.details["field"] = "base_url"
             raise
 
-    async def _write(
-        self, work: UnitOfWork, row: RegisteredModel, draft: ModelDraft, api_key: str | None
-    ) -> None:
+    async def _write(self, work: UnitOfWork, row: RegisteredModel, draft: ModelDraft, api_key: str | None) -> None:
         await _require_free_name(work.session, draft.name, row.id)
         await _check_access(work.session, draft, row)
         if draft.is_default:
@@ -174,9 +168,7 @@ async def _lock_registry(session: AsyncSession) -> None:
     await session.exec(turn)
 
 
-def _audit(
-    work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue
-) -> None:
+def _audit(work: UnitOfWork, action: AuditAction, row: RegisteredModel, **details: JsonValue) -> None:
     audit(work.session, action, AuditTarget("model", row.id, row.name), details=details)
 
 
@@ -207,8 +199,6 @@ async def _check_access(session: AsyncSession, draft: ModelDraft, row: Registere
 
 
 async def _require_free_name(session: AsyncSession, name: str, own_id: str) -> None:
-    same_name = select(RegisteredModel.id).where(
-        RegisteredModel.name == name, RegisteredModel.id != own_id
-    )
+    same_name = select(RegisteredModel.id).where(RegisteredModel.name == name, RegisteredModel.id != own_id)
     if (await session.exec(same_name)).first() is not None:
         raise ModelNameTaken(field="name")

@@ -99,15 +99,11 @@ async def record_run(session: AsyncSession, run: AgentRun) -> None:
     if run.task_id != run.id:
         sums = select(func.max(AgentRun.prompt_tokens), func.max(AgentRun.completion_tokens))
         earlier = sums.where(
-            AgentRun.session_id == run.session_id,
-            AgentRun.task_id == run.task_id,
-            AgentRun.id != run.id,
+            AgentRun.session_id == run.session_id, AgentRun.task_id == run.task_id, AgentRun.id != run.id
         )
         prompt, completion = (await session.exec(earlier)).one()
         before = (prompt or 0, completion or 0)
-    spent = SpentTokens(
-        max(0, run.prompt_tokens - before[0]), max(0, run.completion_tokens - before[1]), runs=1
-    )
+    spent = SpentTokens(max(0, run.prompt_tokens - before[0]), max(0, run.completion_tokens - before[1]), runs=1)
     await record(session, run, spent)
 
 
@@ -144,9 +140,7 @@ def _cost(row: RegisteredModel | None, spent: SpentTokens) -> float | None:
     return (input_cost + spent.completion_tokens * (row.output_price or 0.0)) / _PRICED_TOKENS
 
 
-async def list_usage(
-    session: AsyncSession, usage_filter: UsageFilter, page: PageRequest
-) -> UsageListing:
+async def list_usage(session: AsyncSession, usage_filter: UsageFilter, page: PageRequest) -> UsageListing:
     """One page of usage with sums over all rows."""
     conditions: list[ColumnElement[bool]] = [
         col(ModelUsage.day) >= usage_filter.since,

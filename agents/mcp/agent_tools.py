@@ -59,30 +59,19 @@ def tools_by_name(
     return tools
 
 
-def add_tool_policies(
-    server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]
-) -> ServerPolicies:
+def add_tool_policies(server: ServerPolicies, connections_with_tools: Iterable[ConnectionWithTools]) -> ServerPolicies:
     """The server's policies extended by default policies of a person's MCP tools."""
-    defaults = {
-        name: default_policy(tool)
-        for name, (_, tool) in tools_by_name(connections_with_tools).items()
-    }
+    defaults = {name: default_policy(tool) for name, (_, tool) in tools_by_name(connections_with_tools).items()}
     family = server.bounds.get(FAMILY)
     bounds = {} if family is None else dict.fromkeys(defaults, family)
-    return replace(
-        server,
-        defaults={**server.defaults, **defaults},
-        bounds={**bounds, **server.bounds},
-    )
+    return replace(server, defaults={**server.defaults, **defaults}, bounds={**bounds, **server.bounds})
 
 
 async def load_tool_policies(
     session: AsyncSession, service: McpService, owner_id: str, server: ServerPolicies
 ) -> ServerPolicies:
     """The server's policies extended for all connections of a person."""
-    return add_tool_policies(
-        server, await connections.list_with_tools(session, service.tool_lists, owner_id)
-    )
+    return add_tool_policies(server, await connections.list_with_tools(session, service.tool_lists, owner_id))
 
 
 def may_use_connections(lacking: Collection[str]) -> bool:
@@ -120,9 +109,7 @@ class _Reach:
     service: McpService
     database: Database
 
-    def to(
-        self, connection: ConnectionWithTools, tool: McpTool
-    ) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
+    def to(self, connection: ConnectionWithTools, tool: McpTool) -> Callable[[dict[str, JsonValue]], Awaitable[str]]:
         owner_id, connection_id = connection.row.owner_id, connection.row.id
 
         async def invoke(arguments: dict[str, JsonValue]) -> str:

@@ -155,11 +155,7 @@ async def create(work: UnitOfWork, owner_id: str, fields: ConnectionFields) -> M
     if await _count(work.session, owner_id) >= MOST_CONNECTIONS:
         raise McpConnectionsFull(limit=MOST_CONNECTIONS)
     row = McpConnection(
-        owner_id=owner_id,
-        name=fields.name,
-        type=fields.type,
-        url=fields.url,
-        auth_type=fields.auth_type,
+        owner_id=owner_id, name=fields.name, type=fields.type, url=fields.url, auth_type=fields.auth_type
     )
     _assign(row, fields)
     work.session.add(row)
@@ -224,9 +220,7 @@ async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> 
     return ConnectionListing((await session.exec(query)).all(), await _count(session, owner_id))
 
 
-async def list_rows(
-    session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None
-) -> list[ConnectionRow]:
+async def list_rows(session: AsyncSession, owner_id: str, ids: Sequence[str] | None = None) -> list[ConnectionRow]:
     """An owner's connections of these ids, or all, oldest first."""
     query = select(McpConnection, McpToolList.listed_at).join(
         McpToolList, col(McpToolList.connection_id) == col(McpConnection.id), isouter=True
@@ -245,11 +239,7 @@ async def load_tools(
     session: AsyncSession, parsed: ToolListCache, rows: Sequence[ConnectionRow]
 ) -> list[ConnectionWithTools]:
     """Connections with their last tool lists."""
-    moments = {
-        connection.row.id: connection.listed_at
-        for connection in rows
-        if connection.listed_at is not None
-    }
+    moments = {connection.row.id: connection.listed_at for connection in rows if connection.listed_at is not None}
     tools = await read_lists(session, parsed, moments)
     return [
         ConnectionWithTools(connection.row, connection.listed_at, tools.get(connection.row.id, ()))
@@ -258,10 +248,7 @@ async def load_tools(
 
 
 async def list_with_tools(
-    session: AsyncSession,
-    parsed: ToolListCache,
-    owner_id: str,
-    ids: Sequence[str] | None = None,
+    session: AsyncSession, parsed: ToolListCache, owner_id: str, ids: Sequence[str] | None = None
 ) -> list[ConnectionWithTools]:
     """``list_rows`` with tools."""
     return await load_tools(session, parsed, await list_rows(session, owner_id, ids))
@@ -328,13 +315,9 @@ async def _count(session: AsyncSession, owner_id: str) -> int:
     return (await session.exec(query.where(col(McpConnection.owner_id) == owner_id))).one()
 
 
-async def _require_free_name(
-    session: AsyncSession, owner_id: str, name: str, *, besides: str = ""
-) -> None:
+async def _require_free_name(session: AsyncSession, owner_id: str, name: str, *, besides: str = "") -> None:
     query = select(McpConnection.id).where(
-        McpConnection.owner_id == owner_id,
-        McpConnection.name == name,
-        McpConnection.id != besides,
+        McpConnection.owner_id == owner_id, McpConnection.name == name, McpConnection.id != besides
     )
     if (await session.exec(query)).first() is not None:
         raise McpNameTaken(field="name", name=name)

@@ -36,9 +36,7 @@ class ConnectionForm:
     enabled: bool | None = None
 
 
-async def create(
-    database: Database, service: McpService, owner_id: str, form: ConnectionForm
-) -> McpConnection:
+async def create(database: Database, service: McpService, owner_id: str, form: ConnectionForm) -> McpConnection:
     """Create a connection and list its tools in the background.
 
     Raises:
@@ -85,9 +83,7 @@ async def update(
     return row
 
 
-async def _fields(
-    service: McpService, present: McpConnection, form: ConnectionForm
-) -> ConnectionFields:
+async def _fields(service: McpService, present: McpConnection, form: ConnectionForm) -> ConnectionFields:
     name = present.name if form.name is None else form.name.strip()
     if not name:
         raise InvalidRequest("name", "Must not be empty")
@@ -109,9 +105,7 @@ async def _fields(
     )
 
 
-def _sealed(
-    service: McpService, present: McpConnection, form: ConnectionForm, url: str
-) -> str | None:
+def _sealed(service: McpService, present: McpConnection, form: ConnectionForm, url: str) -> str | None:
     if form.auth_token is not None:
         return service.vault.encrypt(_checked(form.auth_token)) if form.auth_token else None
     if present.sealed_token is None or form.auth_type == "none":

@@ -54,16 +54,12 @@ class McpResult:
 
 def read_result(result: "mcp_types.CallToolResult") -> McpResult:
     """Convert a result of the protocol."""
-    value: dict[str, JsonValue] = result.model_dump(
-        mode="json", by_alias=True, exclude_none=True, include=_FIELDS
-    )
+    value: dict[str, JsonValue] = result.model_dump(mode="json", by_alias=True, exclude_none=True, include=_FIELDS)
     parts = [part for part in map(_text_of, result.content) if part]
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     text = "\n".join(parts)
-    return McpResult(
-        value, f"{_ERROR}{text or 'it did not say which'}" if result.is_error else text
-    )
+    return McpResult(value, f"{_ERROR}{text or 'it did not say which'}" if result.is_error else text)
 
 
 def _text_of(block: "mcp_types.ContentBlock") -> str:
@@ -89,9 +85,7 @@ class ProbeResult:
 class McpService:
     """Talks to the servers of people's connections."""
 
-    def __init__(
-        self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits
-    ) -> None:
+    def __init__(self, database: Database, vault: Vault, guard: OutboundGuard, limits: McpLimits) -> None:
         self._database = database
         self._limits = limits
         self._pool = McpPool(guard, limits)
@@ -154,9 +148,7 @@ class McpService:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("mcp.not_looked", error=type(error).__name__)
 
-    def refresh_stale(
-        self, connection_rows: Sequence[ConnectionRow]
-    ) -> set[asyncio.Task[ProbeResult]]:
+    def refresh_stale(self, connection_rows: Sequence[ConnectionRow]) -> set[asyncio.Task[ProbeResult]]:
         """Before a run, refresh connections with outdated tool lists in the background.
 
         Returns:
@@ -164,21 +156,13 @@ class McpService:
         """
         enabled = [connection for connection in connection_rows if connection.row.enabled]
         before = utc_now() - timedelta(seconds=self._limits.fresh_seconds)
-        stale = [
-            connection
-            for connection in enabled
-            if connection.listed_at is None or connection.listed_at < before
-        ]
+        stale = [connection for connection in enabled if connection.listed_at is None or connection.listed_at < before]
         refreshes = {connection.row.id: self.refresh_soon(connection.row) for connection in stale}
         return {
-            refreshes[connection.row.id]
-            for connection in stale
-            if connection.row.status == McpStatus.UNKNOWN.value
+            refreshes[connection.row.id] for connection in stale if connection.row.status == McpStatus.UNKNOWN.value
         }
 
-    async def call(
-        self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]
-    ) -> McpResult:
+    async def call(self, row: McpConnection, tool: str, arguments: dict[str, JsonValue]) -> McpResult:
         """Call a tool, without retries: a failed call may have taken effect.
 
         Args:

@@ -134,25 +134,17 @@ class Distiller:
         await self._save(job, utterances, facts, spent)
         return True
 
-    async def _facts(
-        self, job: DistillJob, spent: list[TokenUsage]
-    ) -> tuple[UserUtterances | None, list[str]]:
+    async def _facts(self, job: DistillJob, spent: list[TokenUsage]) -> tuple[UserUtterances | None, list[str]]:
         async with self._database.reading() as session:
             utterances = await queue.load_utterances(session, job)
             if utterances is None or not utterances.messages:
                 return utterances, []
             remembered = [row.text for row in await store.list_all(session, utterances.owner_id)]
             chosen = await self._models.reopen(session, utterances.owner_id, utterances.model)
-        return utterances, await distill_facts(
-            chosen.model, utterances.messages, remembered, spend=spent.append
-        )
+        return utterances, await distill_facts(chosen.model, utterances.messages, remembered, spend=spent.append)
 
     async def _save(
-        self,
-        job: DistillJob,
-        utterances: UserUtterances | None,
-        facts: list[str],
-        spent: Sequence[TokenUsage],
+        self, job: DistillJob, utterances: UserUtterances | None, facts: list[str], spent: Sequence[TokenUsage]
     ) -> None:
         saved_count = 0
         async with unit_of_work(self._database) as work:
@@ -164,9 +156,7 @@ class Distiller:
             for fact in facts if choices.remember_after_runs else ():
                 draft = MemoryDraft(fact, MemorySource.DISTILLED, utterances.run_id)
                 try:
-                    saved_count += (
-                        await self._memories.save(work, utterances.owner_id, draft)
-                    ).is_new
+                    saved_count += (await self._memories.save(work, utterances.owner_id, draft)).is_new
                 except InvalidRequest:
                     continue
                 except MemoryFull:
@@ -204,9 +194,7 @@ async def record_usage(work: UnitOfWork, run_key: str, spent: Sequence[TokenUsag
 
 async def _write_usage(work: UnitOfWork, run: AgentRun, spent: RunUsage) -> None:
     replies = select(ChatMessage).where(
-        ChatMessage.session_id == run.session_id,
-        ChatMessage.run_id == run.run_id,
-        ChatMessage.role == "assistant",
+        ChatMessage.session_id == run.session_id, ChatMessage.run_id == run.run_id, ChatMessage.role == "assistant"
     )
     last = replies.order_by(col(ChatMessage.position).desc()).limit(1)
     message = (await work.session.exec(last)).first()
@@ -225,11 +213,7 @@ class _FactList(BaseModel):
 
 
 async def distill_facts(
-    model: ChatModel,
-    messages: Sequence[str],
-    remembered: Sequence[str],
-    *,
-    spend: Callable[[TokenUsage], None],
+    model: ChatModel, messages: Sequence[str], remembered: Sequence[str], *, spend: Callable[[TokenUsage], None]
 ) -> list[str]:
     """The facts to remember from a person's messages; mostly none.
 
@@ -247,10 +231,7 @@ async def distill_facts(
     if model.is_extractive:
         stated = stated_facts(messages, most=MOST_FACTS)
         return [fact for fact in stated if not mentions_secret(fact)]
-    prompt = [
-        ModelMessage("system", _PROMPT),
-        ModelMessage("user", _data(messages, remembered[:_KNOWN])),
-    ]
+    prompt = [ModelMessage("system", _PROMPT), ModelMessage("user", _data(messages, remembered[:_KNOWN]))]
     for _ in range(2):
         reply = await _answer(model, prompt, spend)
         try:
@@ -259,9 +240,7 @@ async def distill_facts(
             prompt += [ModelMessage("assistant", reply)] if reply else []
             prompt.append(ModelMessage("user", REPAIR.format(fault=fault)))
             continue
-        fitting = [
-            fact for fact in facts if len(fact) <= _LONGEST_FACT and not mentions_secret(fact)
-        ]
+        fitting = [fact for fact in facts if len(fact) <= _LONGEST_FACT and not mentions_secret(fact)]
         return [fact for fact in fitting if is_stated_in(fact, messages)][:MOST_FACTS]
     return []
 
@@ -275,14 +254,10 @@ def _data(messages: Sequence[str], remembered: Sequence[str]) -> str:
         if left <= 0:
             break
     parts = {"known": list(remembered), "messages": newest[::-1]}
-    return "\n".join(
-        delimited(tag, json.dumps(texts, ensure_ascii=False)) for tag, texts in parts.items()
-    )
+    return "\n".join(delimited(tag, json.dumps(texts, ensure_ascii=False)) for tag, texts in parts.items())
 
 
-async def _answer(
-    model: ChatModel, messages: Sequence[ModelMessage], spend: Callable[[TokenUsage], None]
-) -> str:
+async def _answer(model: ChatModel, messages: Sequence[ModelMessage], spend: Callable[[TokenUsage], None]) -> str:
     pieces: list[str] = []
     left = _LONGEST_ANSWER
     async with aclosing(model.events(messages)) as events:

@@ -48,9 +48,7 @@ class Memory(Table, table=True):
 class Distillation(Table, table=True):
     """A completed run to distill, leased until ``lease_until`` and deleted when done."""
 
-    run_key: str = Field(
-        primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    run_key: str = Field(primary_key=True, foreign_key="agent_run.id", ondelete="CASCADE", max_length=ID_LENGTH)
     lease_owner: str | None = Field(default=None, max_length=100)
     lease_until: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime, index=True)
     attempts: int = 0

@@ -97,9 +97,7 @@ async def load_utterances(session: AsyncSession, job: DistillJob) -> UserUtteran
     run = await session.get(AgentRun, job.run_key)
     if run is None or not await _may_remember(session, run):
         return None
-    theirs = select(ChatMessage.content).where(
-        ChatMessage.session_id == run.session_id, ChatMessage.role == "user"
-    )
+    theirs = select(ChatMessage.content).where(ChatMessage.session_id == run.session_id, ChatMessage.role == "user")
     own = theirs.where(ChatMessage.run_id == run.run_id).order_by(col(ChatMessage.position))
     messages = (await session.exec(own)).all()
     if not messages:
@@ -147,7 +145,4 @@ async def reschedule(work: UnitOfWork, job: DistillJob, *, seconds: float) -> No
 
 
 def _is_held(job: DistillJob) -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(Distillation.run_key) == job.run_key,
-        col(Distillation.lease_owner) == job.holder,
-    )
+    return (col(Distillation.run_key) == job.run_key, col(Distillation.lease_owner) == job.holder)

@@ -73,9 +73,7 @@ def cosines(question: Vectors, vectors: Vectors) -> list[float]:
     return [float(value) for value in vectors @ question[0]]
 
 
-def rank(
-    question: str, memories: Sequence[Memory], dense: DenseScores | None
-) -> list[RankedMemory]:
+def rank(question: str, memories: Sequence[Memory], dense: DenseScores | None) -> list[RankedMemory]:
     """The memories related to a question, best first; ties keep their order.
 
     Fused and reranked like passages; dense scores are weighted by how well the encoder knows the
@@ -97,17 +95,9 @@ def _lexical(question: str, memories: Sequence[Memory]) -> _HitList:
     """BM25 as in the index, with term rarity among these memories."""
     query_terms = encode_query(question).indices
     weights_by_memory = [_weights(memory.text) for memory in memories]
-    holders = Counter(
-        term for weights in weights_by_memory for term in query_terms if term in weights
-    )
-    rarity = {
-        term: math.log1p((len(memories) - count + 0.5) / (count + 0.5))
-        for term, count in holders.items()
-    }
-    scores = [
-        sum(weights.get(term, 0.0) * rare for term, rare in rarity.items())
-        for weights in weights_by_memory
-    ]
+    holders = Counter(term for weights in weights_by_memory for term in query_terms if term in weights)
+    rarity = {term: math.log1p((len(memories) - count + 0.5) / (count + 0.5)) for term, count in holders.items()}
+    scores = [sum(weights.get(term, 0.0) * rare for term, rare in rarity.items()) for weights in weights_by_memory]
     pairs = zip((memory.id for memory in memories), scores, strict=True)
     return _HitList.of(pair for pair in pairs if pair[1] > 0)
 

@@ -9,13 +9,7 @@ from agents.memory.models import Memory, MemorySource
 from agents.memory.recall import MemorySearcher, RankedMemory
 from agents.memory.store import MemoryDraft, SavedMemory
 from agents.memory.text import is_stated_in, mentions_secret
-from agents.memory_port import (
-    LongTermMemory,
-    MemoryHit,
-    NotStatedByUser,
-    SaveResult,
-    SecretInMemory,
-)
+from agents.memory_port import LongTermMemory, MemoryHit, NotStatedByUser, SaveResult, SecretInMemory
 from agents.run_request import ContextItem
 from core.auth.users import MemoryChoices, get_memory_choices
 from core.db.database import Database
@@ -101,9 +95,7 @@ class MemoryService:
             log.exception("memory.not_given", run_id=run_id, error=type(error).__name__)
             return RunMemory()
 
-    async def _context(
-        self, utterances: Sequence[str], rows: Sequence[Memory]
-    ) -> tuple[ContextItem, ...]:
+    async def _context(self, utterances: Sequence[str], rows: Sequence[Memory]) -> tuple[ContextItem, ...]:
         if not rows:
             return ()
         ranked: list[Memory] = []
@@ -125,9 +117,7 @@ class MemoryService:
 class _RunOwnerMemory:
     """The memories of a run's owner for its tools (a ``LongTermMemory``)."""
 
-    def __init__(
-        self, memories: MemoryService, owner_id: str, run_id: str, utterances: Sequence[str]
-    ) -> None:
+    def __init__(self, memories: MemoryService, owner_id: str, run_id: str, utterances: Sequence[str]) -> None:
         self._memories = memories
         self._owner_id = owner_id
         self._run_id = run_id

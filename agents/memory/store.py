@@ -64,13 +64,7 @@ async def save(work: UnitOfWork, owner_id: str, draft: MemoryDraft, *, most: int
         return SavedMemory(present, is_new=False)
     if await count(work.session, owner_id) >= most:
         raise MemoryFull(limit=most)
-    row = Memory(
-        owner_id=owner_id,
-        text=text,
-        digest=digest,
-        source=draft.source.value,
-        run_id=draft.run_id,
-    )
+    row = Memory(owner_id=owner_id, text=text, digest=digest, source=draft.source.value, run_id=draft.run_id)
     work.session.add(row)
     await work.session.flush()
     return SavedMemory(row, is_new=True)
@@ -101,11 +95,7 @@ async def list_page(session: AsyncSession, owner_id: str, page: PageRequest) -> 
 
 async def list_all(session: AsyncSession, owner_id: str) -> Sequence[Memory]:
     """All of an owner's memories, last written first."""
-    query = (
-        select(Memory)
-        .where(Memory.owner_id == owner_id)
-        .order_by(col(Memory.updated_at).desc(), col(Memory.id))
-    )
+    query = select(Memory).where(Memory.owner_id == owner_id).order_by(col(Memory.updated_at).desc(), col(Memory.id))
     return (await session.exec(query)).all()
 
 

@@ -33,9 +33,7 @@ def clean(text: str, *, field: str = "text") -> str:
     Raises:
         InvalidRequest: nothing is left, or it is longer than ``MAX_CHARACTERS``.
     """
-    cleaned = "".join(
-        c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE
-    ).strip()
+    cleaned = "".join(c for c in text if c in _KEPT or unicodedata.category(c) not in _INVISIBLE).strip()
     if not 0 < len(cleaned) <= MAX_CHARACTERS:
         raise InvalidRequest(field, f"Use 1 to {MAX_CHARACTERS} characters")
     return cleaned

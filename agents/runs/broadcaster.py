@@ -56,9 +56,7 @@ class EventBroadcaster:
             self._sender = asyncio.create_task(self._send_waiting())
 
     async def receive(
-        self,
-        last_seqs: Callable[[], Mapping[str, int]],
-        arrived: Callable[[str, Sequence[LogEntry]], None],
+        self, last_seqs: Callable[[], Mapping[str, int]], arrived: Callable[[str, Sequence[LogEntry]], None]
     ) -> None:
         """Receive as long as there are runs to follow.
 
@@ -105,9 +103,7 @@ class EventBroadcaster:
                     for run_key, entries in batches:
                         name = _PREFIX + run_key
                         place = f"{entries[-1].seq}-0"
-                        pipe.xadd(
-                            name, {_FIELD: _packed(entries)}, id=place, maxlen=_STREAM_BATCHES
-                        )
+                        pipe.xadd(name, {_FIELD: _packed(entries)}, id=place, maxlen=_STREAM_BATCHES)
                         pipe.expire(name, _STREAM_SECONDS)
                     # Redis refuses an id older than the newest: readers see a gap and read SQL.
                     await pipe.execute(raise_on_error=False)

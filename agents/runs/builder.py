@@ -169,10 +169,7 @@ class RunBuilder:
         )
 
     async def bind_tools(
-        self,
-        owner_id: str,
-        request: RunRequest,
-        connections: Sequence[ConnectionWithTools] | None = None,
+        self, owner_id: str, request: RunRequest, connections: Sequence[ConnectionWithTools] | None = None
     ) -> tuple[tuple[RemoteTool, ...], ToolRules]:
         """The MCP tools of a run and its tool rules; connections that are gone are left out.
 
@@ -221,11 +218,7 @@ class RunBuilder:
             return None, ()
         earlier = [message.content for message in run.history if message.role == "user"]
         memory = await self.services.memories.for_run(
-            run.owner_id,
-            run.run_id,
-            [*earlier, request.question],
-            is_offline=model.is_extractive,
-            choices=choices,
+            run.owner_id, run.run_id, [*earlier, request.question], is_offline=model.is_extractive, choices=choices
         )
         is_hidden = Permission.MEMORY_VIEW in request.lacking
         return memory.tools, () if is_hidden else tuple(memory.context)
@@ -249,9 +242,7 @@ class RunBuilder:
         return VisionInput(len(image_ids), images)
 
 
-async def read_earlier(
-    session: AsyncSession, run: StartedRun, agent_types: Sequence[str]
-) -> tuple[str, ...]:
+async def read_earlier(session: AsyncSession, run: StartedRun, agent_types: Sequence[str]) -> tuple[str, ...]:
     """The newest reflections of the thread's earlier tasks, oldest first, read from their logs.
 
     They stay the same as long as a run holds the thread, so that a replay sees the same ones.

@@ -37,11 +37,7 @@ LEASE_SECONDS = 15
 _HEARTBEAT_SECONDS = 0.5
 # A larger transaction would keep other writers waiting for too long.
 _MOST_BATCHES = 500
-_STATUSES = {
-    "success": RunStatus.COMPLETED,
-    "cancelled": RunStatus.CANCELLED,
-    "interrupt": RunStatus.INTERRUPTED,
-}
+_STATUSES = {"success": RunStatus.COMPLETED, "cancelled": RunStatus.CANCELLED, "interrupt": RunStatus.INTERRUPTED}
 _Stop = Callable[[], Awaitable[None]]
 
 
@@ -148,15 +144,11 @@ class EventWriter:
                     continue
                 stored = batch.stored
                 if batch.effects:
-                    stored = await journal_store.write(
-                        work.session, batch.task_id, batch.effects, stored=stored
-                    )
+                    stored = await journal_store.write(work.session, batch.task_id, batch.effects, stored=stored)
                 written.append(WriteResult(entries, stored))
         return written
 
-    def _resolve(
-        self, queued: Sequence[_QueuedBatch], outcomes: Sequence[WriteResult | None] | Exception
-    ) -> None:
+    def _resolve(self, queued: Sequence[_QueuedBatch], outcomes: Sequence[WriteResult | None] | Exception) -> None:
         if isinstance(outcomes, Exception):
             for _, waiting in queued:
                 if not waiting.done():
@@ -257,9 +249,7 @@ class DriverContext:
         publish: called with a run's key and the entries that were committed to its log.
     """
 
-    def __init__(
-        self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]
-    ) -> None:
+    def __init__(self, database: Database, name: str, publish: Callable[[str, Sequence[LogEntry]], None]) -> None:
         self.database = database
         self.name = name
         self.publish = publish

@@ -69,12 +69,7 @@ async def finish(
 
 
 async def abort(
-    work: UnitOfWork,
-    run_key: str,
-    failure: AgentexError | None,
-    *,
-    if_lost: bool,
-    driver: str | None = None,
+    work: UnitOfWork, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
 ) -> list[LogEntry]:
     """End a run that its driver does not end; what it had said is kept.
 
@@ -121,9 +116,7 @@ async def abort(
 
 async def _hold(session: AsyncSession, run_key: str) -> AgentRun | None:
     """The run, if it is running, kept from everybody else until the transaction ends."""
-    query = select(AgentRun).where(
-        AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value
-    )
+    query = select(AgentRun).where(AgentRun.id == run_key, AgentRun.status == RunStatus.RUNNING.value)
     return (await session.exec(query.with_for_update())).first()
 
 
@@ -182,12 +175,7 @@ def _messages(run: AgentRun, ending: RunOutcome) -> list[ChatMessage]:
     }
     if ending.interrupts:
         whole["interrupts"] = [
-            {
-                "id": one.id,
-                "reason": one.reason,
-                "message": one.message,
-                "tool_call_id": one.call_id,
-            }
+            {"id": one.id, "reason": one.reason, "message": one.message, "tool_call_id": one.call_id}
             for one in ending.interrupts
         ]
     return [

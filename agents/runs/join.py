@@ -101,9 +101,7 @@ def open_events(logged: Sequence[WireEvent]) -> list[WireEvent]:
     return list(still_open.values())
 
 
-def live_prelude(
-    fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder
-) -> list[WireEvent]:
+def live_prelude(fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder) -> list[WireEvent]:
     """What brings a client that has nothing to where a live run is.
 
     Args:
@@ -111,19 +109,11 @@ def live_prelude(
         logged: this run's events so far.
         mapper: of this run.
     """
-    return [
-        logged[0],
-        mapper.state(fold.state),
-        mapper.messages(fold.all_messages),
-        *open_events(logged),
-    ]
+    return [logged[0], mapper.state(fold.state), mapper.messages(fold.all_messages), *open_events(logged)]
 
 
 def finished_prelude(
-    fold: MessageReducer,
-    logged: Sequence[WireEvent],
-    mapper: AguiEncoder,
-    waits_for: JsonValue = None,
+    fold: MessageReducer, logged: Sequence[WireEvent], mapper: AguiEncoder, waits_for: JsonValue = None
 ) -> list[WireEvent]:
     """The thread as it stands after its last run, told as a run of its own.
 
@@ -144,17 +134,10 @@ def finished_prelude(
         }
     if waits_for is not None:
         ending["outcome"] = waits_for
-    return [
-        mapper.started(),
-        mapper.state(fold.state),
-        mapper.messages(fold.all_messages),
-        ending,
-    ]
+    return [mapper.started(), mapper.state(fold.state), mapper.messages(fold.all_messages), ending]
 
 
-async def fold_thread(
-    session: AsyncSession, session_key: str, *, until: str | None = None
-) -> MessageReducer:
+async def fold_thread(session: AsyncSession, session_key: str, *, until: str | None = None) -> MessageReducer:
     """The messages and the state of a thread after its runs.
 
     Args:
@@ -163,9 +146,7 @@ async def fold_thread(
         until: the run (``AgentRun.id``) before which to end; its question is still included.
     """
     fold = MessageReducer()
-    query = select(ChatMessage).where(
-        ChatMessage.session_id == session_key, ChatMessage.role == "user"
-    )
+    query = select(ChatMessage).where(ChatMessage.session_id == session_key, ChatMessage.role == "user")
     asked: dict[str, list[ChatMessage]] = {}
     for message in (await session.exec(query.order_by(col(ChatMessage.position)))).all():
         asked.setdefault(message.run_id or "", []).append(message)

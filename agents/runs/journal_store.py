@@ -18,9 +18,7 @@ from core.json_access import as_count, as_list, as_object
 _COUNTED = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_prompt_tokens")
 
 
-async def write(
-    session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int
-) -> int:
+async def write(session: AsyncSession, task_id: str, effects: Sequence[Effect], *, stored: int) -> int:
     """Store what a journal learned, in the transaction of the events that tell it.
 
     Args:
@@ -46,10 +44,7 @@ async def write(
     new = [row for row in rows if int(row["position"]) >= stored]
     for row in rows:
         if row not in new:
-            place = (
-                col(RunEffect.task_id) == task_id,
-                col(RunEffect.position) == row["position"],
-            )
+            place = (col(RunEffect.task_id) == task_id, col(RunEffect.position) == row["position"])
             await session.exec(update(RunEffect).where(*place).values(**row))
     if new:
         await session.exec(insert(RunEffect), params=new)
@@ -74,9 +69,7 @@ async def read(session: AsyncSession, task_id: str) -> list[Effect]:
 
 async def read_usage(session: AsyncSession, task_id: str) -> RunUsage:
     """The tokens of all turns that a task's journal has, whose model is not named."""
-    turns = select(RunEffect.outcome).where(
-        RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:")
-    )
+    turns = select(RunEffect.outcome).where(RunEffect.task_id == task_id, col(RunEffect.key).startswith("turn:"))
     total: Counter[str] = Counter()
     is_estimated = False
     for outcome in (await session.exec(turns)).all():

@@ -15,13 +15,7 @@ from kb_service.documents.chunks import ReadScope
 from kb_service.knowledge_bases import sharing
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval import retrieval_log
-from kb_service.retrieval.results import (
-    ContextPart,
-    FoundChunk,
-    FoundPassage,
-    SearchResult,
-    UnsearchedWarning,
-)
+from kb_service.retrieval.results import ContextPart, FoundChunk, FoundPassage, SearchResult, UnsearchedWarning
 from kb_service.retrieval.service import Searcher
 from kb_service.visibility import UserViewer
 
@@ -61,10 +55,7 @@ class KnowledgeBaseRetriever:
     """
 
     def __init__(
-        self,
-        searcher: Searcher,
-        knowledge_bases: Sequence[KnowledgeBase],
-        recorder: RetrievalRecorder,
+        self, searcher: Searcher, knowledge_bases: Sequence[KnowledgeBase], recorder: RetrievalRecorder
     ) -> None:
         self._searcher = searcher
         self._knowledge_bases = knowledge_bases
@@ -139,9 +130,7 @@ class KnowledgeBaseReader:
         user_id: the caller.
     """
 
-    def __init__(
-        self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str
-    ) -> None:
+    def __init__(self, database: Database, knowledge_bases: Sequence[KnowledgeBase], user_id: str) -> None:
         self._database = database
         self._knowledge_bases = knowledge_bases
         self._user_id = user_id
@@ -162,9 +151,7 @@ class KnowledgeBaseReader:
         return DocumentSpan(span.document.name, passages, span.length, tuple(span.namesakes))
 
 
-async def recheck_access(
-    database: Database, owner_id: str, rows: Sequence[KnowledgeBase]
-) -> Sequence[KnowledgeBase]:
+async def recheck_access(database: Database, owner_id: str, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
     """Those of a run's knowledge bases that its owner may search at this moment, as they are now.
 
     Args:

@@ -12,9 +12,7 @@ from core.settings import Settings
 def limits_from_settings(settings: Settings) -> RunLimits:
     """The limits of a run by these settings."""
     return limits_for_timeout(
-        settings.run_timeout_seconds,
-        max_turns=settings.run_max_turns,
-        max_tokens=settings.run_max_tokens,
+        settings.run_timeout_seconds, max_turns=settings.run_max_turns, max_tokens=settings.run_max_tokens
     )
 
 
@@ -43,9 +41,7 @@ class LimitsProvider:
         """The limits at this moment."""
         if self._live is None:
             return self.standing
-        return replace(
-            limits_from_settings(await self._live.now()), policies=self.standing.policies
-        )
+        return replace(limits_from_settings(await self._live.now()), policies=self.standing.policies)
 
     async def read(self, session: AsyncSession) -> CurrentLimits:
         """The same in an open session, with the number of sessions."""

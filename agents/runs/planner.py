@@ -116,12 +116,7 @@ class Planner:
     """
 
     def __init__(
-        self,
-        database: Database,
-        models: ModelSelector,
-        limits: LimitsProvider,
-        mcp: McpService | None,
-        lease: RunLease,
+        self, database: Database, models: ModelSelector, limits: LimitsProvider, mcp: McpService | None, lease: RunLease
     ) -> None:
         self._database = database
         self._models = models
@@ -130,9 +125,7 @@ class Planner:
         self._lease = lease
         self.slots = asyncio.Semaphore(_STARTS_AT_ONCE)
 
-    async def plan(
-        self, principal: Principal, request: RunRequest, reject: RejectPolicy
-    ) -> RunPlan:
+    async def plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> RunPlan:
         """Plan a run; plan it again once MCP servers that were never seen have listed their tools.
 
         Raises:
@@ -147,9 +140,7 @@ class Planner:
             plan, _ = await self._plan(principal, request, reject)
         return plan
 
-    async def _plan(
-        self, principal: Principal, request: RunRequest, reject: RejectPolicy
-    ) -> tuple[RunPlan, Probes]:
+    async def _plan(self, principal: Principal, request: RunRequest, reject: RejectPolicy) -> tuple[RunPlan, Probes]:
         probes = Probes()
         async with self._database.reading() as session:
             thread = await threads.find_thread(session, principal, request.thread_id)
@@ -159,9 +150,7 @@ class Planner:
             agent_type = choose_agent_type(request, thread)
             current = await self._limits.read(session)
             account = await get_user(session, principal.user_id)
-            request = replace(
-                request, profile_timezone=account.time_zone, lacking=principal.lacking
-            )
+            request = replace(request, profile_timezone=account.time_zone, lacking=principal.lacking)
             memory = MemoryChoices(account.use_memories, account.remember_after_runs)
             state, user_id = None, principal.user_id
             match decision:
@@ -200,9 +189,7 @@ class Planner:
         )
         return plan, probes
 
-    async def _with_policies(
-        self, session: AsyncSession, user_id: str, request: RunRequest
-    ) -> RunRequest:
+    async def _with_policies(self, session: AsyncSession, user_id: str, request: RunRequest) -> RunRequest:
         server = self._limits.standing.policies
         policies = await tool_policies.effective_policies(session, user_id, server)
         return replace(request, tool_policies=policies)
@@ -218,9 +205,7 @@ class Planner:
         config = {} if thread is None else thread.config
         rows = await choose_knowledge_bases(session, principal, request, config)
         model = await choose_model(session, self._models, principal, request, config)
-        skills = await skill_selection.select_skills(
-            session, principal, request, config.get("skill_ids")
-        )
+        skills = await skill_selection.select_skills(session, principal, request, config.get("skill_ids"))
         request = replace(request, skills=skills.chosen)
         request, connections, probes = await choose_connections(
             session, principal, request, config, self._mcp, self._limits.standing.policies
@@ -247,9 +232,7 @@ def choose_agent_type(request: RunRequest, thread: ChatSession | None) -> str:
         UnknownAgentType: there is none of this name.
     """
     config = {} if thread is None else thread.config
-    return require_known(
-        request.options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE
-    )
+    return require_known(request.options.agent_type or config.get("agent_type") or DEFAULT_AGENT_TYPE)
 
 
 def drop_unloadable_skills(request: RunRequest, config: dict[str, JsonValue]) -> RunRequest:
@@ -350,9 +333,7 @@ async def choose_connections(
         session, principal.user_id, add_tool_policies(server, connections)
     )
     withheld: dict[str, ToolPolicy] = dict.fromkeys(withheld_tools(principal.lacking), "never")
-    options = replace(
-        request.options, mcp_connection_ids=tuple(connection.row.id for connection in connections)
-    )
+    options = replace(request.options, mcp_connection_ids=tuple(connection.row.id for connection in connections))
     request = replace(request, options=options, tool_policies={**policies, **withheld})
     return request, connections, mcp.refresh_stale(connections) if mcp else Probes()
 

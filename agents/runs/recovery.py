@@ -60,9 +60,7 @@ class RecoverableRun:
 async def find_lost(session: AsyncSession) -> Sequence[str]:
     """Keys of the runs whose driver gave no sign of life until its lease ended."""
     now = await database_now(session)
-    query = select(AgentRun.id).where(
-        AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < now
-    )
+    query = select(AgentRun.id).where(AgentRun.status == RunStatus.RUNNING.value, col(AgentRun.lease_until) < now)
     return (await session.exec(query)).all()
 
 
@@ -86,11 +84,7 @@ async def acquire(work: UnitOfWork, run_key: str, *, driver: str, seconds: float
             col(AgentRun.task_id) != "",
             col(AgentRun.takeovers) < MOST_TAKEOVERS,
         )
-        .values(
-            lease_owner=driver,
-            lease_until=now + timedelta(seconds=seconds),
-            takeovers=AgentRun.takeovers + 1,
-        )
+        .values(lease_owner=driver, lease_until=now + timedelta(seconds=seconds), takeovers=AgentRun.takeovers + 1)
         .execution_options(synchronize_session=False)
     )
     return (await work.session.exec(statement)).rowcount > 0
@@ -108,9 +102,7 @@ async def load(session: AsyncSession, run_key: str) -> RecoverableRun:
     past = await journal_store.read(session, run.task_id)
     logged = await event_log.read_all(session, run_key)
     told = await task_logs.answered_call_ids(session, run)
-    calls = {
-        effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")
-    }
+    calls = {effect.key for effect in past if effect.status == "done" and effect.key.startswith("call:")}
     begun = await store.load_started(session, run, request)
     return RecoverableRun(
         begun,

@@ -105,9 +105,7 @@ class RejectPolicy(Enum):
         return NoOp(refused)
 
 
-async def find_open_interrupts(
-    session: AsyncSession, thread: ChatSession | None
-) -> OpenInterrupts | None:
+async def find_open_interrupts(session: AsyncSession, thread: ChatSession | None) -> OpenInterrupts | None:
     """What a thread waits for, if it waits."""
     if thread is None or thread.waiting_run_id is None:
         return None
@@ -199,10 +197,7 @@ def _said_by_message(
 
 
 async def _continue(
-    session: AsyncSession,
-    waiting: OpenInterrupts,
-    answers: Sequence[InterruptAnswer],
-    results: dict[str, ToolMessage],
+    session: AsyncSession, waiting: OpenInterrupts, answers: Sequence[InterruptAnswer], results: dict[str, ToolMessage]
 ) -> Resume:
     now = await database_now(session)
     made: dict[str, ApprovalResult] = {}
@@ -271,9 +266,7 @@ async def apply(work: UnitOfWork, continuation: Resume) -> None:
     """
     waiting = continuation.waiting
     stored = len(waiting.past)
-    await journal_store.write(
-        work.session, waiting.run.task_id, continuation.changes, stored=stored
-    )
+    await journal_store.write(work.session, waiting.run.task_id, continuation.changes, stored=stored)
     for interrupt_id, (status, said) in continuation.told.items():
         answer = (
             update(RunInterrupt)

@@ -44,12 +44,7 @@ class RunService:
     """
 
     def __init__(
-        self,
-        database: Database,
-        builder: RunBuilder,
-        subscribers: Subscribers,
-        *,
-        checks: bool = False,
+        self, database: Database, builder: RunBuilder, subscribers: Subscribers, *, checks: bool = False
     ) -> None:
         self._database = database
         self._builder = builder
@@ -60,21 +55,13 @@ class RunService:
         self._drivers: dict[str, RunDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._planner = Planner(
-            database,
-            builder.models,
-            builder.limits,
-            builder.services.mcp,
-            RunLease(self._context.name, LEASE_SECONDS),
+            database, builder.models, builder.limits, builder.services.mcp, RunLease(self._context.name, LEASE_SECONDS)
         )
         self._is_draining = False
         self._hands_over = False
 
     async def start(
-        self,
-        principal: Principal,
-        request: RunRequest,
-        *,
-        reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS,
+        self, principal: Principal, request: RunRequest, *, reject: RejectPolicy = RejectPolicy.RUN_OF_ANSWERS
     ) -> str:
         """Start a run; it goes on whether or not anybody follows it.
 
@@ -116,9 +103,7 @@ class RunService:
         self._spawn(run, lambda: self._builder.build(run, plan))
         return run.key
 
-    async def _start(
-        self, principal: Principal, plan: RunPlan, *, recheck: bool = False
-    ) -> StartedRun:
+    async def _start(self, principal: Principal, plan: RunPlan, *, recheck: bool = False) -> StartedRun:
         async with unit_of_work(self._database) as work:
             run = await store.start(work, principal, plan, recheck=recheck)
             encoder = AguiEncoder(run.thread_id, run.run_id, now=now_ms)
@@ -136,9 +121,7 @@ class RunService:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _prepare_and_drive(
-        self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]
-    ) -> None:
+    async def _prepare_and_drive(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> None:
         try:
             prepared = await self._prepare(run, prepare)
             if prepared is None:
@@ -163,9 +146,7 @@ class RunService:
             self._drivers.pop(run.key, None)
             self._subscribers.release(run.key)
 
-    async def _prepare(
-        self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]
-    ) -> PreparedRun | None:
+    async def _prepare(self, run: StartedRun, prepare: Callable[[], Awaitable[PreparedRun]]) -> PreparedRun | None:
         """Prepare a run; None where it was stopped before that was done."""
         preparing = asyncio.ensure_future(prepare())
 
@@ -266,9 +247,7 @@ class RunService:
 
     async def _recover(self, run_key: str) -> bool:
         async with unit_of_work(self._database) as work:
-            is_acquired = await recovery.acquire(
-                work, run_key, driver=self._context.name, seconds=LEASE_SECONDS
-            )
+            is_acquired = await recovery.acquire(work, run_key, driver=self._context.name, seconds=LEASE_SECONDS)
         if not is_acquired:
             return await self._abort(run_key, RunLost(), if_lost=True)
         try:
@@ -293,12 +272,7 @@ class RunService:
         return await self._abort(run_key, failure, if_lost=False, driver=self._context.name)
 
     async def _abort(
-        self,
-        run_key: str,
-        failure: AgentexError | None,
-        *,
-        if_lost: bool,
-        driver: str | None = None,
+        self, run_key: str, failure: AgentexError | None, *, if_lost: bool, driver: str | None = None
     ) -> bool:
         """Abort a run from outside of its driver; without a failure it was stopped."""
         async with unit_of_work(self._database) as work:

@@ -16,9 +16,7 @@ from core.errors.conflicts import ThreadBusy
 _ATTEMPTS = 5
 
 
-async def delete_session(
-    database: Database, runs: RunService, principal: Principal, session_id: str
-) -> None:
+async def delete_session(database: Database, runs: RunService, principal: Principal, session_id: str) -> None:
     """Stop the run that holds one of the caller's sessions, then delete the session.
 
     Args:

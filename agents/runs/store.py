@@ -59,9 +59,7 @@ class StartedRun:
     history: tuple[ModelMessage, ...]
 
 
-async def start(
-    work: UnitOfWork, principal: Principal, plan: RunPlan, *, recheck: bool = False
-) -> StartedRun:
+async def start(work: UnitOfWork, principal: Principal, plan: RunPlan, *, recheck: bool = False) -> StartedRun:
     """Write the run, take its thread and store the new user messages.
 
     Args:
@@ -106,13 +104,9 @@ async def start(
     return _started(run, request.thread_id, history.before)
 
 
-async def _find_thread_again(
-    session: AsyncSession, principal: Principal, request: RunRequest
-) -> str | None:
+async def _find_thread_again(session: AsyncSession, principal: Principal, request: RunRequest) -> str | None:
     """The thread of a request, whose run id must be free."""
-    query = select(AgentRun.id).where(
-        AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id
-    )
+    query = select(AgentRun.id).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == request.run_id)
     if (await session.exec(query)).first() is not None:
         raise RunIdTaken(run_id=request.run_id)
     thread = await find_thread(session, principal, request.thread_id)
@@ -132,9 +126,7 @@ async def _start_thread(work: UnitOfWork, principal: Principal, plan: RunPlan) -
     await work.session.flush()
     await _add_run(work, run, plan)
     await _use_images(work.session, run, messages)
-    work.session.add_all(
-        _row(message, run, position) for position, message in enumerate(messages, start=1)
-    )
+    work.session.add_all(_row(message, run, position) for position, message in enumerate(messages, start=1))
     before = tuple(ModelMessage("user", message.text) for message in messages[:-1])
     return _started(run, request.thread_id, before)
 
@@ -195,9 +187,7 @@ def _started(run: AgentRun, thread_id: str, history: tuple[ModelMessage, ...]) -
 
 
 def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
-    images: list[JsonValue] = [
-        {"id": image.id, "mime_type": image.mime_type} for image in message.images
-    ]
+    images: list[JsonValue] = [{"id": image.id, "mime_type": image.mime_type} for image in message.images]
     return ChatMessage(
         session_id=run.session_id,
         message_id=message.id,
@@ -209,9 +199,7 @@ def _row(message: UserMessage, run: AgentRun, position: int = 0) -> ChatMessage:
     )
 
 
-async def _use_images(
-    session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]
-) -> None:
+async def _use_images(session: AsyncSession, run: AgentRun, messages: Sequence[UserMessage]) -> None:
     """Give the messages' images to the thread, with which they go.
 
     Raises:
@@ -242,9 +230,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     """
     *earlier, question = request.messages
     query = select(ChatMessage).where(ChatMessage.session_id == session_key)
-    asked_before = (
-        await session.exec(query.where(col(ChatMessage.message_id) == question.id))
-    ).first()
+    asked_before = (await session.exec(query.where(col(ChatMessage.message_id) == question.id))).first()
     if asked_before is not None:
         if (asked_before.role, asked_before.content) != ("user", question.text):
             raise InvalidRunInput(field="messages", error=_FOREIGN_ID)
@@ -266,9 +252,7 @@ async def _read_history(session: AsyncSession, session_key: str, request: RunReq
     return _History(tuple(before), tuple(new))
 
 
-async def _known_ids(
-    session: AsyncSession, session_key: str, messages: Sequence[UserMessage]
-) -> set[str]:
+async def _known_ids(session: AsyncSession, session_key: str, messages: Sequence[UserMessage]) -> set[str]:
     """Which of the messages are stored already; clients send all of a thread or none."""
     if not messages:
         return set()
@@ -284,9 +268,7 @@ async def get(session: AsyncSession, principal: Principal, run_id: str) -> Agent
     Raises:
         RunNotFound: the caller has none of this id.
     """
-    query = select(AgentRun).where(
-        AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id
-    )
+    query = select(AgentRun).where(AgentRun.owner_id == principal.user_id, AgentRun.run_id == run_id)
     found = (await session.exec(query)).first()
     if found is None:
         raise RunNotFound

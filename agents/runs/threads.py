@@ -15,9 +15,7 @@ from core.errors.conflicts import SessionArchived, ThreadBusy
 Value = str | None | ColumnElement[str]
 
 
-async def find_thread(
-    session: AsyncSession, principal: Principal, thread_id: str
-) -> ChatSession | None:
+async def find_thread(session: AsyncSession, principal: Principal, thread_id: str) -> ChatSession | None:
     """The caller's session of this thread id or session id, if there is one.
 
     Raises:
@@ -25,8 +23,7 @@ async def find_thread(
     """
     query = select(ChatSession).where(
         or_(
-            (col(ChatSession.owner_id) == principal.user_id)
-            & (col(ChatSession.thread_id) == thread_id),
+            (col(ChatSession.owner_id) == principal.user_id) & (col(ChatSession.thread_id) == thread_id),
             col(ChatSession.id) == thread_id,
         )
     )
@@ -40,20 +37,12 @@ async def find_thread(
 def draft_thread(principal: Principal, request: RunRequest) -> ChatSession:
     """The row of a thread that begins with a request, titled by its first question."""
     return ChatSession(
-        id=new_id(),
-        owner_id=principal.user_id,
-        thread_id=request.thread_id,
-        title=_first_title(request),
+        id=new_id(), owner_id=principal.user_id, thread_id=request.thread_id, title=_first_title(request)
     )
 
 
 async def take_thread(
-    session: AsyncSession,
-    session_key: str,
-    run_key: str,
-    *,
-    waits_for: str | None,
-    changes: dict[str, Value],
+    session: AsyncSession, session_key: str, run_key: str, *, waits_for: str | None, changes: dict[str, Value]
 ) -> None:
     """Take it as it was when the request was looked at: waiting for the same, if for anything.
 

@@ -131,9 +131,7 @@ class MarkdownExporter:
 
     def _call(self, call: Mapping[str, JsonValue]) -> str:
         words = self._words
-        name = words.tool_call.format(
-            tool=as_text(call.get("tool")), duration=as_count(call.get("duration"))
-        )
+        name = words.tool_call.format(tool=as_text(call.get("tool")), duration=as_count(call.get("duration")))
         parts = (
             f"{title}:\n\n{_json(call.get(field))}"
             for title, field in ((words.input, "input"), (words.output, "output"))
@@ -157,9 +155,7 @@ def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-async def message_batches(
-    database: Database, session_key: str
-) -> AsyncGenerator[Sequence[ChatMessage]]:
+async def message_batches(database: Database, session_key: str) -> AsyncGenerator[Sequence[ChatMessage]]:
     """The current messages of a session, oldest first; later ones are left out.
 
     No transaction stays open between batches: readers may be slow.
@@ -177,15 +173,11 @@ async def message_batches(
         place = rows[-1].position
 
 
-async def _read(
-    session: AsyncSession, session_key: str, after: int, last: int
-) -> Sequence[ChatMessage]:
+async def _read(session: AsyncSession, session_key: str, after: int, last: int) -> Sequence[ChatMessage]:
     query = (
         select(ChatMessage)
         .where(
-            ChatMessage.session_id == session_key,
-            col(ChatMessage.position) > after,
-            col(ChatMessage.position) <= last,
+            ChatMessage.session_id == session_key, col(ChatMessage.position) > after, col(ChatMessage.position) <= last
         )
         .order_by(col(ChatMessage.position))
         .limit(_BATCH)

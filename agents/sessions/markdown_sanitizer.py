@@ -11,15 +11,9 @@ from markdown_it.token import Token
 LONGEST_READ = 32_768
 """Characters of a text that is read as Markdown; reading ten thousand can take a second."""
 _RUN_OF_TICKS = re.compile(r"`+")
-_CONTROLS = {
-    code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"
-}
+_CONTROLS = {code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"}
 # A definition may be anywhere in a file, and every [1] of the file becomes its link.
-_ALWAYS = (
-    (re.compile(r"\\?<"), "&lt;"),
-    (re.compile(r"!\["), "&#33;["),
-    (re.compile(r"\]:"), "]&#58;"),
-)
+_ALWAYS = ((re.compile(r"\\?<"), "&lt;"), (re.compile(r"!\["), "&#33;["), (re.compile(r"\]:"), "]&#58;"))
 _LINKS = re.compile(r"\\?\[")
 _SAFE_TARGET = re.compile(r"(?:https?://|mailto:|#)[^\s]*|[^:\s]*(?:[/?#][^\s]*)?", re.IGNORECASE)
 _INLINE_SIGNS = re.compile(r"([\\`*_\[\]|~$!])")
@@ -87,10 +81,7 @@ def _paragraph(lines: list[str], inside: list[Token]) -> list[str]:
     # Where the reader and a mere look at the signs agree on every span, there is no doubt.
     if None in spans or sum(len(of_line or ()) for of_line in spans) != count:
         spans = [()] * len(lines)
-    return [
-        _harmless(line, of_line or (), has_links=has_links)
-        for line, of_line in zip(lines, spans, strict=True)
-    ]
+    return [_harmless(line, of_line or (), has_links=has_links) for line, of_line in zip(lines, spans, strict=True)]
 
 
 def _code_spans(line: str) -> tuple[tuple[int, int], ...] | None:

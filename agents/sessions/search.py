@@ -40,10 +40,7 @@ class SessionSearchResult:
 
 
 async def search_sessions(
-    session: AsyncSession,
-    conditions: Sequence[ColumnElement[bool]],
-    words: str,
-    arranged: Callable[[_Query], _Query],
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], words: str, arranged: Callable[[_Query], _Query]
 ) -> SessionSearchResult:
     """The sessions with the words in their title or in a message.
 
@@ -77,17 +74,13 @@ def _has(text: Mapped[str], words: str) -> ColumnElement[bool]:
     return text.icontains(words, autoescape=True)
 
 
-async def _matches(
-    session: AsyncSession, places: Mapping[str, int], words: str
-) -> Mapping[str, MessageMatch]:
+async def _matches(session: AsyncSession, places: Mapping[str, int], words: str) -> Mapping[str, MessageMatch]:
     if not places:
         return {}
     place = tuple_(col(ChatMessage.session_id), col(ChatMessage.position))
     query = select(ChatMessage).where(place.in_(list(places.items())))
     return {
-        message.session_id: MessageMatch(
-            message.message_id, message.role, excerpt(message.content, words)
-        )
+        message.session_id: MessageMatch(message.message_id, message.role, excerpt(message.content, words))
         for message in (await session.exec(query)).all()
     }
 

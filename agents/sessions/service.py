@@ -53,18 +53,10 @@ class MessageListing:
     has_more: bool
 
 
-async def create(
-    work: UnitOfWork, principal: Principal, *, title: str, config: dict[str, JsonValue]
-) -> ChatSession:
+async def create(work: UnitOfWork, principal: Principal, *, title: str, config: dict[str, JsonValue]) -> ChatSession:
     """Create an empty session of the caller."""
     session_id = new_id()
-    row = ChatSession(
-        id=session_id,
-        owner_id=principal.user_id,
-        thread_id=session_id,
-        title=title,
-        config=config,
-    )
+    row = ChatSession(id=session_id, owner_id=principal.user_id, thread_id=session_id, title=title, config=config)
     work.session.add(row)
     await work.session.flush()
     return row
@@ -83,12 +75,7 @@ async def get(session: AsyncSession, principal: Principal, session_id: str) -> C
 
 
 async def list_sessions(
-    session: AsyncSession,
-    principal: Principal,
-    page: PageRequest,
-    *,
-    is_archived: bool | None,
-    search: str = "",
+    session: AsyncSession, principal: Principal, page: PageRequest, *, is_archived: bool | None, search: str = ""
 ) -> SessionListing:
     """One page of the caller's sessions.
 
@@ -114,9 +101,7 @@ async def _search(
     if not result.rows and page.number > 1:
         # Behind the last page no row tells it.
         first = replace(page, number=1, size=1)
-        total = (
-            await search_sessions(session, conditions, words, lambda query: _paged(query, first))
-        ).total
+        total = (await search_sessions(session, conditions, words, lambda query: _paged(query, first))).total
     return SessionListing(result.rows, total, result.matches)
 
 
@@ -159,9 +144,7 @@ async def delete(work: UnitOfWork, row: ChatSession) -> None:
     runs = select(AgentRun.id).where(AgentRun.session_id == row.id)
     await retrieval_log.delete_of_runs(work, runs)
     # Decided by the row itself: a run may have begun since it was read.
-    statement = delete_rows(ChatSession).where(
-        col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None)
-    )
+    statement = delete_rows(ChatSession).where(col(ChatSession.id) == row.id, col(ChatSession.active_run_id).is_(None))
     images = (
         update_rows(Attachment)
         .where(col(Attachment.session_id) == row.id, col(Attachment.deleted_at).is_(None))
@@ -194,9 +177,7 @@ async def list_messages(
     return MessageListing(rows[:limit][::-1], len(rows) > limit)
 
 
-async def add_messages(
-    session: AsyncSession, session_key: str, messages: Sequence[ChatMessage]
-) -> None:
+async def add_messages(session: AsyncSession, session_key: str, messages: Sequence[ChatMessage]) -> None:
     """Append messages to a session and number them, in the caller's transaction."""
     if not messages:
         return
@@ -204,11 +185,7 @@ async def add_messages(
     counted = (
         update_rows(ChatSession)
         .where(col(ChatSession.id) == session_key)
-        .values(
-            message_count=ChatSession.message_count + len(messages),
-            last_message_at=now,
-            updated_at=now,
-        )
+        .values(message_count=ChatSession.message_count + len(messages), last_message_at=now, updated_at=now)
         .returning(col(ChatSession.message_count))
     )
     last: int = (await session.exec(counted)).one()[0]

@@ -134,11 +134,7 @@ class SkillComparison:
             ModelFailed: a model broke off.
         """
         self._pairs = {place: [] for place in range(len(queries))}
-        trials = [
-            partial(self._try, place, query)
-            for place, query in enumerate(queries)
-            for _ in range(runs)
-        ]
+        trials = [partial(self._try, place, query) for place, query in enumerate(queries) for _ in range(runs)]
         return run_concurrently(trials)
 
     def report(self, runs: int) -> ComparisonReport:
@@ -171,9 +167,7 @@ class SkillComparison:
             messages += _loaded_skill_messages(skill)
         return await self._ask(self._contest.model, messages)
 
-    async def _judged(
-        self, query: str, answer: str, baseline: str
-    ) -> tuple[ComparisonOutcome, tuple[str, ...]]:
+    async def _judged(self, query: str, answer: str, baseline: str) -> tuple[ComparisonOutcome, tuple[str, ...]]:
         first = await self._verdict(query, answer, baseline)
         second = await self._verdict(query, baseline, answer)
         reasons = tuple(verdict.reason[:_LONGEST_REASON] for verdict in (first, second) if verdict)
@@ -191,10 +185,7 @@ class SkillComparison:
             try:
                 return read_object(text, _Verdict)
             except InvalidStructuredOutput as fault:
-                messages += [
-                    ModelMessage("assistant", text),
-                    ModelMessage("user", REPAIR.format(fault=fault)),
-                ]
+                messages += [ModelMessage("assistant", text), ModelMessage("user", REPAIR.format(fault=fault))]
         return None
 
     async def _ask(self, chosen: SelectedModel, messages: Sequence[ModelMessage]) -> str:
@@ -205,17 +196,11 @@ class SkillComparison:
             await record_usage(self._database, self._contest.user_id, chosen, spent)
 
 
-async def _text_of(
-    model: ChatModel, messages: Sequence[ModelMessage], spent: list[TokenUsage]
-) -> str:
+async def _text_of(model: ChatModel, messages: Sequence[ModelMessage], spent: list[TokenUsage]) -> str:
     events = model.events(list(messages), ())
     try:
         turn = await stream_turn(
-            events,
-            takes_calls=False,
-            emit=lambda _: None,
-            spend=spent.append,
-            most_tokens=_MOST_TOKENS,
+            events, takes_calls=False, emit=lambda _: None, spend=spent.append, most_tokens=_MOST_TOKENS
         )
     except TurnTooLong as endless:
         spent.append(TokenUsage(0, endless.tokens, is_estimated=True))
@@ -227,9 +212,7 @@ def _loaded_skill_messages(skill: OpenedSkill) -> list[ModelMessage]:
     """The messages that load a skill in a run, whole even where it is strict: there is one turn."""
     parsed, card = skill.parsed, skill.card
     ref = SkillVersionRef(card.id, card.version, card.sha)
-    active = ActiveSkill(
-        card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True
-    )
+    active = ActiveSkill(card.slug, ref, plain_line(parsed.name), None, (), parsed.token_estimate, chosen=True)
     call = load_call(card.slug, new_id())
     inputs = resolve_inputs(parsed.input_schema, {}, {}).values
     return [

@@ -34,9 +34,7 @@ async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> A
     try:
         pending = set(tasks)
         while pending:
-            finished, pending = await asyncio.wait(
-                pending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
+            finished, pending = await asyncio.wait(pending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             for task in finished:
                 task.result()
             yield len(tasks) - len(pending)
@@ -46,13 +44,9 @@ async def run_concurrently(trials: Sequence[Callable[[], Awaitable[None]]]) -> A
         await asyncio.wait(tasks)
 
 
-async def record_usage(
-    database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]
-) -> None:
+async def record_usage(database: Database, user_id: str, chosen: SelectedModel, spent: Sequence[TokenUsage]) -> None:
     """Record the tokens of a trial as a user's usage."""
-    tokens = SpentTokens(
-        sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent)
-    )
+    tokens = SpentTokens(sum(u.prompt_tokens for u in spent), sum(u.completion_tokens for u in spent))
     if tokens.prompt_tokens or tokens.completion_tokens:
         trial = usage.TrialUsage(user_id, chosen.id, chosen.model.name)
         async with unit_of_work(database) as work:

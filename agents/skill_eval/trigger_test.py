@@ -29,9 +29,7 @@ _TRIGGERED_FROM = 0.5
 Spend = Callable[[TokenUsage], None]
 
 
-async def loaded_skill_ids(
-    model: ChatModel, skills: RunSkills, request: str, spend: Spend
-) -> tuple[str, ...]:
+async def loaded_skill_ids(model: ChatModel, skills: RunSkills, request: str, spend: Spend) -> tuple[str, ...]:
     """The skills that a model loads for a request before it does anything else.
 
     It gets ReAct's prompt, the index, and the tools of a run without documents. Searches for skills
@@ -55,9 +53,7 @@ async def loaded_skill_ids(
     for _ in range(_MOST_TURNS):
         turn = await _turn(model, messages, tools, spend)
         calls = () if turn is None else turn.calls
-        requested_skills = [
-            skills.find(_requested_name(call)) for call in calls if call.name == LOAD
-        ]
+        requested_skills = [skills.find(_requested_name(call)) for call in calls if call.name == LOAD]
         loaded = dict.fromkeys(skill.ref.id for skill in requested_skills if skill is not None)
         if turn is None or loaded or not calls or any(c.name not in {LOAD, FIND} for c in calls):
             return tuple(loaded)
@@ -68,14 +64,10 @@ async def loaded_skill_ids(
     return ()
 
 
-async def _turn(
-    model: ChatModel, messages: list[ModelMessage], tools: Toolbox, spend: Spend
-) -> Turn | None:
+async def _turn(model: ChatModel, messages: list[ModelMessage], tools: Toolbox, spend: Spend) -> Turn | None:
     events = model.events(messages, tools.specs)
     try:
-        return await stream_turn(
-            events, takes_calls=True, emit=_ignore, spend=spend, most_tokens=_MOST_TOKENS
-        )
+        return await stream_turn(events, takes_calls=True, emit=_ignore, spend=spend, most_tokens=_MOST_TOKENS)
     except TurnTooLong as endless:
         spend(TokenUsage(0, endless.tokens, is_estimated=True))
         return None
@@ -96,11 +88,7 @@ class TriggerTrials:
     """Trials of one skill on a model; tokens count as the reader's usage."""
 
     def __init__(
-        self,
-        database: Database,
-        factory: RunSkillsFactory,
-        chosen: SelectedModel,
-        candidates: TriggerCandidates,
+        self, database: Database, factory: RunSkillsFactory, chosen: SelectedModel, candidates: TriggerCandidates
     ) -> None:
         self._database = database
         self._factory = factory
@@ -118,11 +106,7 @@ class TriggerTrials:
             ModelFailed: the model broke off.
         """
         self._loaded = {place: [] for place in range(len(queries))}
-        trials = [
-            partial(self._try, place, query)
-            for place, query in enumerate(queries)
-            for _ in range(runs)
-        ]
+        trials = [partial(self._try, place, query) for place, query in enumerate(queries) for _ in range(runs)]
         return run_concurrently(trials)
 
     async def _try(self, place: int, query: TriggerQuery) -> None:
@@ -135,9 +119,7 @@ class TriggerTrials:
             context_window=model.context_window,
         )
         try:
-            self._loaded[place].append(
-                await loaded_skill_ids(model, skills, query.query, spent.append)
-            )
+            self._loaded[place].append(await loaded_skill_ids(model, skills, query.query, spent.append))
         finally:
             await record_usage(self._database, candidates.reader_id, self._chosen, spent)
 
@@ -154,7 +136,5 @@ class TriggerTrials:
             best = min(first, key=lambda id_: (-first[id_], id_))
             name = candidates.name_of(cards[best]) if best else None
             is_triggered = share >= _TRIGGERED_FROM
-            answers.append(
-                Answer(query.query, query.should_trigger, is_triggered, share, name, split)
-            )
+            answers.append(Answer(query.query, query.should_trigger, is_triggered, share, name, split))
         return answers

@@ -36,18 +36,13 @@ def strict_steps(parsed: ParsedSkill) -> tuple[StrictStep, ...]:
     """The steps of a strict skill; empty for any other."""
     if not is_strict(parsed):
         return ()
-    return tuple(
-        StrictStep(step_title(step), step.instruction, _tools_of(step, parsed))
-        for step in parsed.steps
-    )
+    return tuple(StrictStep(step_title(step), step.instruction, _tools_of(step, parsed)) for step in parsed.steps)
 
 
 def _tools_of(step: Step, parsed: ParsedSkill) -> tuple[str, ...] | None:
     if not step.tools:
         return None
-    return tuple(
-        tool for tool in step.tools if parsed.tools is None or names_tool(parsed.tools, tool)
-    )
+    return tuple(tool for tool in step.tools if parsed.tools is None or names_tool(parsed.tools, tool))
 
 
 def step_title(step: Step) -> str:
@@ -190,16 +185,11 @@ def _at_stage(skill: ActiveSkill, index: int | None) -> ActiveSkill:
     return skill if tools is None else replace(skill, tools=tools)
 
 
-def _in_both(
-    first: tuple[str, ...] | None, second: tuple[str, ...] | None
-) -> tuple[str, ...] | None:
+def _in_both(first: tuple[str, ...] | None, second: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Tools that both lists allow; None for no restriction."""
     if first is None or second is None:
         return second if first is None else first
-    tools = (
-        *(tool for tool in first if names_tool(second, tool)),
-        *(t for t in second if names_tool(first, t)),
-    )
+    tools = (*(tool for tool in first if names_tool(second, tool)), *(t for t in second if names_tool(first, t)))
     return tuple(dict.fromkeys(tools))
 
 

@@ -76,12 +76,7 @@ class RunSkillsFactory:
         )
 
     async def build_trial(
-        self,
-        owner_id: str,
-        cards: Sequence[catalog.CatalogCard],
-        question: str,
-        *,
-        context_window: int,
+        self, owner_id: str, cards: Sequence[catalog.CatalogCard], question: str, *, context_window: int
     ) -> RunSkills:
         """The skills of a trial run, of which nothing is counted.
 
@@ -149,11 +144,7 @@ def _chosen(pinned: Sequence[PinnedSkill], offered: Sequence[OfferedSkill]) -> l
     for pin in pinned:
         same_skill = by_id.get(pin.id)
         other = f"{pin.owner}/{pin.slug}" if pin.slug in by_key else pin.slug
-        key, card = (
-            (same_skill.key, same_skill.card)
-            if same_skill
-            else (other, SkillCard(other, pin.slug, ""))
-        )
+        key, card = (same_skill.key, same_skill.card) if same_skill else (other, SkillCard(other, pin.slug, ""))
         by_key.add(key)
         chosen.append(OfferedSkill(key, SkillVersionRef(pin.id, pin.version, pin.sha), card))
     return chosen

@@ -117,9 +117,7 @@ class OwnerSkillLoader:
         impressions: None to count none.
     """
 
-    def __init__(
-        self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None
-    ) -> None:
+    def __init__(self, database: Database, task: RunTask, impressions: ImpressionCounter | None = None) -> None:
         self._database = database
         self._owner_id = task.owner_id
         self._task_id = task.id
@@ -158,9 +156,7 @@ class OwnerSkillLoader:
             # Deleted at this moment: the run goes on with what it was given.
             log.info("skill.gone", skill_id=skill.id)
 
-    async def _add(
-        self, work: UnitOfWork, skill: SkillVersionRef, key: str, *, chosen: bool
-    ) -> bool:
+    async def _add(self, work: UnitOfWork, skill: SkillVersionRef, key: str, *, chosen: bool) -> bool:
         insert = _INSERTS[work.session.get_bind().dialect.name]
         row = insert(RunSkill).values(
             task_id=self._task_id,

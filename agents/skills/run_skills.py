@@ -7,27 +7,14 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from agents.llm.base import ModelMessage, ToolCall
-from agents.skills.active import (
-    ActiveSkill,
-    LoadedSkill,
-    OfferedSkill,
-    dump_skill,
-    load_skill,
-    names_tool,
-    to_state,
-)
+from agents.skills.active import ActiveSkill, LoadedSkill, OfferedSkill, dump_skill, load_skill, names_tool, to_state
 from agents.skills.loader import SkillLoader
 from core.json_access import as_object, as_text
 from skills.selection.prompt_index import IndexBlock
 from skills.selection.selector import SkillSelector
 from skills.store.summary import SkillCard
 
-LOAD, READ_FILE, FIND, COMPLETE = (
-    "load_skill",
-    "read_skill_file",
-    "find_skills",
-    "complete_step",
-)
+LOAD, READ_FILE, FIND, COMPLETE = ("load_skill", "read_skill_file", "find_skills", "complete_step")
 ALWAYS_ALLOWED = frozenset((LOAD, READ_FILE, FIND, COMPLETE))
 """Tools that no skill takes away: they reach nothing but skills."""
 MOST_ACTIVE = 3
@@ -224,9 +211,7 @@ class RunSkills:
         """Skills that restrict tools; only those chosen by a person, if any restricts."""
         every = (*self._in_force, *self._pending.values())
         by_person = any(skill.chosen for skill in every if skill.tools is not None)
-        return [
-            skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)
-        ]
+        return [skill for skill in skills if skill.tools is not None and (skill.chosen or not by_person)]
 
     def _allows(self, tool: str) -> bool:
         active = self._counting(self._in_force)
@@ -255,10 +240,7 @@ class RunSkills:
         """
         present = {call.id for message in messages for call in message.tool_calls}
         missing = [loaded for loaded in self._loaded.values() if loaded.call.id not in present]
-        last = max(
-            (place for place, message in enumerate(messages) if message.role == "user"),
-            default=None,
-        )
+        last = max((place for place, message in enumerate(messages) if message.role == "user"), default=None)
         if not missing or last is None:
             return list(messages)
         added: list[ModelMessage] = []

@@ -67,13 +67,7 @@ async def select_skills(
         together[by_slash.ref.id] = await _opened(session, principal, choice, field)
     _check_size(list(together.values()), field)
     pinned = (
-        PinnedSkill(
-            opened.card.id,
-            opened.card.slug,
-            opened.card.owner,
-            opened.card.version,
-            opened.card.sha,
-        )
+        PinnedSkill(opened.card.id, opened.card.slug, opened.card.owner, opened.card.version, opened.card.sha)
         for opened in together.values()
     )
     return SkillSelection(cards, tuple(pinned))
@@ -89,9 +83,7 @@ def _check_size(skills: Sequence[OpenedSkill], field: str) -> None:
         raise InvalidRunInput(field=field, error=error)
 
 
-async def find_config_fault(
-    session: AsyncSession, principal: Principal, configured: JsonValue
-) -> str | None:
+async def find_config_fault(session: AsyncSession, principal: Principal, configured: JsonValue) -> str | None:
     """What is wrong with a session's ``skill_ids``, if anything.
 
     Raises:
@@ -110,9 +102,7 @@ async def find_config_fault(
     return None
 
 
-async def _opened(
-    session: AsyncSession, principal: Principal, choice: SkillChoice, field: str
-) -> OpenedSkill:
+async def _opened(session: AsyncSession, principal: Principal, choice: SkillChoice, field: str) -> OpenedSkill:
     try:
         return await catalog.open_skill(session, principal, choice.id, choice.version)
     except (SkillNotFound, SkillVersionNotFound):

@@ -17,13 +17,7 @@ from agents.skills.run_skills import ALWAYS_ALLOWED, LOAD
 from agents.strategies.shared.model_turn import Turn
 from agents.strategies.shared.prompts import delimited
 from agents.strategies.shared.tool_calls import search_call
-from agents.strategies.shared.tool_loop import (
-    CUT_CALL,
-    EXTRA_CALL,
-    MOST_CALLS,
-    CheckCitations,
-    CitedAnswerStrategy,
-)
+from agents.strategies.shared.tool_loop import CUT_CALL, EXTRA_CALL, MOST_CALLS, CheckCitations, CitedAnswerStrategy
 from agents.tools import build_toolbox, search_knowledge_base
 from agents.tools.base import ToolScope
 from core.json_access import as_list, as_object, as_text, parse
@@ -264,9 +258,7 @@ class AgenticRag(CitedAnswerStrategy):
             return grade_by_terms(self._queries[0], self.passages())
         question = f"{self._queries[0]}\n({self.context.question})"
         passages = delimited("passages", self.passages())
-        verdict = await self._ask(
-            [ModelMessage("system", GRADE), ModelMessage("user", f"{question}\n\n{passages}")]
-        )
+        verdict = await self._ask([ModelMessage("system", GRADE), ModelMessage("user", f"{question}\n\n{passages}")])
         return read_grade(verdict, self.evidence.numbers())
 
     async def _standalone_query(self) -> str:
@@ -288,10 +280,7 @@ class AgenticRag(CitedAnswerStrategy):
 
 
 def _exchanged(call: ToolCall, content: str) -> list[ModelMessage]:
-    return [
-        ModelMessage("assistant", tool_calls=(call,)),
-        ModelMessage("tool", content, tool_call_id=call.id),
-    ]
+    return [ModelMessage("assistant", tool_calls=(call,)), ModelMessage("tool", content, tool_call_id=call.id)]
 
 
 DECIDE = """You answer questions from the user's own knowledge bases.

@@ -15,11 +15,7 @@ from agents.llm.extractive.quotes import content_terms, surface_text
 from agents.run_context import RunContext
 from agents.strategies.shared.heuristics import split_question
 from agents.strategies.shared.prompts import CITE, delimited
-from agents.strategies.shared.structured_output import (
-    InvalidStructuredOutput,
-    ask_structured,
-    read_object,
-)
+from agents.strategies.shared.structured_output import InvalidStructuredOutput, ask_structured, read_object
 from agents.strategies.shared.subtask import SubtaskResult, run_subtask
 from agents.strategies.shared.tool_loop import CheckCitations, CitedAnswerStrategy
 
@@ -107,11 +103,7 @@ class Plan:
 
     def to_json(self) -> dict[str, JsonValue]:
         """The plan as the shared state shows it."""
-        return {
-            "source": self.source,
-            "revision": self.revision,
-            "steps": [one.to_json() for one in self.steps],
-        }
+        return {"source": self.source, "revision": self.revision, "steps": [one.to_json() for one in self.steps]}
 
 
 class Execute(Event):
@@ -129,10 +121,7 @@ class Synthesise(Event):
 class PlanExecute(CitedAnswerStrategy):
     """One run; its plan is shared state, with a status for each step."""
 
-    purpose = (
-        "A request of several parts, such as a comparison or an overview, that is best "
-        "worked off step by step."
-    )
+    purpose = "A request of several parts, such as a comparison or an overview, that is best worked off step by step."
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -183,9 +172,7 @@ class PlanExecute(CitedAnswerStrategy):
             limits = self.context.limits
             names = ", ".join(spec.name for spec in self.tools.specs)
             system = PLAN.format(most=limits.max_plan_steps, tools=names)
-            drafted = await ask_structured(
-                self, self.equipped(self.conversation(system)), DraftedPlan
-            )
+            drafted = await ask_structured(self, self.equipped(self.conversation(system)), DraftedPlan)
             if drafted is not None:
                 tasks = [one.task for one in drafted.value.steps]
                 plan.source = "repaired" if drafted.is_repaired else "model"
@@ -278,10 +265,7 @@ class PlanExecute(CitedAnswerStrategy):
         most = self.context.limits.max_plan_steps
         told = delimited("plan", json.dumps(self._told_plan(), ensure_ascii=False))
         system = REPLAN.format(most=most)
-        asked = [
-            ModelMessage("system", system),
-            ModelMessage("user", f"{self.context.question}\n\n{told}"),
-        ]
+        asked = [ModelMessage("system", system), ModelMessage("user", f"{self.context.question}\n\n{told}")]
         drafted = await ask_structured(self, asked, DraftedRest)
         # A change that can't be read changes nothing.
         if drafted is not None:

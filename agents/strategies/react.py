@@ -30,9 +30,7 @@ class Answer(Event):
 class React(CitedAnswerStrategy):
     """One run: what each call gave decides about the next one."""
 
-    purpose = (
-        "A task that takes tools one after another, where each result decides what comes next."
-    )
+    purpose = "A task that takes tools one after another, where each result decides what comes next."
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)

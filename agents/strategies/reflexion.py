@@ -11,13 +11,7 @@ from agents.citations import UnsupportedClaim
 from agents.events import PatchOperation, RunEvent, StateDelta
 from agents.evidence import Evidence, NumberedText, read_passages
 from agents.llm.base import ModelMessage
-from agents.llm.extractive.model import (
-    ENOUGH_COVERAGE,
-    answer_from,
-    is_command,
-    quote_passages,
-    reflection_on,
-)
+from agents.llm.extractive.model import ENOUGH_COVERAGE, answer_from, is_command, quote_passages, reflection_on
 from agents.llm.extractive.quotes import Quotation, surface_text
 from agents.run_context import RunContext
 from agents.strategies.shared.citation_check import check_citations, unsupported_claims
@@ -63,12 +57,7 @@ class ScoredAttempt:
 
     def to_json(self, number: int) -> dict[str, JsonValue]:
         """The attempt as the shared state shows it, without its text."""
-        return {
-            "number": number,
-            "score": round(self.score, 2),
-            "passed": self.passed,
-            "problems": list(self.problems),
-        }
+        return {"number": number, "score": round(self.score, 2), "passed": self.passed, "problems": list(self.problems)}
 
 
 def best_attempt(trials: list[ScoredAttempt]) -> int | None:
@@ -96,17 +85,13 @@ def score_draft(draft: str, evidence: Evidence, verdict: AttemptVerdict | None) 
     score = _UNJUDGED if verdict is None else verdict.score
     passed = not faults and (verdict is None or verdict.passed)
     problems = [problem[:_LONGEST_PROBLEM] for problem in [*said, *faults] if problem]
-    return ScoredAttempt(
-        draft, max(0.0, score - _PENALTY * len(faults)), passed, tuple(problems[:_MOST_PROBLEMS])
-    )
+    return ScoredAttempt(draft, max(0.0, score - _PENALTY * len(faults)), passed, tuple(problems[:_MOST_PROBLEMS]))
 
 
 def score_quotes(draft: str, quotation: Quotation, missing: str) -> ScoredAttempt:
     """An attempt of the offline model: how much of the question its quotes cover."""
     passed = quotation.coverage >= ENOUGH_COVERAGE
-    return ScoredAttempt(
-        draft, quotation.coverage, passed, (missing,) if missing and not passed else ()
-    )
+    return ScoredAttempt(draft, quotation.coverage, passed, (missing,) if missing and not passed else ())
 
 
 def _fault(claim: UnsupportedClaim) -> str:
@@ -132,9 +117,7 @@ class Answer(Event):
 class Reflexion(CitedAnswerStrategy):
     """One run; attempts are shown as thoughts, and the best one becomes the answer."""
 
-    purpose = (
-        "A question where being right matters most, so that the answer is checked and tried again."
-    )
+    purpose = "A question where being right matters most, so that the answer is checked and tried again."
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context)
@@ -159,12 +142,7 @@ class Reflexion(CitedAnswerStrategy):
         if last is not None:
             verdict = {"score": round(last.score, 2), "passed": last.passed}
         most = self.context.limits.max_attempts
-        return {
-            **super().progress(),
-            "attempt": self._begun,
-            "most_attempts": most,
-            "verdict": verdict,
-        }
+        return {**super().progress(), "attempt": self._begun, "most_attempts": most, "verdict": verdict}
 
     @step
     async def make_attempt(self, event: StartEvent | Attempt) -> Evaluate | StopEvent:
@@ -235,9 +213,7 @@ class Reflexion(CitedAnswerStrategy):
     async def _evaluate(self) -> Reflect | Answer:
         trial = await self._judged()
         self._trials.append(trial)
-        attempts: list[JsonValue] = [
-            one.to_json(number) for number, one in enumerate(self._trials, start=1)
-        ]
+        attempts: list[JsonValue] = [one.to_json(number) for number, one in enumerate(self._trials, start=1)]
         self.emit(StateDelta((PatchOperation("replace", "/attempts", attempts),)))
         is_last = len(self._trials) >= self.context.limits.max_attempts
         if trial.passed or is_last or self.budget.is_over():
@@ -256,9 +232,7 @@ class Reflexion(CitedAnswerStrategy):
             quotation = quote_passages(self.standalone, self._found())
             return score_quotes(draft, quotation, surface_text(quotation.missing))
         if not draft:
-            return ScoredAttempt(
-                "", 0.0, passed=False, problems=("The attempt came to no answer.",)
-            )
+            return ScoredAttempt("", 0.0, passed=False, problems=("The attempt came to no answer.",))
         data = json.dumps({"question": self.context.question, "answer": draft}, ensure_ascii=False)
         told = f"{delimited('attempt', data)}\n\n{delimited('passages', self.passages())}"
         asked = [ModelMessage("system", EVALUATE), *self.past(), ModelMessage("user", told)]
@@ -300,9 +274,7 @@ class Reflexion(CitedAnswerStrategy):
         if best is None:
             # No attempt came to anything: what was found is all there is.
             passages = delimited("passages", self.passages())
-            self.answer_turn = await self.answer_now(
-                [*self.conversation(ATTEMPT), ModelMessage("user", passages)]
-            )
+            self.answer_turn = await self.answer_now([*self.conversation(ATTEMPT), ModelMessage("user", passages)])
             return CheckCitations()
         self.emit(StateDelta((PatchOperation("add", "/best_attempt", best + 1),)))
         self.answer_turn = self.emit_answer(self._trials[best].draft)
@@ -311,11 +283,7 @@ class Reflexion(CitedAnswerStrategy):
 
 def _queries_of(worked: SubtaskResult) -> list[str]:
     calls = [call for message in worked.messages for call in message.tool_calls]
-    return [
-        search_knowledge_base.query_of(call.arguments)
-        for call in calls
-        if call.name == search_knowledge_base.NAME
-    ]
+    return [search_knowledge_base.query_of(call.arguments) for call in calls if call.name == search_knowledge_base.NAME]
 
 
 ATTEMPT = f"""You attempt to answer the user's last message by working with tools; the attempt is \

@@ -73,9 +73,7 @@ class RouterStrategy(ToolLoopStrategy):
         return RunRouted()
 
     async def _ask(self) -> RouteChoice | None:
-        described = "\n".join(
-            f'- "{name}": {choice.purpose}' for name, choice in self._choices.items()
-        )
+        described = "\n".join(f'- "{name}": {choice.purpose}' for name, choice in self._choices.items())
         is_there = "are" if self.can_search else "are not"
         system = ROUTE.format(choices=described, searchable=is_there)
         chosen = await ask_structured(self, self.conversation(system), RouteChoice)

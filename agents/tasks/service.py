@@ -65,9 +65,7 @@ async def find_task(
     if thread is None:
         raise SessionNotFound
     query = select(AgentRun).where(
-        AgentRun.session_id == thread.id,
-        AgentRun.run_id == task_id,
-        AgentRun.task_id == AgentRun.id,
+        AgentRun.session_id == thread.id, AgentRun.run_id == task_id, AgentRun.task_id == AgentRun.id
     )
     first = (await session.exec(query)).first()
     if first is None:
@@ -86,9 +84,7 @@ def _in_task(first: AgentRun) -> tuple[ColumnElement[bool], ...]:
     return col(AgentRun.session_id) == first.session_id, col(AgentRun.task_id) == first.id
 
 
-async def view(
-    session: AsyncSession, principal: Principal, session_id: str, task_id: str
-) -> TaskView:
+async def view(session: AsyncSession, principal: Principal, session_id: str, task_id: str) -> TaskView:
     """The state of a task: ``not_found`` without its session, ``idle`` without a question."""
     try:
         first, newest = await find_task(session, principal, session_id, task_id)
@@ -97,14 +93,10 @@ async def view(
     except RunNotFound:
         return TaskView("idle")
     runs = select(AgentRun.run_id).where(*_in_task(first))
-    query = select(ChatMessage).where(
-        ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs)
-    )
+    query = select(ChatMessage).where(ChatMessage.session_id == first.session_id, col(ChatMessage.run_id).in_(runs))
     messages = (await session.exec(query.order_by(col(ChatMessage.position)))).all()
     questions = [message.content for message in messages if message.role == "user"]
-    replies = [
-        message.content for message in messages if message.role == "assistant" and message.content
-    ]
+    replies = [message.content for message in messages if message.role == "assistant" and message.content]
     return TaskView(
         _STATUSES[newest.status],
         questions[-1] if questions else None,
@@ -147,9 +139,7 @@ async def list_tasks(session: AsyncSession, principal: Principal, session_id: st
     return list((await session.exec(query)).all())
 
 
-async def count_sessions(
-    session: AsyncSession, principal: Principal | None
-) -> tuple[int, list[str]]:
+async def count_sessions(session: AsyncSession, principal: Principal | None) -> tuple[int, list[str]]:
     """The number of sessions, and the names of users with an active run.
 
     Args:
@@ -177,20 +167,12 @@ async def build_answers(
     Raises:
         InterruptAnswerInvalid: this kind of answer does not fit what is asked.
     """
-    opened = [
-        (row.id, TypeAdapter(Interrupt).validate_python(row.interrupt))
-        for row in await _open(session, run)
-    ]
-    return tuple(
-        InterruptAnswer(id_, "resolved", _payload(interrupt, kind, args))
-        for id_, interrupt in opened
-    )
+    opened = [(row.id, TypeAdapter(Interrupt).validate_python(row.interrupt)) for row in await _open(session, run)]
+    return tuple(InterruptAnswer(id_, "resolved", _payload(interrupt, kind, args)) for id_, interrupt in opened)
 
 
 def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue]) -> JsonValue:
-    text = next(
-        (args[name] for name in ("response", "input", "message", "text") if name in args), None
-    )
+    text = next((args[name] for name in ("response", "input", "message", "text") if name in args), None)
     match interrupt.reason, kind:
         case "tool_call", "accept":
             return {"approved": True}
@@ -207,9 +189,7 @@ def _payload(interrupt: Interrupt, kind: ResponseType, args: dict[str, JsonValue
         case "input_required", "response":
             return {"input": text} if text is not None else args
         case _:
-            raise InterruptAnswerInvalid(
-                field="response_type", error=f"{kind} does not answer {interrupt.reason}"
-            )
+            raise InterruptAnswerInvalid(field="response_type", error=f"{kind} does not answer {interrupt.reason}")
 
 
 async def delete_task(work: UnitOfWork, first: AgentRun) -> None:

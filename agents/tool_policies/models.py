@@ -13,9 +13,7 @@ LONGEST_TOOL_NAME = 128
 class ChosenPolicy(Table, table=True):
     """A person's policy for one tool; without a row the server's applies."""
 
-    owner_id: str = Field(
-        primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH
-    )
+    owner_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH)
     tool: str = Field(primary_key=True, max_length=LONGEST_TOOL_NAME)
     policy: str = Field(max_length=10)
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)

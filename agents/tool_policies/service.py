@@ -47,46 +47,32 @@ def server_policies(bounds: Mapping[str, ToolPolicy]) -> ServerPolicies:
     Raises:
         UnusableSetting: a bound names no tool.
     """
-    unknown = sorted(
-        name for name in bounds if name not in DEFAULT_POLICIES and not is_policy_name(name)
-    )
+    unknown = sorted(name for name in bounds if name not in DEFAULT_POLICIES and not is_policy_name(name))
     if unknown:
         raise UnusableSetting(
-            setting="AGENTEX_TOOL_POLICIES",
-            error=f"there is no tool {unknown[0][:100]!r}; there are {_tool_names()}",
+            setting="AGENTEX_TOOL_POLICIES", error=f"there is no tool {unknown[0][:100]!r}; there are {_tool_names()}"
         )
     return ServerPolicies(DEFAULT_POLICIES, bounds)
 
 
-async def list_policies(
-    session: AsyncSession, owner_id: str, server: ServerPolicies
-) -> list[PolicyView]:
+async def list_policies(session: AsyncSession, owner_id: str, server: ServerPolicies) -> list[PolicyView]:
     """The policies of all tools for a person, by name."""
     own = await _own(session, owner_id)
     return [
         PolicyView(
-            tool,
-            server.in_force(tool, own.get(tool)),
-            server.defaults[tool],
-            own.get(tool),
-            server.bounds.get(tool),
+            tool, server.in_force(tool, own.get(tool)), server.defaults[tool], own.get(tool), server.bounds.get(tool)
         )
         for tool in sorted(server.defaults)
     ]
 
 
-async def effective_policies(
-    session: AsyncSession, owner_id: str, server: ServerPolicies
-) -> dict[str, ToolPolicy]:
+async def effective_policies(session: AsyncSession, owner_id: str, server: ServerPolicies) -> dict[str, ToolPolicy]:
     """The policy of every tool for a person's new runs."""
     return {view.tool: view.policy for view in await list_policies(session, owner_id, server)}
 
 
 async def set_policies(
-    work: UnitOfWork,
-    owner_id: str,
-    server: ServerPolicies,
-    choices: Mapping[str, ToolPolicy | None],
+    work: UnitOfWork, owner_id: str, server: ServerPolicies, choices: Mapping[str, ToolPolicy | None]
 ) -> None:
     """Set some of one's own policies; None removes a choice.
 
@@ -96,9 +82,7 @@ async def set_policies(
     """
     for tool, policy in choices.items():
         if tool not in server.defaults:
-            raise InvalidRequest(
-                f"policies.{tool[:100]}", f"No such tool; there are {_tool_names()}"
-            )
+            raise InvalidRequest(f"policies.{tool[:100]}", f"No such tool; there are {_tool_names()}")
         bound = server.bounds.get(tool)
         if policy is not None and bound is not None and is_freer(policy, bound):
             raise ToolPolicyFixed(tool=tool, policy=bound)

@@ -58,9 +58,7 @@ def build_interrupt(
         metadata["allowed"] = ["response", "reject"]
         if asked.fills:
             metadata["fills"] = asked.fills
-        return Interrupt(
-            str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata
-        )
+        return Interrupt(str(uuid4()), asked.reason, asked.message, call.id, asked.schema, until, metadata)
     message = _ASKED[is_chinese].format(name=tool.name)
     schema: dict[str, JsonValue] = {
         "type": "object",
@@ -100,6 +98,4 @@ def read_answer(interrupt: Interrupt, payload: JsonValue) -> ApprovalResult:
         arguments = answer.get("editedArgs", interrupt.metadata["arguments"])
         return ApprovalResult("approved", arguments=json.dumps(arguments, ensure_ascii=False))
     said = as_text(answer.get("response"))
-    return ApprovalResult(
-        "done", content=f"The user answered instead: {said}" if said else DECLINED
-    )
+    return ApprovalResult("done", content=f"The user answered instead: {said}" if said else DECLINED)

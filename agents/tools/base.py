@@ -170,12 +170,7 @@ class Toolbox:
         skills: those that are active keep the run to the tools that they allow.
     """
 
-    def __init__(
-        self,
-        tools: Sequence[Tool],
-        rules: ToolRules | None = None,
-        skills: RunSkills | None = None,
-    ) -> None:
+    def __init__(self, tools: Sequence[Tool], rules: ToolRules | None = None, skills: RunSkills | None = None) -> None:
         rules, self._skills = rules or ToolRules(), skills
         named: dict[str, Tool] = {}
         for tool in tools:
@@ -224,9 +219,7 @@ class Toolbox:
         fault = schema_fault(tool.parameters, value)
         return f"The arguments are not valid: {fault}." if fault else None
 
-    async def call(
-        self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False
-    ) -> ToolOutput:
+    async def call(self, name: str, arguments: str, *, call_id: str = "", is_approved: bool = False) -> ToolOutput:
         """Run a tool; every failure comes back as a sentence the model can act on.
 
         Args:
@@ -261,9 +254,7 @@ class Toolbox:
         return await _tried(tool, tool.preview, arguments)
 
 
-async def _tried(
-    tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str
-) -> ResultT | ToolOutput:
+async def _tried(tool: Tool, work: Callable[[str], Awaitable[ResultT]], arguments: str) -> ResultT | ToolOutput:
     """What a tool gives, or why it gives nothing, for the model."""
     try:
         async with asyncio.timeout(tool.timeout_seconds):
@@ -273,10 +264,7 @@ async def _tried(
     except ToolError as why:
         return ToolOutput(truncate_output(str(why), tool.output_characters), ran=False)
     except TimeoutError:
-        return ToolOutput(
-            f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.",
-            failure=AgentexError(),
-        )
+        return ToolOutput(f"The tool {tool.name} took longer than {tool.timeout_seconds:g} s.", failure=AgentexError())
     except AgentexError as error:
         return ToolOutput(f"The tool {tool.name} failed: {error.message}.", failure=error)
     # A tool's fault must not end the run; the model is told and may go another way.

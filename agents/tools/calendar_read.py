@@ -35,9 +35,7 @@ class CalendarReadArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     start: Storable = Field(
-        default="",
-        max_length=40,
-        description="First day, such as 2026-03-17, or local time; today when left out.",
+        default="", max_length=40, description="First day, such as 2026-03-17, or local time; today when left out."
     )
     end: Storable = Field(
         default="",
@@ -47,8 +45,7 @@ class CalendarReadArguments(BaseModel):
     event_timezone: Storable = Field(
         default="",
         max_length=LONGEST_NAME,
-        description="IANA name of the zone for start, end and the answer; the user's own when left "
-        "out.",
+        description="IANA name of the zone for start, end and the answer; the user's own when left out.",
     )
     limit: int = Field(default=50, ge=1, le=100)
 
@@ -115,15 +112,9 @@ def _bound(field: str, text: str, zone: ZoneInfo) -> datetime:
 def _event(row: CalendarEvent, zone: ZoneInfo) -> dict[str, JsonValue]:
     own = event_zone(row)
     if row.all_day:
-        start, end = (
-            local_day(row.starts_at, own).isoformat(),
-            local_day(row.ends_at, own).isoformat(),
-        )
+        start, end = (local_day(row.starts_at, own).isoformat(), local_day(row.ends_at, own).isoformat())
     else:
-        start, end = (
-            moment.astimezone(zone).isoformat(timespec="minutes")
-            for moment in (row.starts_at, row.ends_at)
-        )
+        start, end = (moment.astimezone(zone).isoformat(timespec="minutes") for moment in (row.starts_at, row.ends_at))
     told: dict[str, JsonValue] = {"id": row.id, "title": row.title, "start": start, "end": end}
     if row.all_day:
         told["all_day"] = True

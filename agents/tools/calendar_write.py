@@ -10,14 +10,7 @@ from agents.calendar.run_calendar import CalendarCommand, CommandResult, RunCale
 from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, EventDetails
 from agents.calendar.time_span import TimeInput
 from agents.client_time import UserClock
-from agents.tools.base import (
-    Tool,
-    ToolScope,
-    argument_error,
-    arguments_schema,
-    current_call_id,
-    with_validation,
-)
+from agents.tools.base import Tool, ToolScope, argument_error, arguments_schema, current_call_id, with_validation
 from core.auth.permissions import Permission
 from core.errors.requests import InvalidRequest
 from core.settings.tool_policies import ToolPolicy
@@ -42,12 +35,8 @@ class CalendarWriteArguments(BaseModel):
         max_length=LONGEST_NAME,
         description="IANA name of the time zone in which start and end are meant.",
     )
-    event_id: Storable = Field(
-        default="", max_length=36, description="Which event to update or delete, from its id."
-    )
-    title: Storable | None = Field(
-        default=None, max_length=LONGEST_TITLE, description="Needed to create."
-    )
+    event_id: Storable = Field(default="", max_length=36, description="Which event to update or delete, from its id.")
+    title: Storable | None = Field(default=None, max_length=LONGEST_TITLE, description="Needed to create.")
     start: Storable | None = Field(
         default=None,
         max_length=40,
@@ -111,11 +100,7 @@ async def _write(arguments: CalendarWriteArguments, book: RunCalendar, time: Use
 
 def _told(action: str, done: CommandResult) -> dict[str, JsonValue]:
     """What came of it: ids, status, the times in UTC; nothing of what was said."""
-    told: dict[str, JsonValue] = {
-        "status": _STATUS[action],
-        "id": done.event_id,
-        "sequence": done.sequence,
-    }
+    told: dict[str, JsonValue] = {"status": _STATUS[action], "id": done.event_id, "sequence": done.sequence}
     if done.span is not None:
         told["start_utc"] = done.span.starts_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         told["end_utc"] = done.span.ends_at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -30,9 +30,7 @@ class CompleteArguments(BaseModel):
         max_length=2000,
         description="What was done, in one sentence; a skill that shows one step at a time needs it.",
     )
-    name: str = Field(
-        default="", max_length=200, description="The skill's name, where several are loaded."
-    )
+    name: str = Field(default="", max_length=200, description="The skill's name, where several are loaded.")
 
 
 def tools(scope: ToolScope) -> list[Tool]:

@@ -27,8 +27,7 @@ class TimeArguments(BaseModel):
     timezone: str = Field(
         default="",
         max_length=64,
-        description="IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'; left out "
-        "for the user's own.",
+        description="IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'; left out for the user's own.",
     )
 
 
@@ -56,15 +55,10 @@ def _told(name: str, person: UserClock) -> str:
     zone = _zone(name) if name else own.zone
     if zone is None:
         return (
-            f"There is no time zone {name!r}. Give an IANA name such as "
-            "'Asia/Shanghai', or an offset such as '+08:00'."
+            f"There is no time zone {name!r}. Give an IANA name such as 'Asia/Shanghai', or an offset such as '+08:00'."
         )
     now = datetime.now(zone)
-    told = {
-        "time": now.isoformat(timespec="seconds"),
-        "timezone": name or own.name,
-        "weekday": now.strftime("%A"),
-    }
+    told = {"time": now.isoformat(timespec="seconds"), "timezone": name or own.name, "weekday": now.strftime("%A")}
     return json.dumps(told)
 
 

@@ -24,9 +24,7 @@ class FindArguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    query: str = Field(
-        min_length=1, max_length=LONGEST_QUERY, description="The task, in the user's words."
-    )
+    query: str = Field(min_length=1, max_length=LONGEST_QUERY, description="The task, in the user's words.")
 
 
 def tools(scope: ToolScope) -> list[Tool]:
@@ -37,10 +35,7 @@ def tools(scope: ToolScope) -> list[Tool]:
 
     async def find(arguments: FindArguments) -> str:
         found = await skills.rank(arguments.query, _MOST)
-        told = [
-            {"name": one.key, "description": plain_line(one.card.description)[:LONGEST_ENTRY]}
-            for one in found
-        ]
+        told = [{"name": one.key, "description": plain_line(one.card.description)[:LONGEST_ENTRY]} for one in found]
         return json.dumps({"skills": told}, ensure_ascii=False)
 
     return [

@@ -72,9 +72,4 @@ def _input(arguments: str) -> UserPrompt:
 
 
 def _one_field(name: str, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {
-        "type": "object",
-        "properties": {name: schema},
-        "required": [name],
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}

@@ -107,13 +107,9 @@ def _skip(_validator: object, _rule: object, _value: object, _schema: object) ->
     """A skipped keyword."""
 
 
-def _ref(
-    validator: object, rule: object, value: object, schema: object
-) -> Iterable[ValidationError] | None:
+def _ref(validator: object, rule: object, value: object, schema: object) -> Iterable[ValidationError] | None:
     is_here = isinstance(rule, str) and (rule == "#" or rule.startswith("#/"))
-    return (
-        Draft202012Validator.VALIDATORS["$ref"](validator, rule, value, schema) if is_here else ()
-    )
+    return Draft202012Validator.VALIDATORS["$ref"](validator, rule, value, schema) if is_here else ()
 
 
 @lru_cache(maxsize=256)
@@ -133,18 +129,14 @@ def _pattern(
         yield ValidationError("does not match")
 
 
-def _additional(
-    validator: object, rule: object, value: object, schema: object
-) -> Iterable[ValidationError] | None:
+def _additional(validator: object, rule: object, value: object, schema: object) -> Iterable[ValidationError] | None:
     # Which properties are additional is a question to patterns then.
     if isinstance(schema, dict) and "patternProperties" in schema:
         return ()
     return Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, value, schema)
 
 
-def _unique(
-    _validator: object, rule: object, value: object, _schema: object
-) -> Generator[ValidationError, None, None]:
+def _unique(_validator: object, rule: object, value: object, _schema: object) -> Generator[ValidationError, None, None]:
     if rule and isinstance(value, list):
         texts = {orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in value}
         if len(texts) < len(value):
@@ -161,8 +153,5 @@ _OWN: dict[str, _Keyword] = {
 }
 _VALIDATOR = extend(
     Draft202012Validator,
-    {
-        name: _counted(name, check)
-        for name, check in {**Draft202012Validator.VALIDATORS, **_OWN}.items()
-    },
+    {name: _counted(name, check) for name, check in {**Draft202012Validator.VALIDATORS, **_OWN}.items()},
 )

@@ -22,17 +22,11 @@ class ReadDocumentArguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    passage: int | None = Field(
-        default=None, ge=1, description="Number of a passage that was found: reads around it."
-    )
+    passage: int | None = Field(default=None, ge=1, description="Number of a passage that was found: reads around it.")
     document: str = Field(
-        default="",
-        max_length=255,
-        description="Name of a document as the passages give it, or its id.",
+        default="", max_length=255, description="Name of a document as the passages give it, or its id."
     )
-    start: int = Field(
-        default=0, ge=0, description="First character to read; not needed with a passage."
-    )
+    start: int = Field(default=0, ge=0, description="First character to read; not needed with a passage.")
     characters: int = Field(default=4000, ge=100, le=12_000, description="How much to read.")
 
     @model_validator(mode="after")
@@ -65,9 +59,7 @@ def tools(scope: ToolScope) -> list[Tool]:
     ]
 
 
-async def _read(
-    arguments: ReadDocumentArguments, documents: DocumentReader, evidence: Evidence
-) -> str:
+async def _read(arguments: ReadDocumentArguments, documents: DocumentReader, evidence: Evidence) -> str:
     named, start = arguments.document, arguments.start
     if arguments.passage is not None:
         found = evidence.get(arguments.passage)

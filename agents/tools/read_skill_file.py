@@ -29,9 +29,7 @@ class ReadFileArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     name: str = Field(min_length=1, max_length=200, description="The skill's name.")
-    path: str = Field(
-        min_length=1, max_length=1000, description="The file's path as the skill's list has it."
-    )
+    path: str = Field(min_length=1, max_length=1000, description="The file's path as the skill's list has it.")
     offset: int = Field(default=0, ge=0, description="First byte to read: next_offset to read on.")
     limit: int = Field(default=PAGE_BYTES, ge=_WIDEST, le=PAGE_BYTES, description="Bytes to read.")
 
@@ -84,9 +82,7 @@ async def _no_file(skills: RunSkills, arguments: ReadFileArguments) -> ToolError
         return unknown_skill(skills, arguments.name)
     opened = await skills.loader.open(offered.ref.id, offered.ref.version)
     paths = [one.path for one in opened.files]
-    return tool_error(
-        "The skill has no such file.", alike=shelves.close_names(arguments.path, paths)
-    )
+    return tool_error("The skill has no such file.", alike=shelves.close_names(arguments.path, paths))
 
 
 def _page(content: bytes, arguments: ReadFileArguments) -> str:

@@ -60,11 +60,7 @@ def _told(found: tuple[MemoryHit, ...]) -> str:
     entries: list[str] = []
     left = _OUTPUT_CHARACTERS - len('{"memories": []}')
     for one in found:
-        facts = {
-            "text": one.text,
-            "written_by": one.source,
-            "date": one.updated_at.date().isoformat(),
-        }
+        facts = {"text": one.text, "written_by": one.source, "date": one.updated_at.date().isoformat()}
         entry = json.dumps(facts, ensure_ascii=False)
         left -= len(entry) + len(", ")
         if left < 0:

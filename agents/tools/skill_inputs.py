@@ -25,9 +25,7 @@ class SkillInputs:
 
 
 def resolve_inputs(
-    schema: dict[str, JsonValue],
-    requested: Mapping[str, JsonValue],
-    given: Mapping[str, JsonValue],
+    schema: dict[str, JsonValue], requested: Mapping[str, JsonValue], given: Mapping[str, JsonValue]
 ) -> SkillInputs:
     """Put the inputs of a skill together.
 
@@ -73,9 +71,7 @@ def inputs_for_skill(
     return dict(inputs)
 
 
-def missing_inputs_schema(
-    schema: dict[str, JsonValue], missing: tuple[str, ...]
-) -> dict[str, JsonValue]:
+def missing_inputs_schema(schema: dict[str, JsonValue], missing: tuple[str, ...]) -> dict[str, JsonValue]:
     """The JSON Schema of what a person is asked for."""
     declared = as_object(schema.get("properties"))
     properties: dict[str, JsonValue] = {name: declared[name] for name in missing}

@@ -21,21 +21,15 @@ Manage = Depends(requires(Permission.USERS_MANAGE))
 
 @router.get("", dependencies=[Manage], responses=error_responses(InvalidPagination, UserNotFound))
 async def list_api_keys_of_user(
-    user_id: Text,
-    session: Reading,
-    page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))],
+    user_id: Text, session: Reading, page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))]
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of an account's API keys, without the keys themselves."""
     user, _ = await user_admin.find_account(session, user_id)
     return key_page(await api_keys.list_api_keys(session, user.id, page), page)
 
 
-@router.delete(
-    "/{key_id}", dependencies=[Manage], responses=error_responses(UserNotFound, ApiKeyNotFound)
-)
-async def revoke_api_key_of_user(
-    user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Empty:
+@router.delete("/{key_id}", dependencies=[Manage], responses=error_responses(UserNotFound, ApiKeyNotFound))
+async def revoke_api_key_of_user(user_id: Text, key_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Revoke an account's API key and those made with it; they stop working at once."""
     await user_admin.revoke_user_api_key(work.session, principal, user_id, key_id)
     return Empty()

@@ -71,25 +71,19 @@ async def list_roles(principal: CurrentPrincipal, session: Reading) -> Envelope[
 
 
 @router.post("/roles", dependencies=[Manage], responses=error_responses(RoleNameTaken))
-async def create_role(
-    body: NewRoleBody, principal: CurrentPrincipal, work: Writing
-) -> Envelope[WholeRoleAnswer]:
+async def create_role(body: NewRoleBody, principal: CurrentPrincipal, work: Writing) -> Envelope[WholeRoleAnswer]:
     """Make a role; nobody makes one that allows more than their own."""
     return Envelope(data=_answer(await roles.create_role(work.session, principal, body.draft())))
 
 
 @router.get("/roles/{role_id}", dependencies=[Manage], responses=error_responses(RoleNotFound))
-async def read_role(
-    role_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[WholeRoleAnswer]:
+async def read_role(role_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[WholeRoleAnswer]:
     """One role."""
     return Envelope(data=_answer(await roles.find_role(session, role_id)))
 
 
 @router.put(
-    "/roles/{role_id}",
-    dependencies=[Manage],
-    responses=error_responses(RoleNotFound, RoleBuiltIn, RoleNameTaken),
+    "/roles/{role_id}", dependencies=[Manage], responses=error_responses(RoleNotFound, RoleBuiltIn, RoleNameTaken)
 )
 async def change_role(
     role_id: Text, body: RoleChangeBody, principal: CurrentPrincipal, work: Writing
@@ -100,9 +94,7 @@ async def change_role(
 
 
 @router.delete(
-    "/roles/{role_id}",
-    dependencies=[Manage],
-    responses=error_responses(RoleNotFound, RoleBuiltIn, RoleInUse),
+    "/roles/{role_id}", dependencies=[Manage], responses=error_responses(RoleNotFound, RoleBuiltIn, RoleInUse)
 )
 async def delete_role(role_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a role that nobody has."""

@@ -11,16 +11,7 @@ from agents.accounts import deletion
 from agents.accounts.deletion import DeletionMode, DeletionResult
 from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import (
-    Empty,
-    Envelope,
-    Items,
-    RequestModel,
-    ResponseModel,
-    Secret,
-    Text,
-    page_of,
-)
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text, page_of
 from api.http.routing import Router
 from core.auth import user_admin
 from core.auth.models import Role, User, UserStatus
@@ -41,11 +32,7 @@ _MOST_IDS = 1000
 _Id = Annotated[Text, Field(min_length=1, max_length=200)]
 _Ids = Annotated[list[_Id], Field(max_length=_MOST_IDS)]
 # What every change of an account that is there may be answered with.
-_CHANGE_REFUSALS = (
-    InvalidRequest,
-    PermissionDenied,
-    UserNotFound,
-)
+_CHANGE_REFUSALS = (InvalidRequest, PermissionDenied, UserNotFound)
 _Status = Literal[UserStatus.ACTIVE, UserStatus.DISABLED]
 
 
@@ -132,9 +119,7 @@ class PasswordResetBody(RequestModel):
     """A new password for somebody else's account."""
 
     new_password: Secret = Field(max_length=1000)
-    revoke_api_keys: bool = Field(
-        default=False, description="Whether the account's API keys are deleted, too"
-    )
+    revoke_api_keys: bool = Field(default=False, description="Whether the account's API keys are deleted, too")
 
 
 class TransferredThings(ResponseModel):
@@ -215,8 +200,7 @@ async def _user_filter(
 
 async def _deletion_mode(
     transfer_to: Annotated[
-        Text | None,
-        Query(max_length=200, description="Id of the account that takes over knowledge bases"),
+        Text | None, Query(max_length=200, description="Id of the account that takes over knowledge bases")
     ] = None,
     erase: Annotated[bool, Query(description="Erase everything that the account owns")] = False,
 ) -> DeletionMode:
@@ -238,9 +222,7 @@ async def list_users(
 
 
 @router.post(
-    "",
-    dependencies=[Manage],
-    responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken),
+    "", dependencies=[Manage], responses=error_responses(InvalidRequest, WeakPassword, UsernameTaken, EmailTaken)
 )
 async def create_user(
     body: NewUserBody, principal: CurrentPrincipal, database: CurrentDatabase
@@ -253,18 +235,12 @@ async def create_user(
 
 
 @router.get("/{user_id}", dependencies=[Manage], responses=error_responses(UserNotFound))
-async def read_user(
-    user_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[WholeUserAnswer]:
+async def read_user(user_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[WholeUserAnswer]:
     """One account with its rights."""
     return _whole(*await user_admin.find_account(session, user_id))
 
 
-@router.put(
-    "/{user_id}",
-    dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator),
-)
+@router.put("/{user_id}", dependencies=[Manage], responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator))
 async def change_user(
     user_id: Text, body: UserChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[WholeUserAnswer]:
@@ -274,15 +250,10 @@ async def change_user(
 
 
 @router.delete(
-    "/{user_id}",
-    dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings),
+    "/{user_id}", dependencies=[Manage], responses=error_responses(*_CHANGE_REFUSALS, LastAdministrator, UserOwnsThings)
 )
 async def delete_user(
-    user_id: Text,
-    fate: Annotated[DeletionMode, Depends(_deletion_mode)],
-    principal: CurrentPrincipal,
-    work: Writing,
+    user_id: Text, fate: Annotated[DeletionMode, Depends(_deletion_mode)], principal: CurrentPrincipal, work: Writing
 ) -> Envelope[DeletedUser]:
     """Delete an account; the answer says what became of what it owned.
 
@@ -292,11 +263,7 @@ async def delete_user(
     return Envelope(data=DeletedUser.of(result))
 
 
-@router.put(
-    "/{user_id}/password",
-    dependencies=[Manage],
-    responses=error_responses(*_CHANGE_REFUSALS, WeakPassword),
-)
+@router.put("/{user_id}/password", dependencies=[Manage], responses=error_responses(*_CHANGE_REFUSALS, WeakPassword))
 async def reset_password(
     user_id: Text, body: PasswordResetBody, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> Empty:
@@ -308,10 +275,6 @@ async def reset_password(
     password_hash = await hash_password(body.new_password)
     async with unit_of_work(database) as work:
         await user_admin.reset_password(
-            work.session,
-            principal,
-            user_id,
-            password_hash=password_hash,
-            revoke_api_keys=body.revoke_api_keys,
+            work.session, principal, user_id, password_hash=password_hash, revoke_api_keys=body.revoke_api_keys
         )
     return Empty()

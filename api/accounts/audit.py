@@ -29,9 +29,7 @@ from core.text.csv_escape import escape_cell
 from core.types.datetimes import Moment
 
 router = Router(
-    prefix="/api/v1/system/audit",
-    tags=["system"],
-    dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
+    prefix="/api/v1/system/audit", tags=["system"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))]
 )
 _FILTER = TypeAdapter(dict[str, JsonValue | datetime])
 _CSV = "text/csv; charset=utf-8"
@@ -61,10 +59,7 @@ _Word = Annotated[Text, Query(max_length=200)]
 
 
 async def _base_filter(
-    q: Annotated[
-        Text,
-        Query(max_length=200, description="Part of an action, name, id, address or request id"),
-    ] = "",
+    q: Annotated[Text, Query(max_length=200, description="Part of an action, name, id, address or request id")] = "",
     actor: Annotated[Text, Query(max_length=200, description="An account's id or name")] = "",
     object_type: _Word = "",
     object_id: _Word = "",
@@ -96,11 +91,7 @@ async def list_audit(
 
 
 @router.get(
-    "/export",
-    response_class=ExportResponse,
-    responses={
-        200: {"content": {_CSV: {"schema": {"type": "string"}}}},
-    },
+    "/export", response_class=ExportResponse, responses={200: {"content": {_CSV: {"schema": {"type": "string"}}}}}
 )
 async def export_audit(database: CurrentDatabase, filters: Filter) -> ExportResponse:
     """All acts that are wanted as CSV, the newest first; no cell is run by a spreadsheet."""

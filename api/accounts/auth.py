@@ -13,12 +13,7 @@ from api.http.responses import Empty, Envelope, RequestModel, ResponseModel, Sec
 from api.http.routing import Router
 from core.audit.context import Actor
 from core.audit.log import AuditAction, AuditTarget, audit
-from core.auth.authentication import (
-    IssuedTokens,
-    audit_failed_login,
-    check_password,
-    revoke_family,
-)
+from core.auth.authentication import IssuedTokens, audit_failed_login, check_password, revoke_family
 from core.auth.models import Role, User
 from core.auth.permissions import DEFAULT_ROLE
 from core.auth.users import create_user, draft_user, get_role
@@ -96,20 +91,10 @@ class LoginAnswer(TokenPair):
 
 @router.post(
     "/register",
-    responses=error_responses(
-        InvalidRequest,
-        WeakPassword,
-        RegistrationDisabled,
-        UsernameTaken,
-        EmailTaken,
-    ),
+    responses=error_responses(InvalidRequest, WeakPassword, RegistrationDisabled, UsernameTaken, EmailTaken),
 )
 async def register(
-    body: RegisterBody,
-    request: Request,
-    database: CurrentDatabase,
-    security: Security,
-    settings: CurrentSettings,
+    body: RegisterBody, request: Request, database: CurrentDatabase, security: Security, settings: CurrentSettings
 ) -> Envelope[RegisteredUser]:
     """Make an account with the default role."""
     if not settings.registration_enabled:
@@ -122,24 +107,14 @@ async def register(
         audit(work.session, AuditAction.USER_CREATED, target, actor=actor)
     return Envelope(
         data=RegisteredUser(
-            id=user.id,
-            username=user.username,
-            email=user.email,
-            role=DEFAULT_ROLE,
-            created_at=user.created_at,
+            id=user.id, username=user.username, email=user.email, role=DEFAULT_ROLE, created_at=user.created_at
         )
     )
 
 
 @router.post(
     "/login",
-    responses=error_responses(
-        InvalidRequest,
-        InvalidCredentials,
-        AccountDisabled,
-        TooManyRequests,
-        TooManyLogins,
-    ),
+    responses=error_responses(InvalidRequest, InvalidCredentials, AccountDisabled, TooManyRequests, TooManyLogins),
 )
 async def login(
     body: LoginBody, request: Request, database: CurrentDatabase, security: Security
@@ -165,27 +140,13 @@ def login_answer(user: User, role: Role, tokens: IssuedTokens) -> LoginAnswer:
         refresh_token=tokens.refresh_token,
         expires_in=tokens.expires_in,
         user=LoggedInUser(
-            id=user.id,
-            username=user.username,
-            email=user.email,
-            role=role.name,
-            avatar_url=user.avatar_url,
+            id=user.id, username=user.username, email=user.email, role=role.name, avatar_url=user.avatar_url
         ),
     )
 
 
-@router.post(
-    "/refresh",
-    responses=error_responses(
-        InvalidRequest,
-        InvalidToken,
-        TokenExpired,
-        TokenReused,
-    ),
-)
-async def refresh(
-    body: RefreshBody, database: CurrentDatabase, security: Security
-) -> Envelope[TokenPair]:
+@router.post("/refresh", responses=error_responses(InvalidRequest, InvalidToken, TokenExpired, TokenReused))
+async def refresh(body: RefreshBody, database: CurrentDatabase, security: Security) -> Envelope[TokenPair]:
     """Exchange a refresh token for a new pair; a second use ends the whole login."""
     async with unit_of_work(database) as work:
         outcome = await security.authenticator.refresh(work.session, body.refresh_token)
@@ -195,11 +156,7 @@ async def refresh(
 
 
 def _pair(tokens: IssuedTokens) -> TokenPair:
-    return TokenPair(
-        access_token=tokens.access_token,
-        refresh_token=tokens.refresh_token,
-        expires_in=tokens.expires_in,
-    )
+    return TokenPair(access_token=tokens.access_token, refresh_token=tokens.refresh_token, expires_in=tokens.expires_in)
 
 
 @router.post("/logout", responses=error_responses(NotAuthenticated))

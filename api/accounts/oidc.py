@@ -93,13 +93,7 @@ async def single_sign_on(security: Security) -> Envelope[SignOn]:
     "/login",
     status_code=302,
     response_class=RedirectResponse,
-    responses=_REDIRECT
-    | error_responses(
-        InvalidRequest,
-        OidcOff,
-        TooManyLogins,
-        OidcUnavailable,
-    ),
+    responses=_REDIRECT | error_responses(InvalidRequest, OidcOff, TooManyLogins, OidcUnavailable),
 )
 async def begin_single_sign_on(
     request: Request,
@@ -107,12 +101,10 @@ async def begin_single_sign_on(
     security: Security,
     return_to: Annotated[Text, Query(description="A path of this server")] = "/",
     port: Annotated[
-        int | None,
-        Query(ge=1024, le=65535, description="A program waits on this port of 127.0.0.1"),
+        int | None, Query(ge=1024, le=65535, description="A program waits on this port of 127.0.0.1")
     ] = None,
     challenge: Annotated[
-        str | None,
-        Query(pattern="^[0-9a-f]{64}$", description="SHA-256 of the program's verifier, in hex"),
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="SHA-256 of the program's verifier, in hex")
     ] = None,
 ) -> Response:
     """Send a browser to the provider; it comes back to ``return_to`` with ``#sso_code=``."""
@@ -186,21 +178,9 @@ async def finish_single_sign_on(
         raise
 
 
-@router.post(
-    "/token",
-    responses=error_responses(
-        InvalidRequest,
-        OidcCodeInvalid,
-        AccountDisabled,
-        OidcOff,
-    ),
-)
+@router.post("/token", responses=error_responses(InvalidRequest, OidcCodeInvalid, AccountDisabled, OidcOff))
 async def exchange_sign_on_code(
-    body: CodeBody,
-    request: Request,
-    response: Response,
-    database: CurrentDatabase,
-    security: Security,
+    body: CodeBody, request: Request, response: Response, database: CurrentDatabase, security: Security
 ) -> Envelope[LoginAnswer]:
     """Exchange the code of a sign-in for tokens: once, within a minute, where it was begun."""
     provider, address = _provider(security), client_address(request.scope)
@@ -217,13 +197,7 @@ async def exchange_sign_on_code(
 class _Arrival:
     """A browser that returns from the provider."""
 
-    def __init__(
-        self,
-        context: AppContext,
-        settings: Settings,
-        provider: "OidcProvider",
-        answer: AuthResponse,
-    ) -> None:
+    def __init__(self, context: AppContext, settings: Settings, provider: "OidcProvider", answer: AuthResponse) -> None:
         self._context = context
         self._settings = settings
         self._provider = provider
@@ -234,9 +208,7 @@ class _Arrival:
     async def welcome(self, state: str, browser: str) -> str:
         """The URL to continue at, with a one-time code."""
         async with unit_of_work(self._context.database) as work:
-            questions, destination = await redeem_attempt(
-                work.session, state=state, browser=browser
-            )
+            questions, destination = await redeem_attempt(work.session, state=state, browser=browser)
         self.destination = destination
         # No transaction stays open during the request to the provider.
         identity = await self._provider.identify(self._answer, questions)
@@ -247,9 +219,7 @@ class _Arrival:
         # In the fragment, which browsers send to no server: the code is in no log.
         return f"{destination.path}#{query}"
 
-    async def _ticket(
-        self, identity: Identity, destination: ReturnDestination, browser: str
-    ) -> str:
+    async def _ticket(self, identity: Identity, destination: ReturnDestination, browser: str) -> str:
         async with unit_of_work(self._context.database) as work:
             policy = sign_in_policy(self._settings)
             user = await get_or_create_account(work.session, identity, policy, revoke_access)

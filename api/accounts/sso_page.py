@@ -37,11 +37,7 @@ def sign_in_page(error: AgentexError) -> HTMLResponse:
     """The error in both languages, with what narrows it down."""
     reason = error.details.get("reason")
     code = f"{error.code} {reason}" if isinstance(reason, str) else str(error.code)
-    page = _PAGE.format(
-        message=escape(error.message),
-        message_zh=escape(error.message_zh),
-        code=escape(code),
-    )
+    page = _PAGE.format(message=escape(error.message), message_zh=escape(error.message_zh), code=escape(code))
     headers = {"Content-Security-Policy": _POLICY}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.details.get("retry_after", 1))

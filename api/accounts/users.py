@@ -22,12 +22,7 @@ from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import ApiKeyNotFound, InvalidCredentials
 from core.errors.conflicts import ApiKeysFull, UsernameTaken
-from core.errors.requests import (
-    InvalidPagination,
-    TooManyLogins,
-    TooManyRequests,
-    WeakPassword,
-)
+from core.errors.requests import InvalidPagination, TooManyLogins, TooManyRequests, WeakPassword
 from core.security.passwords import check_strength, hash_password, verify_password
 from core.types.datetimes import Moment
 
@@ -75,9 +70,7 @@ class ProfileBody(RequestModel):
     username: Text | None = Field(default=None, max_length=200, examples=["zhangsan_new"])
     avatar_url: Text | None = Field(default=None, max_length=2000)
     settings: AccountSettingsBody | None = None
-    use_memories: bool | None = Field(
-        default=None, description="Whether agents may recall and save long-term memories"
-    )
+    use_memories: bool | None = Field(default=None, description="Whether agents may recall and save long-term memories")
     remember_after_runs: bool | None = Field(
         default=None, description="Whether facts about you are noted after each run"
     )
@@ -100,9 +93,7 @@ class ApiKeyBody(RequestModel):
         description="The only permissions that the key has; left out, all of the account",
         examples=[["kb:view", "agent:run"]],
     )
-    expires_at: Moment | None = Field(
-        default=None, description="When the key ends; left out, never"
-    )
+    expires_at: Moment | None = Field(default=None, description="When the key ends; left out, never")
 
 
 class NewApiKey(ResponseModel):
@@ -140,36 +131,20 @@ async def read_me(principal: CurrentPrincipal, session: Reading) -> Envelope[Acc
 
 
 @router.put("", responses=error_responses(UsernameTaken))
-async def change_me(
-    body: ProfileBody, principal: CurrentPrincipal, work: Writing
-) -> Envelope[AccountAnswer]:
+async def change_me(body: ProfileBody, principal: CurrentPrincipal, work: Writing) -> Envelope[AccountAnswer]:
     """Change one's name, picture or settings, or what may be remembered."""
     principal.require_whole()
     user = await users.get_user(work.session, principal.user_id)
-    await users.update_profile(
-        work.session, user, username=body.username, avatar_url=body.avatar_url
-    )
+    await users.update_profile(work.session, user, username=body.username, avatar_url=body.avatar_url)
     if body.settings is not None and body.settings.timezone is not None:
         users.set_time_zone(work.session, user, body.settings.timezone)
-    users.set_memory_choices(
-        work.session,
-        user,
-        use=body.use_memories,
-        remember_after_runs=body.remember_after_runs,
-    )
+    users.set_memory_choices(work.session, user, use=body.use_memories, remember_after_runs=body.remember_after_runs)
     return Envelope(data=await _account(work.session, principal))
 
 
-@router.put(
-    "/password",
-    responses=error_responses(InvalidCredentials, WeakPassword, TooManyRequests, TooManyLogins),
-)
+@router.put("/password", responses=error_responses(InvalidCredentials, WeakPassword, TooManyRequests, TooManyLogins))
 async def change_my_password(
-    body: PasswordBody,
-    request: Request,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    security: Security,
+    body: PasswordBody, request: Request, principal: CurrentPrincipal, database: CurrentDatabase, security: Security
 ) -> Empty:
     """Change one's password; all other logins end."""
     principal.require_whole()
@@ -185,12 +160,7 @@ async def change_my_password(
         user = await users.get_user(work.session, principal.user_id)
         if user.password_hash != before.password_hash:
             raise InvalidCredentials(field="old_password")
-        await change_password(
-            work.session,
-            user,
-            password_hash=password_hash,
-            keep_family_id=principal.family_id,
-        )
+        await change_password(work.session, user, password_hash=password_hash, keep_family_id=principal.family_id)
         target = AuditTarget("user", user.id, user.username)
         audit(work.session, AuditAction.PASSWORD_CHANGED, target)
     return Empty()
@@ -198,18 +168,14 @@ async def change_my_password(
 
 @router.get("/api-keys", responses=error_responses(InvalidPagination))
 async def list_my_api_keys(
-    principal: CurrentPrincipal,
-    session: Reading,
-    page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))],
+    principal: CurrentPrincipal, session: Reading, page: Annotated[PageRequest, Depends(paging(*api_keys.SORT_FIELDS))]
 ) -> Envelope[Items[ApiKeyAnswer]]:
     """One page of one's own API keys, without the keys themselves."""
     return key_page(await api_keys.list_api_keys(session, principal.user_id, page), page)
 
 
 @router.post("/api-keys", responses=error_responses(ApiKeysFull))
-async def create_my_api_key(
-    body: ApiKeyBody, principal: CurrentPrincipal, work: Writing
-) -> Envelope[NewApiKey]:
+async def create_my_api_key(body: ApiKeyBody, principal: CurrentPrincipal, work: Writing) -> Envelope[NewApiKey]:
     """Make an API key; this answer is the only one that shows it.
 
     Nobody makes a key with more than they have: one with scopes makes none, and one that is made with
@@ -219,12 +185,7 @@ async def create_my_api_key(
     row, key = await api_keys.create_api_key(work.session, principal, draft)
     return Envelope(
         data=NewApiKey(
-            id=row.id,
-            name=row.name,
-            key=key,
-            scopes=row.scopes,
-            expires_at=row.expires_at,
-            created_at=row.created_at,
+            id=row.id, name=row.name, key=key, scopes=row.scopes, expires_at=row.expires_at, created_at=row.created_at
         )
     )
 

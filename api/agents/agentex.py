@@ -40,9 +40,7 @@ _EXAMPLE: dict[str, JsonValue] = {
 
 async def _negotiated_framing(
     media_type: NegotiatedMediaType,
-    spelling: Annotated[
-        Literal["camel", "snake"], Query(description="Of keys; protobuf has none")
-    ] = "camel",
+    spelling: Annotated[Literal["camel", "snake"], Query(description="Of keys; protobuf has none")] = "camel",
 ) -> Framing:
     return choose_framing(media_type, to_snake_case if spelling == "snake" else None)
 

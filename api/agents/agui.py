@@ -28,19 +28,12 @@ from core.errors.conflicts import (
     SessionArchived,
     ThreadBusy,
 )
-from core.errors.requests import (
-    InterruptAnswerInvalid,
-    InvalidRunInput,
-    MalformedJson,
-    UnknownAgentType,
-)
+from core.errors.requests import InterruptAnswerInvalid, InvalidRunInput, MalformedJson, UnknownAgentType
 from core.errors.server import ShuttingDown
 
 router = Router(tags=["ag-ui"])
 Run = Depends(requires(Permission.AGENT_RUN))
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}
-}
+_EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": EVENT_CONTENT, "description": "AG-UI 1.0 events"}}
 # Names of docs/reference/ag-ui-endpoint.md, section "Errors"; others keep their own.
 _NAMES = {
     "LLM_ERROR": "MODEL_ERROR",
@@ -138,20 +131,13 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "description": "Answers from knowledge bases, with citations.",
             "version": version("agentex"),
         },
-        "transport": {
-            "streaming": True,
-            "websocket": False,
-            "httpBinary": True,
-            "resumable": True,
-        },
+        "transport": {"streaming": True, "websocket": False, "httpBinary": True, "resumable": True},
         "tools": {"supported": True, "parallelCalls": True, "clientProvided": True},
         "state": {"snapshots": True, "deltas": True, "persistentState": True},
         "multiAgent": {
             "supported": True,
             "delegation": True,
-            "subagents": [
-                {"name": name, "description": kind.purpose} for name, kind in ROUTED.items()
-            ],
+            "subagents": [{"name": name, "description": kind.purpose} for name, kind in ROUTED.items()],
         },
         "reasoning": {"supported": True, "streaming": True, "encrypted": False},
         "multimodal": {"input": {}, "output": {}},
@@ -160,12 +146,7 @@ async def get_capabilities(settings: CurrentSettings) -> dict[str, JsonValue]:
             "maxExecutionTime": int(settings.run_timeout_seconds * 1000),
             "maxIterations": settings.run_max_turns,
         },
-        "humanInTheLoop": {
-            "supported": True,
-            "approvals": True,
-            "interrupts": True,
-            "approveWithEdits": True,
-        },
+        "humanInTheLoop": {"supported": True, "approvals": True, "interrupts": True, "approveWithEdits": True},
         "custom": {"agentTypes": sorted(STRATEGIES)},
     }
     capabilities = AgentCapabilities.model_validate(fields)
@@ -206,9 +187,5 @@ for _path, _name in (("/agent", "agui"), ("/api/v1/agent", "agui_v1")):
         responses={**_EVENTS, **_JOIN_ERRORS},
     )
     router.add_api_route(
-        f"{_path}/capabilities",
-        get_capabilities,
-        name=f"{_name}_capabilities",
-        methods=["GET"],
-        dependencies=[Run],
+        f"{_path}/capabilities", get_capabilities, name=f"{_name}_capabilities", methods=["GET"], dependencies=[Run]
     )

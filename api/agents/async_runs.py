@@ -9,13 +9,7 @@ from fastapi import Depends, Request, Response
 from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
-from agents.async_runs.input import (
-    MOST_BYTES,
-    AttachedImage,
-    InputRule,
-    read_run_input,
-    with_images,
-)
+from agents.async_runs.input import MOST_BYTES, AttachedImage, InputRule, read_run_input, with_images
 from agents.async_runs.thread_stream import ThreadEvent, find_position, follow_thread, is_new_thread
 from agents.run_request import ImageRef
 from agents.strategies import STRATEGIES
@@ -30,13 +24,7 @@ from api.streaming.framing import stream_response
 from api.streaming.response import EventStream
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
-from core.errors.auth import (
-    InvalidLink,
-    KnowledgeBaseNotFound,
-    LinkExpired,
-    RunNotFound,
-    SessionNotFound,
-)
+from core.errors.auth import InvalidLink, KnowledgeBaseNotFound, LinkExpired, RunNotFound, SessionNotFound
 from core.errors.conflicts import InterruptsOpen, RunIdTaken, SessionArchived, ThreadBusy
 from core.errors.requests import InvalidCursor, InvalidRunInput, MalformedJson, RejectedRunInput
 from core.errors.server import ShuttingDown
@@ -114,10 +102,7 @@ _INPUT_SCHEMA: dict[str, object] = {
     },
 }
 _RUN_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": _INPUT_SCHEMA, "example": _EXAMPLE}},
-    }
+    "requestBody": {"required": True, "content": {"application/json": {"schema": _INPUT_SCHEMA, "example": _EXAMPLE}}}
 }
 _STREAM_EXAMPLE = (
     "id: run-001:1\nevent: RUN_STARTED\n"
@@ -131,9 +116,7 @@ def _rejections() -> dict[int | str, dict[str, object]]:
     described = error_responses(RejectedRunInput)
     code = RejectedRunInput.code
     examples = {
-        rule.name.lower(): {
-            "value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}
-        }
+        rule.name.lower(): {"value": {"code": code, "message": rule.value[0], "details": {"field": "..."}}}
         for rule in InputRule
     }
     described[RejectedRunInput.status]["content"] = {"application/json": {"examples": examples}}
@@ -158,9 +141,7 @@ async def _read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _resolved(
-    image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]
-) -> ImageRef:
+async def _resolved(image: AttachedImage, principal: Principal, agents: AgentServices, hosts: set[str]) -> ImageRef:
     """The caller's own image behind a signed URL; nothing is fetched.
 
     Raises:
@@ -209,10 +190,7 @@ async def accept_run(
     async with database.reading() as session:
         created = await is_new_thread(session, run_key)
     return TaskAcceptedResponse(
-        task_id=run_key,
-        thread_id=run_input.request.thread_id,
-        run_id=run_input.request.run_id,
-        created=created,
+        task_id=run_key, thread_id=run_input.request.thread_id, run_id=run_input.request.run_id, created=created
     )
 
 
@@ -245,11 +223,7 @@ async def pieces(feed: AsyncGenerator[list[ThreadEvent]]) -> AsyncGenerator[byte
     },
 )
 async def stream_thread(
-    thread_id: Text,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    agents: Agents,
-    requested: RequestedCursor,
+    thread_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents, requested: RequestedCursor
 ) -> Response:
     """Stream the newest run of a thread, live or over, or what follows on an event.
 

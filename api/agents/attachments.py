@@ -106,9 +106,7 @@ class ImageResponse(RangeFileResponse):
         ObjectStoreUnavailable,
     ),
 )
-async def create_attachment(
-    request: Request, principal: CurrentPrincipal, context: CurrentContext
-) -> AttachmentAnswer:
+async def create_attachment(request: Request, principal: CurrentPrincipal, context: CurrentContext) -> AttachmentAnswer:
     """Send a PNG, JPEG, WebP or GIF image; its link goes into a message's ``binary`` content."""
     settings = await context.live.now()
     limits = AttachmentLimits(settings.max_attachment_bytes, settings.user_quota_bytes)
@@ -130,10 +128,7 @@ async def create_attachment(
 @router.get(
     "/{attachment_id}/content",
     response_class=FileResponse,
-    responses={
-        **file_responses("The image", *MIME_TYPES),
-        **error_responses(InvalidLink, LinkExpired),
-    },
+    responses={**file_responses("The image", *MIME_TYPES), **error_responses(InvalidLink, LinkExpired)},
 )
 async def read_attachment(
     attachment_id: Text,

@@ -15,27 +15,12 @@ from agents.calendar import feeds
 from agents.calendar import service as calendar_events
 from agents.calendar.local_time import BadTime, local_day, read_bound
 from agents.calendar.models import CalendarEvent
-from agents.calendar.service import (
-    LONGEST_LOCATION,
-    LONGEST_NOTES,
-    LONGEST_TITLE,
-    EventDetails,
-    TimeRange,
-)
+from agents.calendar.service import LONGEST_LOCATION, LONGEST_NOTES, LONGEST_TITLE, EventDetails, TimeRange
 from agents.calendar.time_span import TimeInput, TimeSpan, event_zone
 from agents.client_time import UserClock
 from api.dependencies import CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import (
-    Empty,
-    Envelope,
-    Items,
-    RequestModel,
-    ResponseModel,
-    Secret,
-    Text,
-    page_of,
-)
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
@@ -51,10 +36,7 @@ Write = Depends(requires(Permission.CALENDAR_WRITE))
 FEED_PATH = "/api/v1/calendar/feed.ics"
 _MEDIA_TYPE = "text/calendar; charset=utf-8"
 _ZONE = "IANA name; without it the account's own time zone, else UTC."
-_TIME = (
-    "Local time in `event_timezone` such as 2026-03-17T09:00, or one with an offset; for an all-day "
-    "event a date."
-)
+_TIME = "Local time in `event_timezone` such as 2026-03-17T09:00, or one with an offset; for an all-day event a date."
 
 
 class EventBody(RequestModel):
@@ -65,8 +47,7 @@ class EventBody(RequestModel):
     end: Text | None = Field(
         default=None,
         max_length=40,
-        description="Like start, for an all-day event the day after its last one; without it an "
-        "hour or a day.",
+        description="Like start, for an all-day event the day after its last one; without it an hour or a day.",
     )
     event_timezone: Text | None = Field(
         default=None, max_length=LONGEST_NAME, description=_ZONE, examples=["Asia/Shanghai"]
@@ -166,9 +147,7 @@ async def _range(
     session: Reading,
     start: Annotated[Text | None, Query(max_length=40, description="Day or time")] = None,
     end: Annotated[Text | None, Query(max_length=40, description="Day or time, not within")] = None,
-    event_timezone: Annotated[
-        Text | None, Query(max_length=LONGEST_NAME, description=_ZONE)
-    ] = None,
+    event_timezone: Annotated[Text | None, Query(max_length=LONGEST_NAME, description=_ZONE)] = None,
 ) -> TimeRange:
     zone = await _zone(session, principal, event_timezone)
     return TimeRange(_bound("start", start, zone), _bound("end", end, zone))
@@ -183,9 +162,7 @@ def _bound(field: str, text: str | None, zone: ZoneInfo) -> datetime | None:
         raise InvalidRequest(field, str(error)) from error
 
 
-@router.get(
-    "/events", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
-)
+@router.get("/events", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def list_events(
     principal: CurrentPrincipal,
     session: Reading,
@@ -198,9 +175,7 @@ async def list_events(
 
 
 @router.post("/events", dependencies=[Write])
-async def create_event(
-    body: EventBody, principal: CurrentPrincipal, work: Writing
-) -> Envelope[EventAnswer]:
+async def create_event(body: EventBody, principal: CurrentPrincipal, work: Writing) -> Envelope[EventAnswer]:
     """Put an event into one's calendar."""
     zone = await _zone(work.session, principal, body.event_timezone)
     times = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
@@ -209,19 +184,13 @@ async def create_event(
     return Envelope(data=_answer(row, span))
 
 
-@router.get(
-    "/events/{event_id}", dependencies=[View], responses=error_responses(CalendarEventNotFound)
-)
-async def read_event(
-    event_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[EventAnswer]:
+@router.get("/events/{event_id}", dependencies=[View], responses=error_responses(CalendarEventNotFound))
+async def read_event(event_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[EventAnswer]:
     """One event."""
     return Envelope(data=_answer(await calendar_events.get(session, principal.user_id, event_id)))
 
 
-@router.patch(
-    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
-)
+@router.patch("/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound))
 async def change_event(
     event_id: Text, body: EventChangeBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[EventAnswer]:
@@ -229,20 +198,14 @@ async def change_event(
     row = await calendar_events.get(work.session, principal.user_id, event_id)
     zone = UserClock().zone(body.event_timezone).zone if body.event_timezone else event_zone(row)
     times = TimeInput(zone, body.start, body.end, body.all_day, instants=True)
-    span = await calendar_events.update(
-        work, row, EventDetails(body.title, body.location, body.notes), times
-    )
+    span = await calendar_events.update(work, row, EventDetails(body.title, body.location, body.notes), times)
     return Envelope(data=_answer(row, span))
 
 
-@router.delete(
-    "/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound)
-)
+@router.delete("/events/{event_id}", dependencies=[Write], responses=error_responses(CalendarEventNotFound))
 async def delete_event(event_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete an event."""
-    await calendar_events.delete(
-        work, await calendar_events.get(work.session, principal.user_id, event_id)
-    )
+    await calendar_events.delete(work, await calendar_events.get(work.session, principal.user_id, event_id))
     return Empty()
 
 
@@ -276,9 +239,7 @@ async def delete_feed(principal: CurrentPrincipal, work: Writing) -> Empty:
         **error_responses(CalendarFeedNotFound),
     },
 )
-async def download_feed(
-    database: CurrentDatabase, token: Annotated[Secret, Query(max_length=200)]
-) -> Response:
+async def download_feed(database: CurrentDatabase, token: Annotated[Secret, Query(max_length=200)]) -> Response:
     """The calendar of whoever made this token; needs no other credential."""
     async with database.reading() as session:
         rows = await feeds.read(session, token)

@@ -78,8 +78,7 @@ def _message(message: HistoryMessage, attachments: AttachmentService) -> dict[st
     }
     if row.role == "user":
         links: list[JsonValue] = [
-            {"mime_type": image.mime_type, "url": attachments.link(image).url}
-            for image in message.images
+            {"mime_type": image.mime_type, "url": attachments.link(image).url} for image in message.images
         ]
         return {**fields, "attachments": links}
     return {**fields, "ui_schema": message.ui_schema}
@@ -97,25 +96,18 @@ def _day(text: str | None) -> date | None:
 
 
 @router.get(
-    "/history",
-    dependencies=[View],
-    response_model_exclude_unset=True,
-    responses=error_responses(SessionNotFound),
+    "/history", dependencies=[View], response_model_exclude_unset=True, responses=error_responses(SessionNotFound)
 )
 async def read_history(
     principal: CurrentPrincipal,
     session: Reading,
     agents: Agents,
     thread_id: Annotated[
-        Text | None,
-        Query(alias="threadId", description="Left out: the thread with the newest message"),
+        Text | None, Query(alias="threadId", description="Left out: the thread with the newest message")
     ] = None,
     before: Annotated[
         str | None,
-        Query(
-            pattern=r"^\d{4}-\d\d-\d\d$",
-            description="YYYY-MM-DD: the newest day with messages before this one",
-        ),
+        Query(pattern=r"^\d{4}-\d\d-\d\d$", description="YYYY-MM-DD: the newest day with messages before this one"),
     ] = None,
 ) -> HistorySnapshotResponse:
     """The newest day of a thread, or the newest one before a day.

@@ -19,28 +19,14 @@ from agents.tools.json_schema import schema_fault
 from api.container import AgentServices
 from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Reading, paging, requires
 from api.http.errors import error_responses
-from api.http.responses import (
-    Empty,
-    Envelope,
-    Items,
-    RequestModel,
-    ResponseModel,
-    Secret,
-    Text,
-    page_of,
-)
+from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Secret, Text, page_of
 from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.database import Database
 from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import (
-    McpConnectionNotFound,
-    McpToolNotFound,
-    PermissionDenied,
-    ToolPolicyFixed,
-)
+from core.errors.auth import McpConnectionNotFound, McpToolNotFound, PermissionDenied, ToolPolicyFixed
 from core.errors.conflicts import McpConnectionsFull, McpNameTaken, McpSwitchedOff
 from core.errors.requests import InvalidPagination, InvalidRequest, UrlNotAllowed
 from core.errors.server import McpRefused, McpResultTooLarge, McpUnavailable
@@ -68,9 +54,7 @@ class McpConfig(RequestModel):
         le=600_000,
         description="Pause before a server that failed is tried again, doubled each time; 5000.",
     )
-    max_retries: int | None = Field(
-        default=None, ge=0, le=10, description="Failures in a row before pauses begin; 3."
-    )
+    max_retries: int | None = Field(default=None, ge=0, le=10, description="Failures in a row before pauses begin; 3.")
 
 
 class McpConnectionBody(RequestModel):
@@ -165,9 +149,7 @@ def _answer(row: McpConnection) -> McpConnectionAnswer:
     )
 
 
-def _tools(
-    connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool
-) -> McpToolList:
+def _tools(connection: ConnectionWithTools, tools: tuple[McpTool, ...], *, is_stale: bool) -> McpToolList:
     items = [
         McpToolAnswer(
             name=tool.name,
@@ -180,16 +162,12 @@ def _tools(
         )
         for tool in tools
     ]
-    return McpToolList(
-        items=items, total=len(items), is_stale=is_stale, listed_at=connection.listed_at
-    )
+    return McpToolList(items=items, total=len(items), is_stale=is_stale, listed_at=connection.listed_at)
 
 
 @router.get("", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_mcp_connections(
-    principal: CurrentPrincipal,
-    session: Reading,
-    page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
+    principal: CurrentPrincipal, session: Reading, page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))]
 ) -> Envelope[Items[McpConnectionAnswer]]:
     """One's own connections."""
     listing = await connections.list_page(session, principal.user_id, page)
@@ -206,9 +184,7 @@ async def create_mcp_connection(
     body: McpConnectionBody, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Envelope[McpConnectionAnswer]:
     """Keep a connection."""
-    form = ConnectionForm(
-        **body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True)
-    )
+    form = ConnectionForm(**body.model_dump(exclude={"config"}), config=body.config.model_dump(exclude_none=True))
     row = await create(database, agents.mcp, principal.user_id, form)
     return Envelope(data=_answer(row))
 
@@ -222,11 +198,7 @@ async def read_mcp_connection(
     return Envelope(data=_answer(row))
 
 
-@router.put(
-    "/{connection_id}",
-    dependencies=[Create],
-    responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken),
-)
+@router.put("/{connection_id}", dependencies=[Create], responses=error_responses(_ABSENT, UrlNotAllowed, McpNameTaken))
 async def change_mcp_connection(
     connection_id: Text,
     body: McpConnectionChangeBody,
@@ -263,16 +235,12 @@ async def test_mcp_connection(
     latency = round((time.monotonic() - start) * _MILLISECONDS)
     failure = contact.failure
     reason = "Connection successful" if failure is None else _reason(failure.details)
-    tested = McpTested(
-        success=failure is None, latency=latency, message=reason, tool_count=len(contact.tools)
-    )
+    tested = McpTested(success=failure is None, latency=latency, message=reason, tool_count=len(contact.tools))
     return Envelope(data=tested)
 
 
 @router.get(
-    "/{connection_id}/tools",
-    dependencies=[View],
-    responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge),
+    "/{connection_id}/tools", dependencies=[View], responses=error_responses(_ABSENT, McpUnavailable, McpResultTooLarge)
 )
 async def list_mcp_tools(
     connection_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents

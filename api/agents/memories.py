@@ -10,15 +10,7 @@ from agents.memory import store
 from agents.memory.models import Memory, MemorySource
 from agents.memory.store import SORT_FIELDS, MemoryDraft
 from agents.memory.text import MAX_CHARACTERS
-from api.dependencies import (
-    Agents,
-    CurrentDatabase,
-    CurrentPrincipal,
-    Reading,
-    Writing,
-    paging,
-    requires,
-)
+from api.dependencies import Agents, CurrentDatabase, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Empty, Envelope, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -37,9 +29,7 @@ _MAX_QUERY = 1000
 class MemoryBody(RequestModel):
     """Something to remember."""
 
-    text: Text = Field(
-        min_length=1, max_length=MAX_CHARACTERS, examples=["I prefer answers in German."]
-    )
+    text: Text = Field(min_length=1, max_length=MAX_CHARACTERS, examples=["I prefer answers in German."])
 
 
 class MemoryAnswer(ResponseModel):
@@ -71,9 +61,7 @@ async def list_memories(
     database: CurrentDatabase,
     agents: Agents,
     page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
-    q: Annotated[
-        Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")
-    ] = "",
+    q: Annotated[Text, Query(max_length=_MAX_QUERY, description="Only those that have to do with this")] = "",
 ) -> Envelope[Items[MemoryAnswer]]:
     """One's own memories; those that fit ``q`` best first, whatever the sort order says."""
     if q.strip():
@@ -96,16 +84,12 @@ async def create_memory(
 
 
 @router.get("/{memory_id}", dependencies=[View], responses=error_responses(MemoryNotFound))
-async def read_memory(
-    memory_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[MemoryAnswer]:
+async def read_memory(memory_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[MemoryAnswer]:
     """One memory."""
     return Envelope(data=_answer(await store.get(session, principal.user_id, memory_id)))
 
 
-@router.patch(
-    "/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound, Conflict)
-)
+@router.patch("/{memory_id}", dependencies=[Write], responses=error_responses(MemoryNotFound, Conflict))
 async def change_memory(
     memory_id: Text, body: MemoryBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[MemoryAnswer]:

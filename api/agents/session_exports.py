@@ -59,14 +59,8 @@ async def export_session(
         row = await sessions.get(session, principal, session_id)
     batches = message_batches(database, row.id)
     pieces = _markdown(row, batches) if file_format == "markdown" else _json(row, batches)
-    disposition = content_disposition(
-        row.title, fallback="session", extension=_EXTENSIONS[file_format]
-    )
-    return ExportResponse(
-        pieces,
-        media_type=_MEDIA_TYPES[file_format],
-        headers={"Content-Disposition": disposition},
-    )
+    disposition = content_disposition(row.title, fallback="session", extension=_EXTENSIONS[file_format])
+    return ExportResponse(pieces, media_type=_MEDIA_TYPES[file_format], headers={"Content-Disposition": disposition})
 
 
 async def _markdown(row: ChatSession, batches: Batches) -> AsyncGenerator[str]:

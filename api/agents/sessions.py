@@ -37,12 +37,7 @@ from api.http.routing import Router
 from core.auth.permissions import Permission
 from core.auth.principal import Principal
 from core.db.pagination import PageRequest
-from core.errors.auth import (
-    KnowledgeBaseNotFound,
-    McpConnectionNotFound,
-    ModelNotFound,
-    SessionNotFound,
-)
+from core.errors.auth import KnowledgeBaseNotFound, McpConnectionNotFound, ModelNotFound, SessionNotFound
 from core.errors.conflicts import SessionsFull, ThreadBusy
 from core.errors.requests import InvalidPagination, InvalidRequest, UnknownAgentType
 
@@ -102,15 +97,10 @@ async def list_sessions(
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*sessions.SORT_FIELDS))],
     is_archived: bool | None = None,
-    search: Annotated[
-        Text,
-        Query(max_length=200, description="Words as they stand in the title or in a message"),
-    ] = "",
+    search: Annotated[Text, Query(max_length=200, description="Words as they stand in the title or in a message")] = "",
 ) -> Envelope[Items[ListedSession]]:
     """One's own sessions, all of them or those in which something was said."""
-    listing = await sessions.list_sessions(
-        session, principal, page, is_archived=is_archived, search=search.strip()
-    )
+    listing = await sessions.list_sessions(session, principal, page, is_archived=is_archived, search=search.strip())
     items = [listed_session(row, listing.matches.get(row.id)) for row in listing.items]
     return page_of(items, page, total=listing.total)
 
@@ -119,20 +109,11 @@ async def list_sessions(
     "",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        UnknownAgentType,
-        KnowledgeBaseNotFound,
-        ModelNotFound,
-        McpConnectionNotFound,
-        SessionsFull,
+        InvalidRequest, UnknownAgentType, KnowledgeBaseNotFound, ModelNotFound, McpConnectionNotFound, SessionsFull
     ),
 )
 async def create_session(
-    body: SessionBody,
-    principal: CurrentPrincipal,
-    settings: CurrentSettings,
-    agents: Agents,
-    work: Writing,
+    body: SessionBody, principal: CurrentPrincipal, settings: CurrentSettings, agents: Agents, work: Writing
 ) -> Envelope[SessionAnswer]:
     """Begin a session."""
     config = await _config(agents, work.session, principal, body.config)
@@ -142,9 +123,7 @@ async def create_session(
 
 
 @router.get("/{session_id}", dependencies=[View], responses=error_responses(SessionNotFound))
-async def read_session(
-    session_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[SessionAnswer]:
+async def read_session(session_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[SessionAnswer]:
     """One session, by its id or its thread id."""
     return Envelope(data=session_answer(await sessions.get(session, principal, session_id)))
 
@@ -153,20 +132,11 @@ async def read_session(
     "/{session_id}",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        UnknownAgentType,
-        SessionNotFound,
-        KnowledgeBaseNotFound,
-        ModelNotFound,
-        McpConnectionNotFound,
+        InvalidRequest, UnknownAgentType, SessionNotFound, KnowledgeBaseNotFound, ModelNotFound, McpConnectionNotFound
     ),
 )
 async def change_session(
-    session_id: Text,
-    body: SessionChangeBody,
-    principal: CurrentPrincipal,
-    agents: Agents,
-    work: Writing,
+    session_id: Text, body: SessionChangeBody, principal: CurrentPrincipal, agents: Agents, work: Writing
 ) -> Envelope[SessionAnswer]:
     """Change a session's title, settings or archive mark."""
     row = await sessions.get(work.session, principal, session_id)
@@ -177,9 +147,7 @@ async def change_session(
     return Envelope(data=session_answer(row))
 
 
-@router.delete(
-    "/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy)
-)
+@router.delete("/{session_id}", dependencies=[Write], responses=error_responses(SessionNotFound, ThreadBusy))
 async def delete_session(
     session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Empty:
@@ -188,9 +156,7 @@ async def delete_session(
     return Empty()
 
 
-@router.get(
-    "/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound)
-)
+@router.get("/{session_id}/messages", dependencies=[View], responses=error_responses(SessionNotFound))
 async def list_messages(
     session_id: Text,
     principal: CurrentPrincipal,

@@ -188,9 +188,7 @@ async def oneself(database: Database, principal: Principal, user_id: str) -> Pri
     return owner
 
 
-async def invoke(
-    body: AgentRequest, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
-) -> TaskIds:
+async def invoke(body: AgentRequest, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents) -> TaskIds:
     """Begin a task; how it goes is read from its status, or from its events.
 
     The task id is the id of its first run, so the streams of runs follow it.
@@ -221,11 +219,7 @@ async def resume(
 
 
 async def status(
-    user_id: Text,
-    session_id: Text,
-    task_id: Text,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
+    user_id: Text, session_id: Text, task_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
 ) -> SessionStatusResponse:
     """Where a task is: `not_found`, `idle`, `running`, `interrupted`, `completed` or `error`."""
     owner = await person(database, principal, user_id)
@@ -283,9 +277,7 @@ async def active_session(
     return ActiveSessionInfoResponse(active_session_id=ids[0] if ids else "")
 
 
-async def session_ids(
-    user_id: Text, principal: CurrentPrincipal, database: CurrentDatabase
-) -> SessionInfoResponse:
+async def session_ids(user_id: Text, principal: CurrentPrincipal, database: CurrentDatabase) -> SessionInfoResponse:
     """All sessions of a user, the newest first."""
     owner = await person(database, principal, user_id)
     async with database.reading() as session:
@@ -302,11 +294,7 @@ async def task_ids(
 
 
 async def write_longterm(
-    body: LongMemRequest,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    agents: Agents,
-    work: Writing,
+    body: LongMemRequest, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents, work: Writing
 ) -> Remembered:
     """Remember something about a user."""
     owner = await oneself(database, principal, body.user_id)
@@ -315,11 +303,7 @@ async def write_longterm(
 
 
 async def delete_session(
-    user_id: Text,
-    session_id: Text,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    agents: Agents,
+    user_id: Text, session_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, agents: Agents
 ) -> Deleted:
     """Delete a session with everything in it; a run that is under way is stopped first."""
     owner = await person(database, principal, user_id)
@@ -328,10 +312,7 @@ async def delete_session(
 
 
 async def delete_task(
-    ids: Annotated[TaskIds, Depends()],
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    work: Writing,
+    ids: Annotated[TaskIds, Depends()], principal: CurrentPrincipal, database: CurrentDatabase, work: Writing
 ) -> Deleted:
     """Delete a task with its messages and events."""
     owner = await person(database, principal, ids.user_id)
@@ -344,21 +325,9 @@ _TASK = "/session/{user_id}/{session_id}"
 _OF_USER = (UserNotFound,)
 _OF_SESSION = (*_OF_USER, SessionNotFound)
 _OF_TASK = (*_OF_SESSION, RunNotFound)
-_BEGIN = (
-    *_OF_SESSION,
-    KnowledgeBaseNotFound,
-    ThreadBusy,
-    SessionArchived,
-    ShuttingDown,
-)
+_BEGIN = (*_OF_SESSION, KnowledgeBaseNotFound, ThreadBusy, SessionArchived, ShuttingDown)
 _INVOKE = (*_BEGIN, RunIdTaken, InterruptsOpen)
-_RESUME = (
-    *_BEGIN,
-    RunNotFound,
-    InterruptNotOpen,
-    InterruptAnswered,
-    InterruptAnswerInvalid,
-)
+_RESUME = (*_BEGIN, RunNotFound, InterruptNotOpen, InterruptAnswered, InterruptAnswerInvalid)
 _SAVE = (MemoryFull, UserNotFound)
 # Method, path below `/agent`, what answers, which permission, which errors: the document's table.
 _ROUTES = (
@@ -371,13 +340,7 @@ _ROUTES = (
     ("GET", "/agent/status/{user_id}/{session_id}/{task_id}", status, View, _OF_USER),
     ("POST", "/agent/write/longterm", write_longterm, Remember, _SAVE),
     ("DELETE", f"/agent{_TASK}", delete_session, Write, (*_OF_SESSION, ThreadBusy)),
-    (
-        "DELETE",
-        f"/agent{_TASK}/{{task_id}}",
-        delete_task,
-        Write,
-        (*_OF_TASK, ThreadBusy),
-    ),
+    ("DELETE", f"/agent{_TASK}/{{task_id}}", delete_task, Write, (*_OF_TASK, ThreadBusy)),
 )
 for _prefix, _name in (("", "task"), ("/api/v1", "task_v1")):
     for _method, _path, _answer, _permission, _errors in _ROUTES:

@@ -40,14 +40,10 @@ class ToolPolicyList(ResponseModel):
 class ToolPoliciesBody(RequestModel):
     """Policies by tool name; null forgets one's own, and tools that are left out stay."""
 
-    policies: dict[Text, ToolPolicy | None] = Field(
-        max_length=_MOST, examples=[{"calendar_write": "ask"}]
-    )
+    policies: dict[Text, ToolPolicy | None] = Field(max_length=_MOST, examples=[{"calendar_write": "ask"}])
 
 
-async def _list(
-    session: AsyncSession, principal: Principal, agents: AgentServices
-) -> Envelope[ToolPolicyList]:
+async def _list(session: AsyncSession, principal: Principal, agents: AgentServices) -> Envelope[ToolPolicyList]:
     policies = agents.tool_policies
     server = await load_tool_policies(session, agents.mcp, principal.user_id, policies)
     rows = await tool_policies.list_policies(session, principal.user_id, server)

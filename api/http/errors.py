@@ -28,11 +28,7 @@ from kb_service.failures import MODEL_ERRORS
 
 log = get_logger(__name__)
 
-EMBEDDING_FAILURES = (
-    VectorIndexUnavailable,
-    EngineUnavailable,
-    *MODEL_ERRORS,
-)
+EMBEDDING_FAILURES = (VectorIndexUnavailable, EngineUnavailable, *MODEL_ERRORS)
 """What all may end with that needs an embedding model and its index."""
 
 
@@ -62,14 +58,10 @@ def error_response(
     return JSONResponse(body.model_dump(), status_code=error.status, headers=headers)
 
 
-def error_body(
-    error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = ""
-) -> ErrorBody:
+def error_body(error: type[AgentexError], details: dict[str, object] | None = None, *, language: str = "") -> ErrorBody:
     """The body of an error, for answers and for streams that have begun."""
     message = error.message_zh if language.lower().startswith("zh") else error.message
-    return ErrorBody.model_validate(
-        {"code": error.code, "message": message, "details": details or {}}
-    )
+    return ErrorBody.model_validate({"code": error.code, "message": message, "details": details or {}})
 
 
 def error_responses(*errors: type[AgentexError]) -> dict[int | str, dict[str, object]]:
@@ -100,11 +92,7 @@ def _answer_agentex_error(request: Request, error: Exception) -> JSONResponse:
     if isinstance(refusal, RejectedRunInput):
         # Programs compare these words: they are those of the contract.
         body = ErrorBody.model_validate(
-            {
-                "code": refusal.code,
-                "message": refusal.contract_message,
-                "details": refusal.details,
-            }
+            {"code": refusal.code, "message": refusal.contract_message, "details": refusal.details}
         )
         return JSONResponse(body.model_dump(), status_code=answer.status_code)
     return answer

@@ -140,9 +140,7 @@ class FormFile:
 class _LimitedParser(MultiPartParser):
     """A form with at most so many files."""
 
-    def __init__(
-        self, headers: Headers, stream: AsyncGenerator[bytes], *, most_files: int = MOST_FILES
-    ) -> None:
+    def __init__(self, headers: Headers, stream: AsyncGenerator[bytes], *, most_files: int = MOST_FILES) -> None:
         super().__init__(headers, stream, max_files=inf, max_fields=20, max_part_size=_OVERHEAD)
         self._most_files = most_files
 
@@ -189,9 +187,7 @@ class _StreamingParser(_LimitedParser):
             raise InvalidRequest(name, error, "请把该字段写在它所对应的文件之前")
 
 
-async def read_files(
-    request: Request, take: Callable[[FormFile], Awaitable[None]], *, max_bytes: int
-) -> None:
+async def read_files(request: Request, take: Callable[[FormFile], Awaitable[None]], *, max_bytes: int) -> None:
     """Hand over the parts named ``file`` of a multipart body one by one, as each has arrived.
 
     Raises:

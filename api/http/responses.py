@@ -68,6 +68,4 @@ class ErrorBody(ResponseModel):
 def page_of(items: list[T], page: PageRequest, *, total: int) -> Envelope[Items[T]]:
     """Wrap one page of a list of ``total`` items."""
     pages = -(-total // page.size)
-    return Envelope(
-        data=Items(items=items, total=total, page=page.number, page_size=page.size, pages=pages)
-    )
+    return Envelope(data=Items(items=items, total=total, page=page.number, page_size=page.size, pages=pages))

@@ -9,13 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import compile_path, get_name
 
 from api.http.errors import error_responses
-from core.errors.auth import (
-    AccountDisabled,
-    InvalidToken,
-    NotAuthenticated,
-    PermissionDenied,
-    TokenExpired,
-)
+from core.errors.auth import AccountDisabled, InvalidToken, NotAuthenticated, PermissionDenied, TokenExpired
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, RequestTooLarge, TooManyRequests
 from core.errors.server import DatabaseUnavailable

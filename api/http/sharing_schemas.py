@@ -84,9 +84,7 @@ class SharesBody(RequestModel):
 
     shares: list[ShareBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
-        default=None,
-        max_length=100,
-        description="Of the list as it was read; refused if it changed",
+        default=None, max_length=100, description="Of the list as it was read; refused if it changed"
     )
 
     def wanted(self) -> list[ShareSpec]:
@@ -98,10 +96,7 @@ def shares_answer(shares: Sequence[ShareEntry]) -> Envelope[ShareList]:
     """A list of shares as an answer."""
     items = [
         ShareAnswer(
-            user=SharedUser.of(share.user),
-            role=SharedRole.of(share.role),
-            access=share.access,
-            created_at=share.since,
+            user=SharedUser.of(share.user), role=SharedRole.of(share.role), access=share.access, created_at=share.since
         )
         for share in shares
     ]

@@ -126,9 +126,7 @@ def _plain(parts: Sequence[_Part]) -> list[_Part]:
 def _sentence(problems: Sequence[Mapping[str, Any]], *, in_chinese: bool) -> str:
     # What is of the right kind is wrong for another reason, which says more.
     of_a_kind = [problem for problem in problems if problem["type"] not in _KINDS]
-    kinds = list(
-        dict.fromkeys(_KINDS[problem["type"]] for problem in problems if problem not in of_a_kind)
-    )
+    kinds = list(dict.fromkeys(_KINDS[problem["type"]] for problem in problems if problem not in of_a_kind))
     if of_a_kind or len(kinds) == 1:
         return _words_of((of_a_kind or problems)[0], in_chinese=in_chinese)
     if in_chinese:

@@ -98,16 +98,11 @@ async def upload_archive(
     target = await service.open(principal, kb_id)
     async with single_file_form(request, max_bytes=target.max_bytes, fields=FORM_FIELDS) as form:
         fields = form.fields
-        options = UploadOptions.parse(
-            fields.get("on_conflict", on_conflict), fields.get("metadata")
-        )
+        options = UploadOptions.parse(fields.get("on_conflict", on_conflict), fields.get("metadata"))
         name = document_names.clean_name(form.file.filename or "")
         archive = await open_zip_upload(form.file.file, name, ParseLimits())
         try:
-            items = [
-                await _upload_member(service, target, archive, member, options)
-                for member in archive.members
-            ]
+            items = [await _upload_member(service, target, archive, member, options) for member in archive.members]
         finally:
             archive.close()
     created = sum(item.document is not None for item in items)
@@ -116,11 +111,7 @@ async def upload_archive(
 
 
 async def _upload_member(
-    service: UploadService,
-    target: UploadTarget,
-    archive: ZipUpload,
-    member: ZipMember,
-    options: UploadOptions,
+    service: UploadService, target: UploadTarget, archive: ZipUpload, member: ZipMember, options: UploadOptions
 ) -> MemberAnswer:
     """Make a member a document.
 

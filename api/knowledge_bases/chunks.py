@@ -66,9 +66,7 @@ def _answer(row: Chunk) -> ChunkAnswer:
     return ChunkAnswer.model_validate({**row.model_dump(), "edited": row.version > 1})
 
 
-async def _document(
-    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Document:
+async def _document(kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading) -> Document:
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return await document_queries.get(session, principal, row.id, doc_id)
 
@@ -82,9 +80,7 @@ async def list_chunks(
     document: Annotated[Document, Depends(_document)],
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*chunks.SORT_FIELDS, descending=False))],
-    changed: Annotated[
-        bool | None, Query(description="Only passages that were edited or disabled, or no such")
-    ] = None,
+    changed: Annotated[bool | None, Query(description="Only passages that were edited or disabled, or no such")] = None,
 ) -> Envelope[Items[ChunkAnswer]]:
     """One page of a document's passages, in reading order; none before it is searchable."""
     listing = await chunks.list_chunks(session, document, page, is_changed=changed)
@@ -121,11 +117,7 @@ async def change_chunk(
 
 @router.delete("/chunks/{chunk_id}", dependencies=[Write], responses=_CHANGES)
 async def delete_chunk(
-    kb_id: Text,
-    chunk_id: Text,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    knowledge: Knowledge,
+    kb_id: Text, chunk_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> Empty:
     """Take a passage out of all searches; it can be enabled again."""
     await _change(database, knowledge, principal, (kb_id, chunk_id), ChunkEdit(None, enabled=False))
@@ -133,11 +125,7 @@ async def delete_chunk(
 
 
 async def _change(
-    database: Database,
-    knowledge: KnowledgeServices,
-    principal: Principal,
-    ids: tuple[str, str],
-    edit: ChunkEdit,
+    database: Database, knowledge: KnowledgeServices, principal: Principal, ids: tuple[str, str], edit: ChunkEdit
 ) -> ChunkAnswer:
     kb_id, chunk_id = ids
     async with database.reading() as session:

@@ -20,17 +20,10 @@ from core.errors.requests import InvalidRequest
 from kb_service.documents import permissions
 from kb_service.documents.permissions import DocumentAcl, DocumentAclUpdate
 
-router = Router(
-    prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"]
-)
+router = Router(prefix="/api/v1/knowledge-bases/{kb_id}/documents/{doc_id}/access", tags=["documents"])
 View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
-_MISSING = (
-    ReadOnly,
-    OwnerOnly,
-    KnowledgeBaseNotFound,
-    DocumentNotFound,
-)
+_MISSING = (ReadOnly, OwnerOnly, KnowledgeBaseNotFound, DocumentNotFound)
 
 
 class ReaderAnswer(ResponseModel):
@@ -63,9 +56,7 @@ class AccessBody(RequestModel):
 
     readers: list[ReaderBody] = Field(max_length=MAX_SHARES)
     version: Text | None = Field(
-        default=None,
-        max_length=100,
-        description="Of the readers as they were read; refused if they changed",
+        default=None, max_length=100, description="Of the readers as they were read; refused if they changed"
     )
 
     def wanted(self) -> DocumentAclUpdate:
@@ -74,19 +65,12 @@ class AccessBody(RequestModel):
 
 
 def _reader(share: ShareEntry) -> ReaderAnswer:
-    return ReaderAnswer(
-        user=SharedUser.of(share.user), role=SharedRole.of(share.role), created_at=share.since
-    )
+    return ReaderAnswer(user=SharedUser.of(share.user), role=SharedRole.of(share.role), created_at=share.since)
 
 
 def _answer(readers: DocumentAcl) -> Envelope[AccessAnswer]:
     items: Sequence[ReaderAnswer] = [_reader(share) for share in readers.named]
-    answer = AccessAnswer(
-        restricted=readers.restricted,
-        items=[*items],
-        total=len(items),
-        version=readers.version,
-    )
+    answer = AccessAnswer(restricted=readers.restricted, items=[*items], total=len(items), version=readers.version)
     return Envelope(data=answer)
 
 
@@ -98,11 +82,7 @@ async def read_access(
     return _answer(await permissions.get_acl(session, principal, kb_id, doc_id))
 
 
-@router.put(
-    "",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
-)
+@router.put("", dependencies=[Write], responses=error_responses(InvalidRequest, Conflict, *_MISSING))
 async def restrict_document(
     kb_id: Text, doc_id: Text, body: AccessBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[AccessAnswer]:
@@ -114,14 +94,8 @@ async def restrict_document(
     return _answer(await permissions.restrict(work, principal, kb_id, doc_id, body.wanted()))
 
 
-@router.delete(
-    "",
-    dependencies=[Write],
-    responses=error_responses(*_MISSING, DocumentNameTaken),
-)
-async def open_document(
-    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Empty:
+@router.delete("", dependencies=[Write], responses=error_responses(*_MISSING, DocumentNameTaken))
+async def open_document(kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Let all who read the knowledge base read the document again."""
     await permissions.unrestrict(work, principal, kb_id, doc_id)
     return Empty()

@@ -46,9 +46,7 @@ class BulkBody(RequestModel):
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
         if (self.document_ids is None) == (self.status is None):
-            raise FieldValueError(
-                "send either document_ids or status", "请给出 document_ids 或 status 之一"
-            )
+            raise FieldValueError("send either document_ids or status", "请给出 document_ids 或 status 之一")
         return self
 
 
@@ -101,26 +99,16 @@ for _name in _SUMMARIES:
     )
 
 
-@router.post(
-    "/documents/bulk",
-    dependencies=[Write],
-    responses=error_responses(ReadOnly, KnowledgeBaseNotFound),
-)
+@router.post("/documents/bulk", dependencies=[Write], responses=error_responses(ReadOnly, KnowledgeBaseNotFound))
 async def act_on_documents(
     kb_id: Text, body: BulkBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[BulkAnswer]:
     """Do one thing with many documents; says for each what happened."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     ids, more = await _select_ids(work, principal, base, body)
-    outcomes = await document_actions.apply_action_to_many(
-        work, principal, body.action, base.id, ids
-    )
+    outcomes = await document_actions.apply_action_to_many(work, principal, body.action, base.id, ids)
     items = [_item(body.action, id_, outcome) for id_, outcome in outcomes.items()]
-    counts = {
-        outcome.value: count
-        for outcome in ActionOutcome
-        if (count := list(outcomes.values()).count(outcome))
-    }
+    counts = {outcome.value: count for outcome in ActionOutcome if (count := list(outcomes.values()).count(outcome))}
     return Envelope(data=BulkAnswer(items=items, counts=counts, more=more))
 
 
@@ -139,9 +127,7 @@ async def _select_ids(
 ) -> tuple[Sequence[str], bool]:
     if body.status is None:
         return body.document_ids or [], False
-    ids = await document_actions.ids_with_status(
-        work.session, principal, base.id, body.status, limit=_MOST + 1
-    )
+    ids = await document_actions.ids_with_status(work.session, principal, base.id, body.status, limit=_MOST + 1)
     return ids[:_MOST], len(ids) > _MOST
 
 
@@ -149,9 +135,7 @@ _PAUSE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound)
 
 
 @router.post("/pause", dependencies=[Write], responses=_PAUSE_ERRORS)
-async def pause_knowledge_base(
-    kb_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Envelope[PausedAnswer]:
+async def pause_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Envelope[PausedAnswer]:
     """Process no document of a knowledge base until it is resumed; searches go on."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     await document_actions.pause_all(work, base)
@@ -159,9 +143,7 @@ async def pause_knowledge_base(
 
 
 @router.post("/resume", dependencies=[Write], responses=_PAUSE_ERRORS)
-async def resume_knowledge_base(
-    kb_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Envelope[PausedAnswer]:
+async def resume_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Envelope[PausedAnswer]:
     """Let the documents of a knowledge base go on."""
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     document_actions.resume_all(work, base)

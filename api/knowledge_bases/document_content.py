@@ -62,11 +62,7 @@ class StoredFileResponse(RangeFileResponse):
     },
 )
 async def download_document(
-    kb_id: Text,
-    doc_id: Text,
-    principal: CurrentPrincipal,
-    database: CurrentDatabase,
-    knowledge: Knowledge,
+    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge
 ) -> FileResponse:
     """Download the file as it was uploaded last."""
     async with database.reading() as session:

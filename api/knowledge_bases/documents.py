@@ -9,30 +9,10 @@ from pydantic import Field, JsonValue
 from api.dependencies import CurrentContext, CurrentPrincipal, Reading, Writing, paging, requires
 from api.http.errors import error_body, error_responses
 from api.http.multipart import FormFile, missing_file, read_file_batches, single_file_form
-from api.http.responses import (
-    Empty,
-    Envelope,
-    ErrorBody,
-    Items,
-    RequestModel,
-    ResponseModel,
-    Text,
-    page_of,
-)
+from api.http.responses import Empty, Envelope, ErrorBody, Items, RequestModel, ResponseModel, Text, page_of
 from api.http.routing import Router
-from api.knowledge_bases.schemas import (
-    DocumentAnswer,
-    UploadAnswer,
-    document_answer,
-    load_document_answer,
-)
-from api.knowledge_bases.upload import (
-    FORM_FIELDS,
-    files_body,
-    received_file,
-    upload_answer,
-    upload_service,
-)
+from api.knowledge_bases.schemas import DocumentAnswer, UploadAnswer, document_answer, load_document_answer
+from api.knowledge_bases.upload import FORM_FIELDS, files_body, received_file, upload_answer, upload_service
 from core.auth.permissions import Permission
 from core.auth.principal import Action
 from core.db.pagination import PageRequest
@@ -55,18 +35,10 @@ from core.errors.requests import (
 from core.errors.server import StorageFull
 from ingestion.parsers import is_plain_text
 from ingestion.parsers.text.charset import selectable_codec, selectable_codecs
-from kb_service.documents import (
-    actions as document_actions,
-)
-from kb_service.documents import (
-    metadata as document_metadata,
-)
-from kb_service.documents import (
-    progress as document_progress,
-)
-from kb_service.documents import (
-    queries as document_queries,
-)
+from kb_service.documents import actions as document_actions
+from kb_service.documents import metadata as document_metadata
+from kb_service.documents import progress as document_progress
+from kb_service.documents import queries as document_queries
 from kb_service.documents import update as document_update
 from kb_service.documents.actions import ActionName
 from kb_service.documents.queries import SORT_FIELDS, DocumentFilter
@@ -127,16 +99,12 @@ class DocumentChangeBody(RequestModel):
 
 async def _filter(
     status: DocumentStatus | None = None,
-    name: Annotated[
-        Text | None, Query(max_length=1000, description="Only documents of exactly this name")
-    ] = None,
+    name: Annotated[Text | None, Query(max_length=1000, description="Only documents of exactly this name")] = None,
 ) -> DocumentFilter:
     return DocumentFilter(status, name)
 
 
-@router.get(
-    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound))
 async def list_documents(
     kb_id: Text,
     principal: CurrentPrincipal,
@@ -229,19 +197,13 @@ async def upload_documents(
                 item.document = upload_answer(result)
             items.append(item)
 
-    await read_file_batches(
-        request, upload, most=_FILES_TOGETHER, max_bytes=target.max_bytes, fields=FORM_FIELDS
-    )
+    await read_file_batches(request, upload, most=_FILES_TOGETHER, max_bytes=target.max_bytes, fields=FORM_FIELDS)
     if not items:
         raise missing_file(many=True)
     return Envelope(data=BatchAnswer(items=items))
 
 
-@router.get(
-    "/{doc_id}",
-    dependencies=[View],
-    responses=error_responses(KnowledgeBaseNotFound, DocumentNotFound),
-)
+@router.get("/{doc_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound, DocumentNotFound))
 async def read_document(
     kb_id: Text, doc_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[DocumentAnswer]:
@@ -253,12 +215,7 @@ async def read_document(
     "/{doc_id}",
     dependencies=[Write],
     responses=error_responses(
-        InvalidRequest,
-        InvalidFileName,
-        ReadOnly,
-        KnowledgeBaseNotFound,
-        DocumentNotFound,
-        DocumentNameTaken,
+        InvalidRequest, InvalidFileName, ReadOnly, KnowledgeBaseNotFound, DocumentNotFound, DocumentNameTaken
     ),
 )
 async def change_document(
@@ -267,9 +224,7 @@ async def change_document(
     """Rename a document or replace its metadata, which does not process it again; or say in which
     encoding its text is, which does.
     """
-    attributes = (
-        None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
-    )
+    attributes = None if body.metadata is None else document_metadata.validate_attributes(body.metadata)
     codec = body.codec
     base = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     if codec is not None:
@@ -283,13 +238,9 @@ async def change_document(
 
 
 @router.delete(
-    "/{doc_id}",
-    dependencies=[Write],
-    responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound),
+    "/{doc_id}", dependencies=[Write], responses=error_responses(ReadOnly, KnowledgeBaseNotFound, DocumentNotFound)
 )
-async def delete_document(
-    kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Empty:
+async def delete_document(kb_id: Text, doc_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a document with its vectors and its file."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     await document_actions.apply_action(work, principal, ActionName.DELETE, row.id, doc_id)

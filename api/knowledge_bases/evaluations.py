@@ -203,16 +203,10 @@ class _Task:
 async def _keep(task: _Task, results: Sequence[QuestionResult]) -> WholeEvaluationAnswer:
     async with unit_of_work(task.context.database) as work:
         # Once more: it may have gone meanwhile.
-        row = await knowledge_bases.get(
-            work.session, task.principal, task.knowledge_base.id, Action.WRITE
-        )
+        row = await knowledge_bases.get(work.session, task.principal, task.knowledge_base.id, Action.WRITE)
         retrieval = {**row.retrieval, **task.options.choices()}
-        evaluation = await evaluation_store.save(
-            work, task.principal, row, summarise(results), retrieval
-        )
-        earlier = await evaluation_store.previous_evaluation(
-            work.session, task.principal, row, evaluation
-        )
+        evaluation = await evaluation_store.save(work, task.principal, row, summarise(results), retrieval)
+        earlier = await evaluation_store.previous_evaluation(work.session, task.principal, row, evaluation)
         return _whole(evaluation, earlier)
 
 
@@ -232,9 +226,7 @@ async def _events(task: _Task, saved_questions: Sequence[SavedQuestion]) -> Asyn
     yield sse_event("result", await _keep(task, results))
 
 
-@router.get(
-    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound))
 async def list_evaluations(
     kb_id: Text,
     principal: CurrentPrincipal,
@@ -256,10 +248,7 @@ async def read_evaluation(
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     evaluation = await evaluation_store.get(session, principal, row, evaluation_id)
     return Envelope(
-        data=_whole(
-            evaluation,
-            await evaluation_store.previous_evaluation(session, principal, row, evaluation),
-        )
+        data=_whole(evaluation, await evaluation_store.previous_evaluation(session, principal, row, evaluation))
     )
 
 
@@ -295,9 +284,7 @@ async def compare_evaluations(
     dependencies=[Write],
     responses=error_responses(ReadOnly, KnowledgeBaseNotFound, EvaluationNotFound),
 )
-async def delete_evaluation(
-    kb_id: Text, evaluation_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Empty:
+async def delete_evaluation(kb_id: Text, evaluation_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Forget a measurement."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     evaluation = await evaluation_store.get(work.session, principal, row, evaluation_id)

@@ -20,18 +20,12 @@ _MISSING = (ReadOnly, OwnerOnly, KnowledgeBaseNotFound)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
-async def list_shares(
-    kb_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[ShareList]:
+async def list_shares(kb_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[ShareList]:
     """With whom one's own knowledge base is shared."""
     return shares_answer(await sharing.get_shares(session, principal, kb_id))
 
 
-@router.put(
-    "",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, Conflict, *_MISSING),
-)
+@router.put("", dependencies=[Write], responses=error_responses(InvalidRequest, Conflict, *_MISSING))
 async def replace_shares(
     kb_id: Text, body: SharesBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[ShareList]:
@@ -40,6 +34,4 @@ async def replace_shares(
     ``read`` lets them search it, read its documents and ask agents about it; ``write`` lets them
     change what is in it and its settings too. Sharing and deleting it stay its owner's.
     """
-    return shares_answer(
-        await sharing.replace_shares(work, principal, kb_id, body.wanted(), body.version)
-    )
+    return shares_answer(await sharing.replace_shares(work, principal, kb_id, body.wanted(), body.version))

@@ -73,14 +73,11 @@ class KnowledgeBaseChangeBody(RequestModel):
     name: Text | None = Field(default=None, max_length=200)
     description: Text | None = Field(default=None, max_length=10_000)
     embedding_model: Text | None = Field(default=None, max_length=200)
-    splitter: Text | None = Field(
-        default=None, description=f"One of {', '.join(SplitterName)}", max_length=50
-    )
+    splitter: Text | None = Field(default=None, description=f"One of {', '.join(SplitterName)}", max_length=50)
     chunk_size: int | None = Field(default=None, description="Tokens per chunk, 32 to 2000")
     chunk_overlap: int | None = Field(default=None, description="Tokens, at most half a chunk")
     retrieval: RetrievalOptions | None = Field(
-        default=None,
-        description="What searches do where a request does not say; a null resets a choice",
+        default=None, description="What searches do where a request does not say; a null resets a choice"
     )
     is_public: bool | None = None
     enabled: bool | None = None
@@ -107,9 +104,7 @@ def _fields(row: KnowledgeBase, access: Access | None, document_count: int) -> d
     }
 
 
-async def _answer(
-    session: AsyncSession, principal: Principal, row: KnowledgeBase
-) -> Envelope[KnowledgeBaseAnswer]:
+async def _answer(session: AsyncSession, principal: Principal, row: KnowledgeBase) -> Envelope[KnowledgeBaseAnswer]:
     counts = await count_documents(session, principal, [row])
     access = (await access_by_id(session, principal, [row]))[row.id]
     fields = _fields(row, access, counts.get(row.id, 0))
@@ -124,17 +119,12 @@ async def list_knowledge_bases(
 ) -> Envelope[Items[KnowledgeBaseAnswer]]:
     """One's own knowledge bases, those shared with the caller, and the public ones."""
     listing = await knowledge_bases.list_visible(session, principal, page)
-    items = [
-        KnowledgeBaseAnswer.model_validate(_fields(row, access, count))
-        for row, count, access in listing.items
-    ]
+    items = [KnowledgeBaseAnswer.model_validate(_fields(row, access, count)) for row, count, access in listing.items]
     return page_of(items, page, total=listing.total)
 
 
 @router.post(
-    "",
-    dependencies=[Write],
-    responses=error_responses(InvalidRequest, UnknownEmbeddingModel, KnowledgeBaseNameTaken),
+    "", dependencies=[Write], responses=error_responses(InvalidRequest, UnknownEmbeddingModel, KnowledgeBaseNameTaken)
 )
 async def create_knowledge_base(
     body: CreateBody, principal: CurrentPrincipal, work: Writing
@@ -150,11 +140,7 @@ async def create_knowledge_base(
     if choice.replaced is not None:
         message = f"{choice.replaced} is not served here; {choice.model} is used instead"
         notices.append(Notice(code="embedding_model_replaced", message=message))
-    return Envelope(
-        data=NewKnowledgeBaseAnswer.model_validate(
-            {**_fields(row, Access.OWNER, 0), "notices": notices}
-        )
-    )
+    return Envelope(data=NewKnowledgeBaseAnswer.model_validate({**_fields(row, Access.OWNER, 0), "notices": notices}))
 
 
 @router.get("/{kb_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
@@ -195,11 +181,7 @@ async def change_knowledge_base(
     return await _answer(work.session, principal, row)
 
 
-@router.delete(
-    "/{kb_id}",
-    dependencies=[Write],
-    responses=error_responses(ReadOnly, OwnerOnly, KnowledgeBaseNotFound),
-)
+@router.delete("/{kb_id}", dependencies=[Write], responses=error_responses(ReadOnly, OwnerOnly, KnowledgeBaseNotFound))
 async def delete_knowledge_base(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a knowledge base with its documents, vectors and files."""
     row = await sharing.get_for_update(work.session, principal, kb_id, Action.MANAGE)

@@ -96,37 +96,24 @@ def _answer(progress: KnowledgeBaseProgress) -> ProgressAnswer:
     },
 )
 async def read_progress(
-    kb_id: Text,
-    request: Request,
-    principal: CurrentPrincipal,
-    context: CurrentContext,
-    until_quiet: UntilQuiet = False,
+    kb_id: Text, request: Request, principal: CurrentPrincipal, context: CurrentContext, until_quiet: UntilQuiet = False
 ) -> Envelope[ProgressAnswer] | EventStream:
     """How far a knowledge base is; with ``Accept: text/event-stream`` as it goes on."""
     if EVENT_STREAM in request.headers.get("accept", ""):
         return await stream_progress(kb_id, request, principal, context, until_quiet)
     async with context.database.reading() as session:
         base = await knowledge_bases.get(session, principal, kb_id, Action.READ)
-        return Envelope(
-            data=_answer(await document_progress.get_progress(session, principal, base))
-        )
+        return Envelope(data=_answer(await document_progress.get_progress(session, principal, base)))
 
 
 @router.get(
     "/stream",
     dependencies=[View],
     response_class=EventStream,
-    responses={
-        **error_responses(KnowledgeBaseNotFound),
-        200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS},
-    },
+    responses={**error_responses(KnowledgeBaseNotFound), 200: {"content": {EVENT_STREAM: {}}, "description": _EVENTS}},
 )
 async def stream_progress(
-    kb_id: Text,
-    request: Request,
-    principal: CurrentPrincipal,
-    context: CurrentContext,
-    until_quiet: UntilQuiet = False,
+    kb_id: Text, request: Request, principal: CurrentPrincipal, context: CurrentContext, until_quiet: UntilQuiet = False
 ) -> EventStream:
     """Server-sent events: a snapshot, then every change, until the caller may no longer look.
 
@@ -215,9 +202,7 @@ async def _snapshot(looking: _Request, base: KnowledgeBase, view: ProgressView) 
         rows = await document_queries.list_open(session, reader, base.id, limit=_MOST_SHOWN + 1)
         ahead = await document_progress.count_ahead(session, reader, base.id, rows)
     documents = [document_answer(row, base, ahead=ahead) for row in rows[:_MOST_SHOWN]]
-    return Snapshot(
-        progress=_answer(view.progress), documents=documents, more=len(rows) > _MOST_SHOWN
-    )
+    return Snapshot(progress=_answer(view.progress), documents=documents, more=len(rows) > _MOST_SHOWN)
 
 
 def _news(news: ProgressUpdate, progress: KnowledgeBaseProgress) -> bytes:

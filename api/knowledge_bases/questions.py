@@ -28,10 +28,7 @@ View = Depends(requires(Permission.KB_VIEW))
 Write = Depends(requires(Permission.KB_WRITE))
 
 _CHANGE_ERRORS = error_responses(ReadOnly, KnowledgeBaseNotFound, QuestionNotFound)
-_MEDIA_TYPES: dict[FileFormat, str] = {
-    "jsonl": "application/x-ndjson; charset=utf-8",
-    "csv": "text/csv; charset=utf-8",
-}
+_MEDIA_TYPES: dict[FileFormat, str] = {"jsonl": "application/x-ndjson; charset=utf-8", "csv": "text/csv; charset=utf-8"}
 _FILE_BODY = {
     "requestBody": {
         "required": True,
@@ -96,9 +93,7 @@ def _answer(row: Question) -> QuestionAnswer:
     return QuestionAnswer.model_validate({**row.model_dump(), "question": row.text})
 
 
-@router.get(
-    "", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound)
-)
+@router.get("", dependencies=[View], responses=error_responses(InvalidPagination, KnowledgeBaseNotFound))
 async def list_questions(
     kb_id: Text,
     principal: CurrentPrincipal,
@@ -176,11 +171,7 @@ async def export_questions(
     return Response(content, media_type=_MEDIA_TYPES[kind], headers=headers)
 
 
-@router.get(
-    "/{question_id}",
-    dependencies=[View],
-    responses=error_responses(KnowledgeBaseNotFound, QuestionNotFound),
-)
+@router.get("/{question_id}", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound, QuestionNotFound))
 async def read_question(
     kb_id: Text, question_id: Text, principal: CurrentPrincipal, session: Reading
 ) -> Envelope[QuestionAnswer]:
@@ -191,11 +182,7 @@ async def read_question(
 
 @router.put("/{question_id}", dependencies=[Write], responses=_CHANGE_ERRORS)
 async def change_question(
-    kb_id: Text,
-    question_id: Text,
-    body: QuestionBody,
-    principal: CurrentPrincipal,
-    work: Writing,
+    kb_id: Text, question_id: Text, body: QuestionBody, principal: CurrentPrincipal, work: Writing
 ) -> Envelope[QuestionAnswer]:
     """Put another text and other expected passages in place of a question's."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
@@ -205,9 +192,7 @@ async def change_question(
 
 
 @router.delete("/{question_id}", dependencies=[Write], responses=_CHANGE_ERRORS)
-async def delete_question(
-    kb_id: Text, question_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Empty:
+async def delete_question(kb_id: Text, question_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Remove a saved question."""
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
     await questions.delete(work, await questions.get(work.session, principal, row, question_id))

@@ -35,9 +35,7 @@ _WRITE_ERRORS = (ReadOnly, KnowledgeBaseNotFound)
 class ReindexBody(RequestModel):
     """The settings wished for; what is left out stays as it is."""
 
-    splitter: Text | None = Field(
-        default=None, description=f"One of {', '.join(SplitterName)}", max_length=50
-    )
+    splitter: Text | None = Field(default=None, description=f"One of {', '.join(SplitterName)}", max_length=50)
     chunk_size: int | None = Field(default=None, description="Tokens per chunk, 32 to 2000")
     chunk_overlap: int | None = Field(default=None, description="Tokens, at most half a chunk")
     embedding_model: Text | None = Field(default=None, max_length=200)
@@ -46,9 +44,7 @@ class ReindexBody(RequestModel):
         description="`auto`: the new settings come into force when all documents are done. "
         "`manual`: they wait for `POST .../reindex/cutover`",
     )
-    force: bool = Field(
-        default=False, description="Make all documents anew even if no setting changes"
-    )
+    force: bool = Field(default=False, description="Make all documents anew even if no setting changes")
 
     def draft(self) -> KnowledgeBaseDraft:
         """The settings in the domain's terms."""
@@ -59,8 +55,7 @@ class CutoverBody(RequestModel):
     """How to put a re-index in force."""
 
     without_failed: bool = Field(
-        default=False,
-        description="Go ahead although documents failed; searches don't find those afterwards",
+        default=False, description="Go ahead although documents failed; searches don't find those afterwards"
     )
 
 
@@ -165,12 +160,7 @@ def _fields(report: ReindexStatus) -> dict[str, object]:
         "state": report.state,
         "percent": 0 if report.state is State.NONE else tally.percent,
         "eta_seconds": report.eta_seconds,
-        "documents": {
-            "total": tally.total,
-            "done": tally.done,
-            "failed": tally.failed,
-            "left": tally.left,
-        },
+        "documents": {"total": tally.total, "done": tally.done, "failed": tally.failed, "left": tally.left},
         "failed_documents": [vars(failed) for failed in report.failures],
         "present": _settings(report.present),
         "target": _settings(report.target),
@@ -186,24 +176,18 @@ def _fields(report: ReindexStatus) -> dict[str, object]:
 
 
 @router.get("", dependencies=[View], responses=error_responses(KnowledgeBaseNotFound))
-async def read_reindex(
-    kb_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[ReindexAnswer]:
+async def read_reindex(kb_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[ReindexAnswer]:
     """How the re-index of a knowledge base stands; `state` is `none` where there is none."""
     row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     return Envelope(
-        data=ReindexAnswer.model_validate(
-            _fields(await reindex_status.get_status(session, principal, row))
-        )
+        data=ReindexAnswer.model_validate(_fields(await reindex_status.get_status(session, principal, row)))
     )
 
 
 @router.post(
     "",
     dependencies=[Write],
-    responses=error_responses(
-        InvalidRequest, UnknownEmbeddingModel, *_WRITE_ERRORS, Conflict, ReindexRunning
-    ),
+    responses=error_responses(InvalidRequest, UnknownEmbeddingModel, *_WRITE_ERRORS, Conflict, ReindexRunning),
 )
 async def start_reindex(
     kb_id: Text, body: ReindexBody, principal: CurrentPrincipal, work: Writing
@@ -214,9 +198,7 @@ async def start_reindex(
     into force at one moment. Edits of chunks are not carried over.
     """
     row = await knowledge_bases.get(work.session, principal, kb_id, Action.WRITE)
-    outcome = await reindex_service.request_reindex(
-        work, row, body.draft(), cutover=body.cutover, force=body.force
-    )
+    outcome = await reindex_service.request_reindex(work, row, body.draft(), cutover=body.cutover, force=body.force)
     fields = _fields(await reindex_status.get_status(work.session, principal, row))
     return Envelope(data=RequestedAnswer.model_validate({**fields, "outcome": outcome}))
 
@@ -237,25 +219,17 @@ async def _kept_for(context: CurrentContext, work: Writing) -> timedelta:
 KeptFor = Annotated[timedelta, Depends(_kept_for, scope="function")]
 
 
-async def _answer(
-    work: UnitOfWork, principal: Principal, row: KnowledgeBase
-) -> Envelope[ReindexAnswer]:
+async def _answer(work: UnitOfWork, principal: Principal, row: KnowledgeBase) -> Envelope[ReindexAnswer]:
     await work.session.flush()
     report = await reindex_status.get_status(work.session, principal, row)
     return Envelope(data=ReindexAnswer.model_validate(_fields(report)))
 
 
 @router.post(
-    "/cutover",
-    dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, ReindexNotReady, NoReindex, ReindexOver),
+    "/cutover", dependencies=[Write], responses=error_responses(*_WRITE_ERRORS, ReindexNotReady, NoReindex, ReindexOver)
 )
 async def cut_over(
-    kb_id: Text,
-    principal: CurrentPrincipal,
-    work: Writing,
-    keep: KeptFor,
-    body: CutoverBody | None = None,
+    kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor, body: CutoverBody | None = None
 ) -> Envelope[ReindexAnswer]:
     """Put the new settings and passages in force now."""
     row = await _locked(work, principal, kb_id)
@@ -264,14 +238,8 @@ async def cut_over(
     return await _answer(work, principal, row)
 
 
-@router.post(
-    "/cancel",
-    dependencies=[Write],
-    responses=error_responses(*_WRITE_ERRORS, NoReindex, ReindexOver),
-)
-async def cancel_reindex(
-    kb_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Envelope[ReindexAnswer]:
+@router.post("/cancel", dependencies=[Write], responses=error_responses(*_WRITE_ERRORS, NoReindex, ReindexOver))
+async def cancel_reindex(kb_id: Text, principal: CurrentPrincipal, work: Writing) -> Envelope[ReindexAnswer]:
     """Give the re-index up; searches stay as they are."""
     row = await _locked(work, principal, kb_id)
     await reindex_service.cancel(work, row)
@@ -283,9 +251,7 @@ async def cancel_reindex(
     dependencies=[Write],
     responses=error_responses(UnknownEmbeddingModel, *_WRITE_ERRORS, ReindexRunning, NoReindex),
 )
-async def roll_back(
-    kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor
-) -> Envelope[ReindexAnswer]:
+async def roll_back(kb_id: Text, principal: CurrentPrincipal, work: Writing, keep: KeptFor) -> Envelope[ReindexAnswer]:
     """Go back to the settings and passages before the last cut-over, while they are kept.
 
     It happens at once, unless documents came or changed since: those are made anew first.

@@ -9,13 +9,7 @@ from api.dependencies import CurrentDatabase, CurrentPrincipal, Knowledge, Readi
 from api.http.errors import EMBEDDING_FAILURES, error_responses
 from api.http.responses import Envelope, ResponseModel, Text
 from api.http.routing import Router
-from api.knowledge_bases.search_schemas import (
-    ReasonAnswer,
-    SearchAnswer,
-    reason_answer,
-    reason_answers,
-    search_answer,
-)
+from api.knowledge_bases.search_schemas import ReasonAnswer, SearchAnswer, reason_answer, reason_answers, search_answer
 from core.auth.permissions import Permission
 from core.errors.auth import RetrievalNotFound
 from kb_service.models import RetrievalRecord
@@ -89,9 +83,7 @@ async def read_retrieval(
 
 
 @router.post(
-    "/{retrieval_id}/replay",
-    dependencies=[View],
-    responses=error_responses(RetrievalNotFound, *EMBEDDING_FAILURES),
+    "/{retrieval_id}/replay", dependencies=[View], responses=error_responses(RetrievalNotFound, *EMBEDDING_FAILURES)
 )
 async def replay_retrieval(
     retrieval_id: Text, principal: CurrentPrincipal, database: CurrentDatabase, knowledge: Knowledge

@@ -73,9 +73,7 @@ class UploadAnswer(DocumentAnswer):
     outcome: UploadOutcome
 
 
-def document_answer(
-    row: Document, base: KnowledgeBase, *, ahead: Mapping[str, int] | None = None
-) -> DocumentAnswer:
+def document_answer(row: Document, base: KnowledgeBase, *, ahead: Mapping[str, int] | None = None) -> DocumentAnswer:
     """A row as an answer; ``ahead`` as :func:`documents.count_ahead` gives it."""
     return DocumentAnswer(
         **row.model_dump(include=_COPIED),

@@ -18,9 +18,7 @@ from kb_service.retrieval.request import RetrievalOptions
 
 router = Router(prefix="/api/v1", tags=["search"])
 View = Depends(requires(Permission.KB_VIEW))
-_ERRORS = error_responses(
-    InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES
-)
+_ERRORS = error_responses(InvalidRequest, EmptyQuery, QueryTooLong, KnowledgeBaseNotFound, *EMBEDDING_FAILURES)
 
 
 class SearchBody(RequestModel, RetrievalOptions):
@@ -28,9 +26,7 @@ class SearchBody(RequestModel, RetrievalOptions):
 
     query: Text = Field(examples=["服务器配置要求"])
     filters: Filters = Field(default_factory=Filters, description="Which documents count")
-    explain: bool = Field(
-        default=False, description="Show how each passage got its place, and what was dropped"
-    )
+    explain: bool = Field(default=False, description="Show how each passage got its place, and what was dropped")
 
 
 class WideSearchBody(SearchBody):
@@ -40,17 +36,12 @@ class WideSearchBody(SearchBody):
 
 
 async def _search(
-    context: CurrentContext,
-    principal: Principal,
-    body: SearchBody,
-    knowledge_base_ids: list[str] | None,
+    context: CurrentContext, principal: Principal, body: SearchBody, knowledge_base_ids: list[str] | None
 ) -> Envelope[SearchAnswer]:
     async with context.database.reading() as session:
         rows = await knowledge_bases.get_searchable(session, principal, knowledge_base_ids)
         most = (await context.live.read(session)).search_top_k
-    request = context.knowledge.searcher.resolve(
-        rows, body.query, body, filters=body.filters, top_k=most
-    )
+    request = context.knowledge.searcher.resolve(rows, body.query, body, filters=body.filters, top_k=most)
     result = await context.knowledge.searcher.search(principal, rows, request, explain=body.explain)
     return Envelope(data=search_answer(result, explain=body.explain))
 

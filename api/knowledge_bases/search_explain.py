@@ -18,13 +18,7 @@ from core.errors.requests import EmptyQuery, InvalidRequest, QueryTooLong
 from core.types.errors import FieldValueError
 from kb_service.knowledge_bases import service as knowledge_bases
 from kb_service.models import Chunk
-from kb_service.retrieval.explain import (
-    Explainer,
-    PassageExplanation,
-    PassagePosition,
-    PassageRef,
-    find_passage,
-)
+from kb_service.retrieval.explain import Explainer, PassageExplanation, PassagePosition, PassageRef, find_passage
 from kb_service.retrieval.request import RetrievalRequest
 
 router = Router(prefix="/api/v1", tags=["search"])
@@ -109,9 +103,7 @@ async def explain_absence(
         wanted = PassageRef(body.chunk_id, body.document_id, body.text)
         document, chunk = await find_passage(session, principal, row, wanted)
         most = (await context.live.read(session)).search_top_k
-    request = context.knowledge.searcher.resolve(
-        [row], body.query, body, filters=body.filters, top_k=most
-    )
+    request = context.knowledge.searcher.resolve([row], body.query, body, filters=body.filters, top_k=most)
     explainer = Explainer(context.database, context.knowledge.searcher, principal, row, request)
     return Envelope(data=_answer(await explainer.explain(document, chunk)))
 

@@ -145,9 +145,7 @@ def search_answer(result: SearchResult, *, explain: bool) -> SearchAnswer:
     )
 
 
-def reason_answers(
-    facts: Sequence[SearchWarning | UnsearchedWarning | DropReason],
-) -> list[ReasonAnswer]:
+def reason_answers(facts: Sequence[SearchWarning | UnsearchedWarning | DropReason]) -> list[ReasonAnswer]:
     """Facts with their words."""
     return [reason_answer(fact) for fact in facts]
 

@@ -106,16 +106,10 @@ async def _wishes(
     splitter: Annotated[Text | None, Query(description=f"One of {', '.join(SplitterName)}")] = None,
     chunk_size: Annotated[int | None, Query(description="Tokens per chunk")] = None,
     chunk_overlap: Annotated[int | None, Query(description="Tokens, at most half a chunk")] = None,
-    pieces: Annotated[
-        int, Query(ge=1, le=MOST_PIECES, description="How many passages are shown")
-    ] = 10,
+    pieces: Annotated[int, Query(ge=1, le=MOST_PIECES, description="How many passages are shown")] = 10,
 ) -> Wishes:
     return Wishes(
-        document_id=document_id,
-        splitter=splitter,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        pieces=pieces,
+        document_id=document_id, splitter=splitter, chunk_size=chunk_size, chunk_overlap=chunk_overlap, pieces=pieces
     )
 
 
@@ -156,9 +150,7 @@ async def preview_split(
         if wishes.document_id is not None:
             document = await document_queries.get(session, principal, row.id, wishes.document_id)
     draft = KnowledgeBaseDraft(
-        splitter=wishes.splitter,
-        chunk_size=wishes.chunk_size,
-        chunk_overlap=wishes.chunk_overlap,
+        splitter=wishes.splitter, chunk_size=wishes.chunk_size, chunk_overlap=wishes.chunk_overlap
     )
     splitting = knowledge_bases.resolve_splitting(row, draft)
     counter = context.knowledge.spaces.of(row.embedding_model).counter
@@ -178,9 +170,7 @@ def _answer(splitting: Splitting, preview: SplitPreview) -> SplitPreviewAnswer:
 
 
 @asynccontextmanager
-async def _stored(
-    knowledge: KnowledgeServices, document: Document
-) -> AsyncGenerator[tuple[Path, str]]:
+async def _stored(knowledge: KnowledgeServices, document: Document) -> AsyncGenerator[tuple[Path, str]]:
     try:
         async with knowledge.store.local_copy(document.storage_key) as path:
             yield path, document.media_type

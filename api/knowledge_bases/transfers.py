@@ -35,19 +35,8 @@ from core.db.pagination import PageRequest
 from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound, TransferNotFound
 from core.errors.conflicts import Conflict, KnowledgeBaseNameTaken, SettingsChanged
-from core.errors.requests import (
-    FileTooLarge,
-    InvalidArchive,
-    InvalidPagination,
-    InvalidRequest,
-    QuotaExceeded,
-)
-from core.errors.server import (
-    EmbeddingModelNotServed,
-    ObjectStoreUnavailable,
-    StorageFull,
-    VectorIndexUnavailable,
-)
+from core.errors.requests import FileTooLarge, InvalidArchive, InvalidPagination, InvalidRequest, QuotaExceeded
+from core.errors.server import EmbeddingModelNotServed, ObjectStoreUnavailable, StorageFull, VectorIndexUnavailable
 from kb_service.documents import quota as document_quota
 from kb_service.documents import storage as document_storage
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -155,15 +144,12 @@ async def export_knowledge_base(
     async with database.reading() as session:
         row = await knowledge_bases.get(session, principal, kb_id, Action.READ)
     blocks = write_archive(
-        KnowledgeBaseSource(_stores(database, knowledge), principal, row),
-        product=version("agentex"),
+        KnowledgeBaseSource(_stores(database, knowledge), principal, row), product=version("agentex")
     )
     # What goes wrong before the first block can still be told.
     first = await anext(blocks)
     name = content_disposition(row.name, fallback="knowledge-base", extension="akb")
-    return ExportResponse(
-        _continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name}
-    )
+    return ExportResponse(_continued(first, blocks), media_type=MEDIA_TYPE, headers={"Content-Disposition": name})
 
 
 async def _continued(first: bytes, blocks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
@@ -182,12 +168,7 @@ def _stores(database: Database, knowledge: KnowledgeServices) -> SourceStores:
     dependencies=[Write],
     openapi_extra=_FILE_BODY,
     responses=error_responses(
-        InvalidRequest,
-        InvalidArchive,
-        KnowledgeBaseNameTaken,
-        FileTooLarge,
-        QuotaExceeded,
-        StorageFull,
+        InvalidRequest, InvalidArchive, KnowledgeBaseNameTaken, FileTooLarge, QuotaExceeded, StorageFull
     ),
 )
 async def import_knowledge_base(
@@ -209,15 +190,9 @@ async def import_knowledge_base(
         file = form.file.file
         archive = await to_thread.run_sync(ArchiveReader, file, archive_limits(settings))
         planned = import_target.plan_import(
-            archive.settings,
-            archive.manifest.dimension,
-            context.knowledge.spaces,
-            extent=archive.extent,
-            name=name,
+            archive.settings, archive.manifest.dimension, context.knowledge.spaces, extent=archive.extent, name=name
         )
-        stored = await document_storage.store_stream(
-            context.knowledge.store, read_blocks(form.file), max_bytes=limit
-        )
+        stored = await document_storage.store_stream(context.knowledge.store, read_blocks(form.file), max_bytes=limit)
     try:
         cargo = planned.cargo(transfers.IMPORT, stored.storage_key)
         return await _begin(context, principal, planned, cargo)
@@ -244,15 +219,10 @@ async def _begin(
 @router.post(
     "/knowledge-bases/{kb_id}/copy",
     dependencies=[Write],
-    responses=error_responses(
-        KnowledgeBaseNotFound, KnowledgeBaseNameTaken, QuotaExceeded, EmbeddingModelNotServed
-    ),
+    responses=error_responses(KnowledgeBaseNotFound, KnowledgeBaseNameTaken, QuotaExceeded, EmbeddingModelNotServed),
 )
 async def copy_knowledge_base(
-    kb_id: Text,
-    principal: CurrentPrincipal,
-    context: CurrentContext,
-    body: CopyBody | None = None,
+    kb_id: Text, principal: CurrentPrincipal, context: CurrentContext, body: CopyBody | None = None
 ) -> Envelope[TransferAnswer]:
     """Make a private copy of all that the caller reads of a knowledge base.
 
@@ -274,9 +244,7 @@ async def copy_knowledge_base(
 
 @router.get("/transfers", dependencies=[View], responses=error_responses(InvalidPagination))
 async def list_transfers(
-    principal: CurrentPrincipal,
-    session: Reading,
-    page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))],
+    principal: CurrentPrincipal, session: Reading, page: Annotated[PageRequest, Depends(paging(*transfers.SORT_FIELDS))]
 ) -> Envelope[Items[TransferAnswer]]:
     """One page of one's own imports and copies."""
     listing = await transfers.list_own(session, principal, page)
@@ -284,24 +252,16 @@ async def list_transfers(
     return page_of(items, page, total=listing.total)
 
 
-@router.get(
-    "/transfers/{transfer_id}", dependencies=[View], responses=error_responses(TransferNotFound)
-)
-async def read_transfer(
-    transfer_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[TransferAnswer]:
+@router.get("/transfers/{transfer_id}", dependencies=[View], responses=error_responses(TransferNotFound))
+async def read_transfer(transfer_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[TransferAnswer]:
     """One import or copy: its status, its progress and, where it failed, why."""
     return _answer(await transfers.get(session, principal, transfer_id))
 
 
 @router.post(
-    "/transfers/{transfer_id}/cancel",
-    dependencies=[Write],
-    responses=error_responses(TransferNotFound, Conflict),
+    "/transfers/{transfer_id}/cancel", dependencies=[Write], responses=error_responses(TransferNotFound, Conflict)
 )
-async def cancel_transfer(
-    transfer_id: Text, principal: CurrentPrincipal, work: Writing
-) -> Envelope[TransferAnswer]:
+async def cancel_transfer(transfer_id: Text, principal: CurrentPrincipal, work: Writing) -> Envelope[TransferAnswer]:
     """End an import or a copy that is under way; what it brought is deleted."""
     row = await transfers.get(work.session, principal, transfer_id)
     await transfers.cancel(work, row)

@@ -34,12 +34,7 @@ FORM_FIELDS: dict[str, Any] = {
 def files_body(*, many: bool) -> dict[str, Any]:
     """The OpenAPI description of an upload's form, with one file or with many."""
     fields = {**FORM_FIELDS, "file": {"type": "array", "items": _FILE} if many else _FILE}
-    schema = {
-        "type": "object",
-        "required": ["file"],
-        "properties": fields,
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "required": ["file"], "properties": fields, "additionalProperties": False}
     content = {"multipart/form-data": {"schema": schema}}
     return {"requestBody": {"required": True, "content": content}}
 
@@ -47,11 +42,7 @@ def files_body(*, many: bool) -> dict[str, Any]:
 def upload_service(context: AppContext) -> UploadService:
     """The upload service of this process."""
     return UploadService(
-        context.database,
-        context.knowledge.store,
-        context.live,
-        parse_limits(context.settings),
-        context.queue.push,
+        context.database, context.knowledge.store, context.live, parse_limits(context.settings), context.queue.push
     )
 
 

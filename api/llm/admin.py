@@ -141,24 +141,14 @@ async def register_model(body: ModelBody, agents: Agents) -> Envelope[ModelConfi
     return Envelope(data=config_answer(await agents.model_registry.create(draft, key)))
 
 
-@router.get(
-    "/models/{model_id}",
-    dependencies=[Manage],
-    responses=error_responses(ModelNotFound),
-)
+@router.get("/models/{model_id}", dependencies=[Manage], responses=error_responses(ModelNotFound))
 async def read_registered_model(model_id: Text, session: Reading) -> Envelope[ModelConfigAnswer]:
     """One registered model."""
     return Envelope(data=config_answer(await llm_registry.get(session, model_id)))
 
 
-@router.put(
-    "/models/{model_id}",
-    dependencies=[Manage],
-    responses=error_responses(*_REFUSALS, ModelNotFound),
-)
-async def change_model(
-    model_id: Text, body: ModelChangeBody, agents: Agents
-) -> Envelope[ModelConfigAnswer]:
+@router.put("/models/{model_id}", dependencies=[Manage], responses=error_responses(*_REFUSALS, ModelNotFound))
+async def change_model(model_id: Text, body: ModelChangeBody, agents: Agents) -> Envelope[ModelConfigAnswer]:
     """Change a model; the next run on it acts on that.
 
     One that is switched off is the default no more. A key stays where it was given for: another
@@ -171,11 +161,7 @@ async def change_model(
     return Envelope(data=config_answer(row))
 
 
-@router.delete(
-    "/models/{model_id}",
-    dependencies=[Manage],
-    responses=error_responses(ModelNotFound),
-)
+@router.delete("/models/{model_id}", dependencies=[Manage], responses=error_responses(ModelNotFound))
 async def remove_model(model_id: Text, agents: Agents) -> Empty:
     """Remove a model; a run that is under way on it goes on to its end."""
     await agents.model_registry.delete(model_id)
@@ -195,10 +181,7 @@ async def list_model_providers() -> Envelope[ProviderList]:
         for name, provider in PROVIDERS.items()
     ]
     others = KNOWN_PROVIDERS[len(items) :]
-    items += [
-        ProviderAnswer(name=name, base_url=None, needs_key=False, context_window=None)
-        for name in others
-    ]
+    items += [ProviderAnswer(name=name, base_url=None, needs_key=False, context_window=None) for name in others]
     return Envelope(data=ProviderList(items=items))
 
 

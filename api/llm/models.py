@@ -13,15 +13,7 @@ from agents.llm_registry.probe import probe_model
 from agents.llm_registry.selection import DEFAULT_MODEL_ID
 from agents.llm_registry.usage import SORT_FIELDS, UsageFilter, list_usage
 from api.container import AgentServices
-from api.dependencies import (
-    Agents,
-    CurrentContext,
-    CurrentPrincipal,
-    Knowledge,
-    Reading,
-    paging,
-    requires,
-)
+from api.dependencies import Agents, CurrentContext, CurrentPrincipal, Knowledge, Reading, paging, requires
 from api.http.errors import error_responses
 from api.http.responses import Envelope, Items, ResponseModel, Text, page_of
 from api.http.routing import Router
@@ -125,9 +117,7 @@ async def _usage_wanted(
     principal: CurrentPrincipal,
     since: Annotated[Day | None, Query(description="First day; 30 days back without it")] = None,
     until: Annotated[Day | None, Query(description="Last day; today without it")] = None,
-    scope: Annotated[
-        Literal["own", "all"], Query(description="`all`: everybody's, for who manages models")
-    ] = "own",
+    scope: Annotated[Literal["own", "all"], Query(description="`all`: everybody's, for who manages models")] = "own",
     user_id: Annotated[Text | None, Query(description="Of `all`, one person's")] = None,
 ) -> UsageFilter:
     last = until or utc_now().date()
@@ -140,9 +130,7 @@ async def _usage_wanted(
     return UsageFilter(first, last, user_id)
 
 
-@router.get(
-    "/usage", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination)
-)
+@router.get("/usage", dependencies=[View], responses=error_responses(InvalidRequest, InvalidPagination))
 async def read_model_usage(
     session: Reading,
     page: Annotated[PageRequest, Depends(paging(*SORT_FIELDS))],
@@ -150,23 +138,16 @@ async def read_model_usage(
 ) -> Envelope[UsageList]:
     """What was spent on models, by day, person and model; one's own unless `scope` says `all`."""
     listing = await list_usage(session, usage_filter, page)
-    answers = [
-        UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name)
-        for row in listing.rows
-    ]
+    answers = [UsageAnswer(**row.usage.model_dump(), username=row.username, name=row.name) for row in listing.rows]
     listed = page_of(answers, page, total=listing.total).data
     totals = UsageSums(**asdict(listing.totals))
     return Envelope(
-        data=UsageList(
-            **listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals
-        )
+        data=UsageList(**listed.model_dump(), since=usage_filter.since, until=usage_filter.until, totals=totals)
     )
 
 
 @router.post("/{model_id}/test", dependencies=[View], responses=error_responses(ModelNotFound))
-async def test_model(
-    model_id: Text, principal: CurrentPrincipal, context: CurrentContext
-) -> Envelope[TestAnswer]:
+async def test_model(model_id: Text, principal: CurrentPrincipal, context: CurrentContext) -> Envelope[TestAnswer]:
     """Ask a model for its first word, once; who manages models may ask one that is switched off."""
     for space in context.knowledge.spaces.values():
         if embedding_id(space.model.name) == model_id:
@@ -183,9 +164,7 @@ async def test_model(
     )
 
 
-async def _find(
-    database: Database, agents: AgentServices, principal: Principal, model_id: str
-) -> ChatModel:
+async def _find(database: Database, agents: AgentServices, principal: Principal, model_id: str) -> ChatModel:
     """The model that is to be tested.
 
     Raises:

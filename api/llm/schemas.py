@@ -118,10 +118,7 @@ def config_answer(row: RegisteredModel) -> ModelConfigAnswer:
 def chat_answers(usable: UsableModels) -> list[ModelAnswer]:
     """All chat models that somebody may use, the installation's own first."""
     default = usable.default_id
-    own = [
-        ModelAnswer.of_built_in(chosen, is_default=chosen.id == default)
-        for chosen in usable.built_in
-    ]
+    own = [ModelAnswer.of_built_in(chosen, is_default=chosen.id == default) for chosen in usable.built_in]
     rows = usable.registered
     return own + [ModelAnswer.of_row(row, is_default=row.id == default) for row in rows]
 

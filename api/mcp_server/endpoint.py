@@ -23,10 +23,7 @@ class McpEndpoint:
 
     def __init__(self, database: Database, max_bytes: int) -> None:
         self._transport = StreamableHTTPSessionManager(
-            build_server(SkillFolders(database)),
-            json_response=True,
-            stateless=True,
-            max_request_body_size=max_bytes,
+            build_server(SkillFolders(database)), json_response=True, stateless=True, max_request_body_size=max_bytes
         )
 
     async def serve(self, ready: asyncio.Event, closing: asyncio.Event) -> None:
@@ -83,9 +80,5 @@ def _refusal(fault: tuple[int, type[AgentexError]], language: str) -> Response:
     number, error_class = fault
     message = error_body(error_class, language=language).message
     nothing: dict[str, JsonValue] = {}
-    error = {
-        "code": number,
-        "message": message,
-        "data": {"code": error_class.code, "details": nothing},
-    }
+    error = {"code": number, "message": message, "data": {"code": error_class.code, "details": nothing}}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)

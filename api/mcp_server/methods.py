@@ -117,9 +117,7 @@ class SkillMethods:
 
     folders: SkillFolders
 
-    async def list_skills(
-        self, principal: Principal, params: PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def list_skills(self, principal: Principal, params: PaginatedRequestParams) -> dict[str, Any]:
         """One page of entries with their manifests (``skills/list``).
 
         Raises:
@@ -157,15 +155,10 @@ class SkillMethods:
             raise SkillFileNotFound(field="path")
         children = list_directory(folder, path)
         return {
-            "resources": [
-                resource.model_dump(mode="json", by_alias=True, exclude_none=True)
-                for resource in children
-            ]
+            "resources": [resource.model_dump(mode="json", by_alias=True, exclude_none=True) for resource in children]
         }
 
-    async def list_resources(
-        self, principal: Principal, params: PaginatedRequestParams
-    ) -> ListResourcesResult:
+    async def list_resources(self, principal: Principal, params: PaginatedRequestParams) -> ListResourcesResult:
         """One page of SKILL.md files, for clients without the extension.
 
         Raises:
@@ -186,9 +179,7 @@ class SkillMethods:
         )
         return ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(
-        self, principal: Principal, params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
+    async def read_resource(self, principal: Principal, params: ReadResourceRequestParams) -> ReadResourceResult:
         """A file: as text where it is UTF-8, so that its bytes are what was written.
 
         Raises:
@@ -202,13 +193,9 @@ class SkillMethods:
         except UnicodeDecodeError:
             blob = base64.b64encode(file.content).decode()
             kind = mime_type(file.path, is_text=False)
-            return ReadResourceResult(
-                contents=[BlobResourceContents(uri=uri, mime_type=kind, blob=blob)]
-            )
+            return ReadResourceResult(contents=[BlobResourceContents(uri=uri, mime_type=kind, blob=blob)])
         kind = mime_type(file.path, is_text=True)
-        return ReadResourceResult(
-            contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)]
-        )
+        return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
 
 def _entry(folder: SkillFolder) -> dict[str, Any]:
@@ -217,11 +204,7 @@ def _entry(folder: SkillFolder) -> dict[str, Any]:
         {"uri": skill_uri(place, file.path), "digest": f"sha256:{file.sha256}", "size": file.size}
         for file in folder.files
     ]
-    return {
-        "uri": skill_uri(place, SKILL_FILE),
-        "frontmatter": dict(folder.frontmatter),
-        "resources": manifest,
-    }
+    return {"uri": skill_uri(place, SKILL_FILE), "frontmatter": dict(folder.frontmatter), "resources": manifest}
 
 
 async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -243,19 +226,12 @@ async def _add_extension_fields(ctx: Context, call_next: CallNext) -> HandlerRes
 def build_server(folders: SkillFolders) -> Server[Any]:
     """The library's server with these methods; it keeps nothing of who asks."""
     methods = SkillMethods(folders)
-    server: Server[Any] = Server(
-        "agentex",
-        version=version("agentex"),
-        title="Agentex",
-        instructions=_INSTRUCTIONS,
-    )
+    server: Server[Any] = Server("agentex", version=version("agentex"), title="Agentex", instructions=_INSTRUCTIONS)
     server.extensions[EXTENSION] = SETTINGS
     server.middleware.append(_add_extension_fields)
     listed, read = PaginatedRequestParams, ReadResourceRequestParams
     server.add_request_handler("resources/list", listed, _as_handler(methods.list_resources))
-    server.add_request_handler(
-        "resources/templates/list", listed, _as_handler(methods.list_templates)
-    )
+    server.add_request_handler("resources/templates/list", listed, _as_handler(methods.list_templates))
     server.add_request_handler("resources/read", read, _as_handler(methods.read_resource))
     server.add_request_handler(_LIST, listed, _as_handler(methods.list_skills))
     server.add_request_handler(_GET, SkillParams, _as_handler(methods.get_skill))

@@ -48,9 +48,7 @@ def list_directory(folder: SkillFolder, path: str) -> list[Resource]:
         name, is_deeper, _ = file.path.removeprefix(before).partition("/")
         if file.path.startswith(before):
             place = before + name
-            children[name] = (
-                _directory(folder, place, name) if is_deeper else _file(folder, file, name)
-            )
+            children[name] = _directory(folder, place, name) if is_deeper else _file(folder, file, name)
     if not children:
         raise SkillFileNotFound(field="path")
     return [children[name] for name in sorted(children)]
@@ -65,6 +63,4 @@ def _file(folder: SkillFolder, file: FileEntry, name: str) -> Resource:
         return skill_resource(folder)
     # What is in it is not looked at for a list.
     kind = _MIME_TYPES.guess_type(file.path)[0]
-    return Resource(
-        uri=skill_uri(folder.place, file.path), name=name, mime_type=kind, size=file.size
-    )
+    return Resource(uri=skill_uri(folder.place, file.path), name=name, mime_type=kind, size=file.size)

@@ -51,9 +51,7 @@ def decode_cursor(cursor: str | None) -> FolderPosition | None:
     if cursor is None:
         return None
     try:
-        cursor_text: JsonValue = json.loads(
-            base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
-        )
+        cursor_text: JsonValue = json.loads(base64.b64decode(cursor.encode(), altchars=b"-_", validate=True))
     except (ValueError, RecursionError):
         cursor_text = None
     if not isinstance(cursor_text, list) or [type(part) for part in cursor_text] != [str, str, str]:

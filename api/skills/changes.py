@@ -18,9 +18,7 @@ from skills.store.service import NewSkill, SkillUpdate
 class _AnsweredChanges:
     """Makes changes, names the new state in the header ``ETag``, and gives the skill as an answer."""
 
-    def __init__(
-        self, changes: SkillChanges, database: Database, linter: SkillLinter, response: Response
-    ) -> None:
+    def __init__(self, changes: SkillChanges, database: Database, linter: SkillLinter, response: Response) -> None:
         self._changes = changes
         self._database = database
         self._linter = linter
@@ -29,9 +27,7 @@ class _AnsweredChanges:
     async def create(self, new: NewSkill) -> SkillDetail:
         return SkillDetail.of(await self._read(await self._changes.create(new)))
 
-    async def fork(
-        self, skill_id: str, number: int | None, metadata: CatalogMetadata
-    ) -> SkillDetail:
+    async def fork(self, skill_id: str, number: int | None, metadata: CatalogMetadata) -> SkillDetail:
         view = await self._changes.fork(skill_id, number, metadata)
         return SkillDetail.of(await self._read(view))
 

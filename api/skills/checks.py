@@ -39,9 +39,7 @@ class ValidateBody(RequestModel):
 
     content: AnyText = Field(examples=["# SKILL: 测试\\n\\n## 描述\\n..."])
     skill_id: Text | None = Field(
-        default=None,
-        max_length=200,
-        description="Whose content it is: it is not compared with that skill",
+        default=None, max_length=200, description="Whose content it is: it is not compared with that skill"
     )
 
 
@@ -89,11 +87,7 @@ async def validate_skill(
 
 @router.post("/{skill_id}/apply-fix", dependencies=[Write], responses=error_responses(*CHANGING))
 async def apply_fixes(
-    skill_id: Text,
-    body: FixBody,
-    base: SkillIfMatch,
-    linter: CurrentLinter,
-    changes: CurrentChanges,
+    skill_id: Text, body: FixBody, base: SkillIfMatch, linter: CurrentLinter, changes: CurrentChanges
 ) -> Envelope[FixedSkill]:
     """Apply fixes to the newest version, as a new one. Only the spans that they name change.
 
@@ -115,11 +109,7 @@ async def apply_fixes(
     responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound, SkillNotPending, SkillChanged),
 )
 async def review_skill(
-    skill_id: Text,
-    body: ReviewBody,
-    principal: CurrentPrincipal,
-    linter: CurrentLinter,
-    database: CurrentDatabase,
+    skill_id: Text, body: ReviewBody, principal: CurrentPrincipal, linter: CurrentLinter, database: CurrentDatabase
 ) -> Envelope[SkillDetail]:
     """Decide about what one has imported, or as an administrator about a public skill's version.
 

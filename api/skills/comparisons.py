@@ -41,22 +41,14 @@ class ComparisonBody(RequestModel):
         min_length=1, max_length=MOST_PAIRS, examples=[["Write my daily report: mended the login."]]
     )
     runs: int = Field(
-        default=1,
-        ge=1,
-        le=10,
-        description=f"How often each is asked, all together at most {MOST_PAIRS} times",
+        default=1, ge=1, le=10, description=f"How often each is asked, all together at most {MOST_PAIRS} times"
     )
     version: int | None = Field(default=None, ge=1, le=2**31 - 1)
     against: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**31 - 1,
-        description="Another version; absent: against answers without the skill",
+        default=None, ge=1, le=2**31 - 1, description="Another version; absent: against answers without the skill"
     )
     model_id: Text | None = Field(
-        default=None,
-        max_length=200,
-        description="Of the model that answers; the caller's default if absent",
+        default=None, max_length=200, description="Of the model that answers; the caller's default if absent"
     )
     judge_model_id: Text | None = Field(
         default=None, max_length=200, description="Of the model that judges; the same if absent"
@@ -65,10 +57,7 @@ class ComparisonBody(RequestModel):
 
 @router.post(
     "/{skill_id}/comparison",
-    dependencies=[
-        Depends(requires(Permission.AGENT_RUN)),
-        Depends(requires(Permission.SKILL_VIEW)),
-    ],
+    dependencies=[Depends(requires(Permission.AGENT_RUN)), Depends(requires(Permission.SKILL_VIEW))],
     response_model=Envelope[ComparisonReport],
     responses={
         **error_responses(SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed),
@@ -102,11 +91,7 @@ async def compare_answers(
 
 
 async def _setup(
-    session: AsyncSession,
-    agents: AgentServices,
-    principal: Principal,
-    skill_id: str,
-    body: ComparisonBody,
+    session: AsyncSession, agents: AgentServices, principal: Principal, skill_id: str, body: ComparisonBody
 ) -> ComparisonSetup:
     view = await skill_access.get(session, principal, skill_id)
     skill = await _open_version(session, view, body.version)
@@ -131,11 +116,7 @@ async def _open_version(session: AsyncSession, view: SkillView, number: int | No
 
 
 async def _model(
-    session: AsyncSession,
-    agents: AgentServices,
-    principal: Principal,
-    model_id: str | None,
-    field: str,
+    session: AsyncSession, agents: AgentServices, principal: Principal, model_id: str | None, field: str
 ) -> SelectedModel:
     chosen = await agents.models.select(session, principal, model_id)
     if chosen.model.is_extractive:
@@ -143,9 +124,7 @@ async def _model(
     return chosen
 
 
-async def _progress(
-    comparison: SkillComparison, body: ComparisonBody
-) -> AsyncGenerator[Progress | ComparisonReport]:
+async def _progress(comparison: SkillComparison, body: ComparisonBody) -> AsyncGenerator[Progress | ComparisonReport]:
     async with aclosing(comparison.run(body.queries, body.runs)) as counts:
         async for done in counts:
             yield Progress(done=done, total=len(body.queries) * body.runs)

@@ -39,15 +39,11 @@ class EditBody(RequestModel):
 
     content: AnyText = Field(examples=["# SKILL: 测试\n\n## 描述\n..."])
     changes: SkillForm
-    skill_id: Text | None = Field(
-        default=None, max_length=200, description="Whose content it is, as for validation"
-    )
+    skill_id: Text | None = Field(default=None, max_length=200, description="Whose content it is, as for validation")
 
 
 @router.post("/render", dependencies=[View], responses=_REFUSALS)
-async def render_skill(
-    body: RenderBody, linter: CurrentLinter, database: CurrentDatabase
-) -> Envelope[WrittenSkill]:
+async def render_skill(body: RenderBody, linter: CurrentLinter, database: CurrentDatabase) -> Envelope[WrittenSkill]:
     """The native file that says what a model says, judged as validation judges it; nothing is stored.
 
     The file is read back before it is given: a part that would be read as something else is refused
@@ -65,9 +61,7 @@ def _rendered(model: ParsedSkill, lint: Linter) -> WrittenSkill:
 
 
 @router.post("/edit", dependencies=[View], responses=_REFUSALS)
-async def edit_skill(
-    body: EditBody, linter: CurrentLinter, database: CurrentDatabase
-) -> Envelope[WrittenSkill]:
+async def edit_skill(body: EditBody, linter: CurrentLinter, database: CurrentDatabase) -> Envelope[WrittenSkill]:
     """A content with some fields changed and every other byte as it was; nothing is stored.
 
     It is changed wholly or not at all: where the content would not say the new value, or something

@@ -44,9 +44,7 @@ async def _skill_if_match(
 
 
 async def _file_if_match(
-    if_match: Annotated[
-        str, Header(description="The `ETag` of a read of the file, or of the skill.")
-    ] = "",
+    if_match: Annotated[str, Header(description="The `ETag` of a read of the file, or of the skill.")] = "",
 ) -> IfMatch:
     tag = _tag(if_match)
     if tag is not None and _DIGEST.fullmatch(tag):

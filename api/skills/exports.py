@@ -24,9 +24,7 @@ View = Depends(requires(Permission.SKILL_VIEW))
 MARKDOWN = "text/markdown; charset=utf-8"
 ZIP = "application/zip"
 _BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
-_ARCHIVE: dict[int | str, dict[str, Any]] = {
-    200: {"description": "An archive", "content": {ZIP: _BYTES}}
-}
+_ARCHIVE: dict[int | str, dict[str, Any]] = {200: {"description": "An archive", "content": {ZIP: _BYTES}}}
 _DOWNLOAD: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The stored bytes, or a folder as an archive",
@@ -62,9 +60,7 @@ async def export_skill(
     format: Annotated[
         Literal["markdown", "agent-skill"], Query(description="The file, or a folder as a zip")
     ] = "markdown",
-    profile: Annotated[
-        ExportProfile, Query(description="For whom the folder is")
-    ] = ExportProfile.PORTABLE,
+    profile: Annotated[ExportProfile, Query(description="For whom the folder is")] = ExportProfile.PORTABLE,
 ) -> Response:
     """The content of a skill, byte for byte as it was stored, or a folder of the open standard.
 
@@ -74,9 +70,7 @@ async def export_skill(
     view = await skill_access.get(session, principal, skill_id)
     row = await skill_access.get_version(session, view, version)
     if format == "agent-skill":
-        package = await export_service.export_one(
-            await export_service.read_source(session, view, row), profile
-        )
+        package = await export_service.export_one(await export_service.read_source(session, view, row), profile)
         return await _zip(package.content, attachment(package.slug, package.slug, ".zip"))
     headers = {
         "Content-Disposition": attachment(view.skill.slug, view.skill.name, ".md"),
@@ -92,17 +86,13 @@ async def export_skill(
     response_class=Response,
     responses=error_responses(SkillNotFound, SkillNotExportable) | _ARCHIVE,
 )
-async def export_skills(
-    body: ExportBody, principal: CurrentPrincipal, session: Reading
-) -> Response:
+async def export_skills(body: ExportBody, principal: CurrentPrincipal, session: Reading) -> Response:
     """Several skills as one zip, each in a folder of its own, in the versions that the caller gets."""
     ids = list(dict.fromkeys(body.ids))
     skills = {skill_id: await skill_access.get(session, principal, skill_id) for skill_id in ids}
     rows = {key: await skill_access.get_version(session, view) for key, view in skills.items()}
     export_service.check_size(rows)
-    sources = [
-        await export_service.read_source(session, skills[key], row) for key, row in rows.items()
-    ]
+    sources = [await export_service.read_source(session, skills[key], row) for key, row in rows.items()]
     content = await export_service.export_many(ids, sources, body.profile)
     return await _zip(content, attachment("skills", "skills", ".zip"))
 

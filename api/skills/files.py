@@ -32,9 +32,7 @@ _MISSING = (SkillNotFound, SkillVersionNotFound)
 _BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}}
 # Of the type that its name says.
-_DOWNLOAD: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The file's bytes", "content": {"*/*": _BYTES}}
-}
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {200: {"description": "The file's bytes", "content": {"*/*": _BYTES}}}
 
 
 class FileList(ResponseModel):
@@ -63,11 +61,7 @@ async def list_skill_files(
     responses=error_responses(*_MISSING, SkillFileNotFound) | _DOWNLOAD,
 )
 async def read_skill_file(
-    skill_id: Text,
-    file_path: FilePath,
-    principal: CurrentPrincipal,
-    session: Reading,
-    version: Version = None,
+    skill_id: Text, file_path: FilePath, principal: CurrentPrincipal, session: Reading, version: Version = None
 ) -> Response:
     """The bytes of a file; a browser saves them and shows nothing of them."""
     view = await skill_access.get(session, principal, skill_id)
@@ -112,11 +106,7 @@ async def put_skill_file(  # noqa: PLR0913 - what the framework hands over
     return Envelope(data=answer)
 
 
-@router.delete(
-    "/{file_path:path}",
-    dependencies=[Write],
-    responses=error_responses(*CHANGING, SkillFileNotFound),
-)
+@router.delete("/{file_path:path}", dependencies=[Write], responses=error_responses(*CHANGING, SkillFileNotFound))
 async def delete_skill_file(
     skill_id: Text,
     file_path: FilePath,

@@ -97,9 +97,7 @@ class SkillForm(RequestModel):
 
     def provided(self) -> dict[SkillField, Any]:
         """The values of the fields that the request has, in the domain's terms."""
-        values: Mapping[SkillField, Any] = {
-            field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS
-        }
+        values: Mapping[SkillField, Any] = {field: _WRITTEN.get(field, tuple)(getattr(self, field)) for field in FIELDS}
         return {key: value for key, value in values.items() if key in self.model_fields_set}
 
 

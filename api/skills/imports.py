@@ -104,27 +104,17 @@ class _UploadedSkills:
     def _count(self, packaged: PackagedSkill) -> AgentexError | None:
         """Count a skill; the error if there is no room for it."""
         self._skills += 1
-        self._held_bytes += len(packaged.content) + sum(
-            len(file.content) for file in packaged.files
-        )
+        self._held_bytes += len(packaged.content) + sum(len(file.content) for file in packaged.files)
         if self._skills > self._most_skills:
             return SkillsFull(limit=self._most_skills)
         return FileTooLarge(max_bytes=_MOST_BYTES) if self._held_bytes > _MOST_BYTES else None
 
-    def _refuse(
-        self,
-        name: str,
-        *,
-        problems: Sequence[PackageProblem] = (),
-        error: AgentexError | None = None,
-    ) -> None:
+    def _refuse(self, name: str, *, problems: Sequence[PackageProblem] = (), error: AgentexError | None = None) -> None:
         nothing = PackagedSkill("", b"", problems=tuple(problems))
         self.incoming.append(IncomingSkill(name, nothing, error=error))
 
 
-@router.post(
-    "/import", dependencies=[Write], openapi_extra=_BODY, responses=error_responses(StorageFull)
-)
+@router.post("/import", dependencies=[Write], openapi_extra=_BODY, responses=error_responses(StorageFull))
 async def import_skills(
     request: Request,
     principal: CurrentPrincipal,
@@ -150,13 +140,9 @@ async def import_skills(
     incoming = received.incoming
     if dry_run:
         async with database.reading() as session:
-            results = await import_service.plan_import(
-                session, principal, limits, incoming, on_conflict
-            )
+            results = await import_service.plan_import(session, principal, limits, incoming, on_conflict)
     else:
-        results = await import_service.import_all(
-            database, principal, limits, incoming, on_conflict
-        )
+        results = await import_service.import_all(database, principal, limits, incoming, on_conflict)
     items = [_item(result, language) for result in results]
     return Envelope(data=SkillImportAnswer(dry_run=dry_run, items=items, ignored=received.ignored))
 

@@ -16,9 +16,7 @@ async def _linter(context: CurrentContext, principal: CurrentPrincipal) -> Skill
         """The server's tools, and those of the caller's MCP connections, as they were listed last."""
         policies = context.agents.tool_policies
         if Permission.MCP_VIEW in principal.permissions:
-            policies = await load_tool_policies(
-                session, context.agents.mcp, principal.user_id, policies
-            )
+            policies = await load_tool_policies(session, context.agents.mcp, principal.user_id, policies)
         return frozenset(policies.defaults)
 
     return SkillLinter(principal, known_tools)

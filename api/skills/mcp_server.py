@@ -82,12 +82,7 @@ async def _check_request(request: Request, context: CurrentContext) -> None:
     dependencies=[Depends(requires(Permission.SKILL_VIEW)), Depends(_check_request)],
     response_class=Response,
     responses=_response_descriptions(),
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {_JSON: {"schema": _MESSAGE, "example": _ASKED}},
-        }
-    },
+    openapi_extra={"requestBody": {"required": True, "content": {_JSON: {"schema": _MESSAGE, "example": _ASKED}}}},
 )
 async def speak_mcp(agents: Agents) -> Response:
     """One message of the Model Context Protocol: skills as a client of MCP reads them.

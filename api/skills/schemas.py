@@ -139,19 +139,11 @@ class ReportAnswer(ResponseModel):
             valid=report.valid,
             publishable=report.publishable,
             parsed=report.parsed,
-            warnings=[
-                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.WARNING
-            ],
-            errors=[
-                diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR
-            ],
+            warnings=[diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.WARNING],
+            errors=[diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR],
             portable=Portability(
                 valid=report.portable,
-                diagnostics=[
-                    diagnostic
-                    for diagnostic in diagnostics
-                    if diagnostic.code.startswith(_PORTABILITY)
-                ],
+                diagnostics=[diagnostic for diagnostic in diagnostics if diagnostic.code.startswith(_PORTABILITY)],
             ),
             diagnostics=diagnostics,
         )
@@ -244,9 +236,7 @@ async def version_fields(
     session: AsyncSession, view: SkillView, versions: Sequence[SkillVersion]
 ) -> list[dict[str, object]]:
     """Versions that the caller may read, as :class:`VersionAnswer` shows them."""
-    names = await skill_access.find_usernames(
-        session, [row.author_id for row in versions if row.author_id]
-    )
+    names = await skill_access.find_usernames(session, [row.author_id for row in versions if row.author_id])
     uses = await usage.count_by_version(session, view.skill.id)
     return [_version_fields(view, row, names, uses) for row in versions]
 

@@ -20,9 +20,7 @@ _MISSING = (ReadOnly, OwnerOnly, SkillNotFound)
 
 
 @router.get("", dependencies=[View], responses=error_responses(*_MISSING))
-async def list_skill_shares(
-    skill_id: Text, principal: CurrentPrincipal, session: Reading
-) -> Envelope[ShareList]:
+async def list_skill_shares(skill_id: Text, principal: CurrentPrincipal, session: Reading) -> Envelope[ShareList]:
     """With whom one's own skill is shared."""
     return shares_answer(await sharing.list_skill_shares(session, principal, skill_id))
 
@@ -30,9 +28,7 @@ async def list_skill_shares(
 @router.put(
     "",
     dependencies=[Write],
-    responses=error_responses(
-        InvalidRequest, Conflict, SkillNotPublishable, SkillReviewNeeded, *_MISSING
-    ),
+    responses=error_responses(InvalidRequest, Conflict, SkillNotPublishable, SkillReviewNeeded, *_MISSING),
 )
 async def replace_skill_shares(
     skill_id: Text, body: SharesBody, principal: CurrentPrincipal, work: Writing
@@ -42,7 +38,5 @@ async def replace_skill_shares(
     ``read`` lets them read it and their agents use it; ``write`` lets them write its versions too.
     Sharing and deleting it stay its owner's.
     """
-    shares = await sharing.replace_skill_shares(
-        work, principal, skill_id, body.wanted(), body.version
-    )
+    shares = await sharing.replace_skill_shares(work, principal, skill_id, body.wanted(), body.version)
     return shares_answer(shares)

@@ -12,23 +12,11 @@ from api.http.routing import Router
 from api.skills.changes import CurrentChanges
 from api.skills.etag import SkillIfMatch
 from api.skills.lint import CurrentLinter
-from api.skills.schemas import (
-    SavedSkill,
-    SkillAnswer,
-    SkillDetail,
-    etag,
-    skill_answer,
-)
+from api.skills.schemas import SavedSkill, SkillAnswer, SkillDetail, etag, skill_answer
 from core.auth.permissions import Permission
 from core.db.pagination import PageRequest
 from core.errors.auth import OwnerOnly, ReadOnly, SkillNotFound
-from core.errors.conflicts import (
-    SkillChanged,
-    SkillNotPublishable,
-    SkillReviewNeeded,
-    SkillsFull,
-    SkillSlugTaken,
-)
+from core.errors.conflicts import SkillChanged, SkillNotPublishable, SkillReviewNeeded, SkillsFull, SkillSlugTaken
 from core.errors.requests import InvalidPagination, InvalidRequest, QuotaExceeded, UnreadableSkill
 from skills.store import access as skill_access
 from skills.store import listing
@@ -43,23 +31,10 @@ from skills.validation import validate
 router = Router(prefix="/api/v1/skills", tags=["skills"])
 View = Depends(requires(Permission.SKILL_VIEW))
 Write = Depends(requires(Permission.SKILL_WRITE))
-SAVING = (
-    InvalidRequest,
-    UnreadableSkill,
-    SkillSlugTaken,
-    SkillNotPublishable,
-    SkillReviewNeeded,
-    QuotaExceeded,
-)
+SAVING = (InvalidRequest, UnreadableSkill, SkillSlugTaken, SkillNotPublishable, SkillReviewNeeded, QuotaExceeded)
 """What keeps content from being saved."""
 
-CHANGING = (
-    *SAVING,
-    ReadOnly,
-    OwnerOnly,
-    SkillNotFound,
-    SkillChanged,
-)
+CHANGING = (*SAVING, ReadOnly, OwnerOnly, SkillNotFound, SkillChanged)
 """What keeps a skill from being changed."""
 
 _LONGEST_CONTENT = 1_000_000
@@ -72,9 +47,7 @@ class SkillFields(RequestModel):
     description: Text | None = Field(default=None, max_length=10_000)
     category: Text | None = Field(default=None, max_length=100)
     tags: list[Text] | None = Field(default=None, max_length=MOST_TAGS)
-    slug: Text | None = Field(
-        default=None, max_length=64, description="The key for machines, unique among one's own"
-    )
+    slug: Text | None = Field(default=None, max_length=64, description="The key for machines, unique among one's own")
     is_public: bool | None = None
     enabled: bool | None = Field(default=None, description="Whether agents are offered it")
 
@@ -101,17 +74,12 @@ class SkillBody(SkillFields):
 
 
 async def _filter(
-    include_public: Annotated[
-        bool, Query(description="是否包含公开 SKILL / also those that everybody sees")
-    ] = False,
+    include_public: Annotated[bool, Query(description="是否包含公开 SKILL / also those that everybody sees")] = False,
     category: Annotated[Text | None, Query(max_length=100, description="分类筛选")] = None,
     tag: Annotated[Text | None, Query(max_length=100, description="标签筛选")] = None,
-    q: Annotated[
-        Text | None, Query(max_length=200, description="Words that must all be found")
-    ] = None,
+    q: Annotated[Text | None, Query(max_length=200, description="Words that must all be found")] = None,
     pending: Annotated[
-        bool,
-        Query(description="One's own that wait for a review, for administrators public ones, too"),
+        bool, Query(description="One's own that wait for a review, for administrators public ones, too")
     ] = False,
 ) -> SkillFilter:
     return SkillFilter(include_public, category, tag, q, pending)
@@ -126,9 +94,7 @@ async def list_skills(
 ) -> Envelope[Items[SkillAnswer]]:
     """One's own skills and those shared with the caller; public ones where they are asked for."""
     skill_list = await listing.list_visible(session, principal, page, skill_filter)
-    return page_of(
-        [skill_answer(listed) for listed in skill_list.items], page, total=skill_list.total
-    )
+    return page_of([skill_answer(listed) for listed in skill_list.items], page, total=skill_list.total)
 
 
 @router.post("", dependencies=[Write], responses=error_responses(*SAVING, SkillsFull))
@@ -138,19 +104,13 @@ async def create_skill(body: NewSkillBody, changes: CurrentChanges) -> Envelope[
     Only a content that no text can be read from is refused. One with errors is kept for its owner,
     but agents are not offered it and it can't be shared.
     """
-    new = NewSkill(
-        await validate(body.content.encode()), body.entry(), VersionChange(body.change_note)
-    )
+    new = NewSkill(await validate(body.content.encode()), body.entry(), VersionChange(body.change_note))
     return Envelope(data=await changes.create(new))
 
 
 @router.get("/{skill_id}", dependencies=[View], responses=error_responses(SkillNotFound))
 async def read_skill(
-    skill_id: Text,
-    response: Response,
-    principal: CurrentPrincipal,
-    linter: CurrentLinter,
-    database: CurrentDatabase,
+    skill_id: Text, response: Response, principal: CurrentPrincipal, linter: CurrentLinter, database: CurrentDatabase
 ) -> Envelope[SkillDetail]:
     """One skill with its content, in the version that the caller gets."""
     async with database.reading() as session:
@@ -175,11 +135,7 @@ async def change_skill(
     return Envelope(data=await changes.update(skill_id, update))
 
 
-@router.delete(
-    "/{skill_id}",
-    dependencies=[Write],
-    responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound),
-)
+@router.delete("/{skill_id}", dependencies=[Write], responses=error_responses(ReadOnly, OwnerOnly, SkillNotFound))
 async def delete_skill(skill_id: Text, principal: CurrentPrincipal, work: Writing) -> Empty:
     """Delete a skill with all its versions, files, shares and counters."""
     await skill_service.delete(work, principal, skill_id)

@@ -82,18 +82,12 @@ class TriggerTestAnswer(ResponseModel):
     dependencies=[View],
     response_model=Envelope[TriggerReport],
     responses={
-        **error_responses(
-            SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable
-        ),
+        **error_responses(SkillNotFound, SkillVersionNotFound, ModelNotFound, ModelFailed, EngineUnavailable),
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
     },
 )
 async def try_skill_triggers(
-    skill_id: Text,
-    body: TriggerTestBody,
-    request: Request,
-    principal: CurrentPrincipal,
-    context: CurrentContext,
+    skill_id: Text, body: TriggerTestBody, request: Request, principal: CurrentPrincipal, context: CurrentContext
 ) -> Envelope[TriggerReport] | EventStream:
     """Which requests would choose the skill among all those that the caller's agents may use.
 
@@ -110,9 +104,7 @@ async def try_skill_triggers(
         version = await skill_access.get_version(session, view, body.version)
         field = await trigger_tests.read_candidates(session, principal, view, version)
         chosen = await _choose_model(session, context.agents, principal, body)
-    queries = tuple(
-        trigger_tests.TriggerQuery(case.query, case.should_trigger) for case in body.queries
-    )
+    queries = tuple(trigger_tests.TriggerQuery(case.query, case.should_trigger) for case in body.queries)
     test = _TriggerTest(context, field, queries, body.runs, chosen)
     answer = await run_with_progress(request, _progress(test))
     return Envelope(data=answer) if isinstance(answer, TriggerReport) else answer
@@ -153,9 +145,7 @@ async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerRepo
     """The progress of a test, and at the end its report, which is stored."""
     context, field, queries = test.context, test.field, test.queries
     if test.chosen is None:
-        report = await trigger_tests.run_offline(
-            field, queries, context.knowledge.spaces.default.encoder
-        )
+        report = await trigger_tests.run_offline(field, queries, context.knowledge.spaces.default.encoder)
     else:
         trials = TriggerTrials(context.database, context.agents.skills, test.chosen, field)
         async with aclosing(trials.run(queries, test.runs)) as counts:
@@ -169,9 +159,7 @@ async def _progress(test: _TriggerTest) -> AsyncGenerator[Progress | TriggerRepo
 
 
 @router.get(
-    "/{skill_id}/trigger-tests",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, SkillNotFound),
+    "/{skill_id}/trigger-tests", dependencies=[View], responses=error_responses(InvalidPagination, SkillNotFound)
 )
 async def list_skill_trigger_tests(
     skill_id: Text,

@@ -69,11 +69,7 @@ def parse_number(text: str) -> int:
     return int(text) if _NUMBER.fullmatch(text) else 0
 
 
-@router.get(
-    "/versions",
-    dependencies=[View],
-    responses=error_responses(InvalidPagination, SkillNotFound),
-)
+@router.get("/versions", dependencies=[View], responses=error_responses(InvalidPagination, SkillNotFound))
 async def list_skill_versions(
     skill_id: Text,
     principal: CurrentPrincipal,
@@ -135,9 +131,7 @@ async def compare_skill_versions(
 
 
 @router.post(
-    "/versions/{version}/restore",
-    dependencies=[Write],
-    responses=error_responses(*CHANGING, SkillVersionNotFound),
+    "/versions/{version}/restore", dependencies=[Write], responses=error_responses(*CHANGING, SkillVersionNotFound)
 )
 async def restore_skill_version(
     skill_id: Text, version: Number, body: RestoreBody, base: SkillIfMatch, changes: CurrentChanges
@@ -146,18 +140,10 @@ async def restore_skill_version(
     number = parse_number(version)
     expected = base.with_version(body.base_version)
     change = VersionChange(body.change_note, expected, restored_from=number)
-    return Envelope(
-        data=await changes.update(skill_id, SkillUpdate(from_version(number), change=change))
-    )
+    return Envelope(data=await changes.update(skill_id, SkillUpdate(from_version(number), change=change)))
 
 
-@router.post(
-    "/fork",
-    dependencies=[Write],
-    responses=error_responses(*SAVING, *_MISSING, SkillsFull),
-)
-async def fork_skill(
-    skill_id: Text, body: ForkBody, changes: CurrentChanges
-) -> Envelope[SkillDetail]:
+@router.post("/fork", dependencies=[Write], responses=error_responses(*SAVING, *_MISSING, SkillsFull))
+async def fork_skill(skill_id: Text, body: ForkBody, changes: CurrentChanges) -> Envelope[SkillDetail]:
     """Make a private skill of one's own from one that the caller may read, with its files."""
     return Envelope(data=await changes.fork(skill_id, body.version, body.entry()))

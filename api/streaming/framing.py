@@ -70,11 +70,7 @@ EVENT_CONTENT: dict[str, dict[str, object]] = {
 """Media types of run events, for OpenAPI."""
 
 
-STREAM_HEADERS = {
-    "Cache-Control": "no-cache, no-transform",
-    "X-Accel-Buffering": "no",
-    "Connection": "keep-alive",
-}
+STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "Connection": "keep-alive"}
 """Headers that keep proxies from caching and buffering a stream."""
 Speller = Callable[[WireEvent], WireEvent]
 
@@ -112,9 +108,7 @@ class SseFraming:
     media_type = EVENT_STREAM
     keep_alive = b": keep-alive\n\n"
 
-    def __init__(
-        self, spell: Speller | None = None, respelled: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, spell: Speller | None = None, respelled: frozenset[str] | None = None) -> None:
         self._spell = spell
         self._respelled = respelled
 
@@ -171,9 +165,7 @@ def _encode_payloads(payloads: Sequence[str]) -> bytes:
     return b"".join(encode(cast(WireEvent, orjson.loads(payload))) for payload in payloads)
 
 
-def choose_framing(
-    media_type: str, spell: Speller | None = None, respelled: frozenset[str] | None = None
-) -> Framing:
+def choose_framing(media_type: str, spell: Speller | None = None, respelled: frozenset[str] | None = None) -> Framing:
     """The framing of a media type of ``choose_media_type``; only text has dialects."""
     if media_type == EVENT_STREAM:
         return SseFraming(spell, respelled)

@@ -281,9 +281,7 @@ class DocumentTracker:
         """Remember ids that a reader was shown; a wrong count makes the next poll check them."""
         self._ids |= dict.fromkeys(ids)
 
-    async def gone(
-        self, session: AsyncSession, total: int, rows: Sequence[Document]
-    ) -> frozenset[str]:
+    async def gone(self, session: AsyncSession, total: int, rows: Sequence[Document]) -> frozenset[str]:
         """Erased ids that are not among the rows; pass them to :meth:`record` next.
 
         Args:
@@ -301,9 +299,7 @@ class DocumentTracker:
         ids = [id_ for id_ in self._ids if id_ not in deleted]
         there: set[str] = set()
         for start in range(0, len(ids), _ASKED_AT_ONCE):
-            there |= await document_queries.existing_ids(
-                session, ids[start : start + _ASKED_AT_ONCE]
-            )
+            there |= await document_queries.existing_ids(session, ids[start : start + _ASKED_AT_ONCE])
         self._is_due = False
         now = time.monotonic()
         self._not_before = now + (now - began) / _SHARE_OF_TIME
@@ -356,9 +352,7 @@ class ProgressView:
         rows, gone = self._follower.take(), self._follower.take_gone()
         before, was = self._hidden, self.progress
         self._hidden, self.progress = await self._look(base, rows)
-        changed = [
-            row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone
-        ]
+        changed = [row for row in rows if row.deleted_at is None and row.id not in self._hidden | gone]
         shown = {row.id for row in changed}
         # The deletion of a document that was hidden all the time is not reported either.
         ended = dict.fromkeys([*(row.id for row in rows if row.id not in shown), *sorted(gone)])

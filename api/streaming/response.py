@@ -85,9 +85,7 @@ class ExportResponse(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _while_open(
-    pieces: AsyncIterable[ContentT], access: OpenStream
-) -> AsyncGenerator[ContentT]:
+async def _while_open(pieces: AsyncIterable[ContentT], access: OpenStream) -> AsyncGenerator[ContentT]:
     async for piece in pieces:
         if access.is_ended:
             raise ClientDisconnect

@@ -27,9 +27,7 @@ class RunPosition:
     prelude: Sequence[WireEvent] = ()
 
 
-async def run_frames(
-    runs: RunService, place: RunPosition, framing: Framing
-) -> AsyncGenerator[bytes]:
+async def run_frames(runs: RunService, place: RunPosition, framing: Framing) -> AsyncGenerator[bytes]:
     """The frames of a run; an empty piece when nothing happened for a while."""
     if place.prelude:
         yield await framing.prelude(place.prelude, format_cursor(place.run_id, place.after))

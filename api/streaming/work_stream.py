@@ -40,18 +40,14 @@ async def with_error_event(events: AsyncGenerator[bytes], language: str) -> Asyn
         yield sse_event("error", error_body(type(error), error.details, language=language))
 
 
-async def run_with_progress(
-    request: Request, pieces: AsyncGenerator[Progress | ResultT]
-) -> ResultT | EventStream:
+async def run_with_progress(request: Request, pieces: AsyncGenerator[Progress | ResultT]) -> ResultT | EventStream:
     """The result of some work, or a stream of its progress and result if the caller accepts one.
 
     Closing the connection ends the work. ``pieces`` must yield progress at least once a second, and
     the result at last.
     """
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return stream_response(
-            with_error_event(_events(pieces), request.headers.get("accept-language", ""))
-        )
+        return stream_response(with_error_event(_events(pieces), request.headers.get("accept-language", "")))
     async with aclosing(pieces):
         async for piece in pieces:
             if not isinstance(piece, Progress):

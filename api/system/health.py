@@ -135,8 +135,5 @@ async def ready(context: CurrentContext) -> JSONResponse:
         for name, probe in CHECKS.items():
             group.start_soon(check, name, probe)
     good = all(component.status == "ok" for component in components.values())
-    body = Readiness(
-        status="ready" if good else "not_ready",
-        components={name: components[name] for name in CHECKS},
-    )
+    body = Readiness(status="ready" if good else "not_ready", components={name: components[name] for name in CHECKS})
     return JSONResponse(body.model_dump(), status_code=200 if good else 503)

@@ -6,10 +6,7 @@ from api.http.routing import Router
 
 router = Router(include_in_schema=False)
 
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -14,11 +14,7 @@ from core.errors.base import AgentexError
 router = Router(tags=["health"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))])
 
 
-@router.get(
-    PATH,
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@router.get(PATH, response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
 async def read_metrics(request: Request, context: CurrentContext) -> Response:
     """Metrics in the text format of Prometheus, for administrators or with the scrape token."""
     metrics = cast(Metrics, request.app.state.metrics)

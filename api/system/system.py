@@ -23,9 +23,7 @@ from core.runtime_config.service import ConfigView, Source
 from core.settings import Settings
 
 router = Router(
-    prefix="/api/v1/admin/system",
-    tags=["system"],
-    dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))],
+    prefix="/api/v1/admin/system", tags=["system"], dependencies=[Depends(requires(Permission.SYSTEM_MANAGE))]
 )
 _STEP = 1024
 _CHANGE_ERRORS = error_responses(ConfigKeyNotFound)
@@ -166,9 +164,7 @@ async def list_config(reader: Reader, session: Reading) -> Envelope[ConfigList]:
 
 
 @router.put("/config/{key}", responses=_CHANGE_ERRORS)
-async def change_config(
-    key: Text, body: ConfigBody, reader: Reader, work: Writing
-) -> Envelope[ConfigItem]:
+async def change_config(key: Text, body: ConfigBody, reader: Reader, work: Writing) -> Envelope[ConfigItem]:
     """Give a setting another value; it counts at once, in all processes."""
     view = await runtime_config.set_config(work, reader.environment, key, body.value, by=reader.by)
     return Envelope(data=_item(view, reader.language))
@@ -177,8 +173,4 @@ async def change_config(
 @router.delete("/config/{key}", responses=_CHANGE_ERRORS)
 async def reset_config(key: Text, reader: Reader, work: Writing) -> Envelope[ConfigItem]:
     """Forget the value that was stored: the environment's counts again."""
-    return Envelope(
-        data=_item(
-            await runtime_config.reset_config(work, reader.environment, key), reader.language
-        )
-    )
+    return Envelope(data=_item(await runtime_config.reset_config(work, reader.environment, key), reader.language))

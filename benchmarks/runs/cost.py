@@ -50,12 +50,8 @@ _LOADS = (
 _WARM_UP = Load(4, Script(500, 500))
 
 
-async def _hear_all(
-    load: Load, address: Address, make_body: Callable[[Script], dict]
-) -> Sequence[Heard]:
-    heard = await asyncio.gather(
-        *(hear(address, make_body(load.script)) for _ in range(load.streams))
-    )
+async def _hear_all(load: Load, address: Address, make_body: Callable[[Script], dict]) -> Sequence[Heard]:
+    heard = await asyncio.gather(*(hear(address, make_body(load.script)) for _ in range(load.streams)))
     wanted = load.script.characters
     for one in heard:
         if one.characters != wanted:
@@ -80,14 +76,8 @@ async def _measure(setting: Setting, load: Load, *, rounds: int) -> list[Row]:
     has_stock = any(found.name == _STOCK for found in distributions())
     for _ in range(rounds):
         tokens = load.tokens
-        ours.append(
-            await _cost(setting.api, tokens, lambda: _hear_all(load, setting.ours, run_body))
-        )
-        theirs.append(
-            await _cost(
-                setting.baseline, tokens, lambda: _hear_all(load, setting.theirs, chat_body)
-            )
-        )
+        ours.append(await _cost(setting.api, tokens, lambda: _hear_all(load, setting.ours, run_body)))
+        theirs.append(await _cost(setting.baseline, tokens, lambda: _hear_all(load, setting.theirs, chat_body)))
         if has_stock:
             act = lambda: _hear_all(load, setting.function_agent, chat_body)  # noqa: E731
             agents.append(await _cost(setting.baseline, tokens, act))

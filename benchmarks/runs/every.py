@@ -18,9 +18,7 @@ PARTS = {
 }
 
 
-def run(
-    parts: Sequence[str] = tuple(PARTS), settings: Mapping[str, str] | None = None
-) -> list[Row]:
+def run(parts: Sequence[str] = tuple(PARTS), settings: Mapping[str, str] | None = None) -> list[Row]:
     """Measure some parts, or all.
 
     Args:
@@ -31,9 +29,4 @@ def run(
         running_setting(settings) as setting,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
-        return [
-            row
-            for name, measure in PARTS.items()
-            if name in parts
-            for row in runner.run(measure(setting))
-        ]
+        return [row for name, measure in PARTS.items() if name in parts for row in runner.run(measure(setting))]

@@ -30,10 +30,7 @@ _WORDS = (
     " restarts",
     ".\n",
 )
-_HEAD = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
-    b"Connection: close\r\n\r\n"
-)
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 _USAGE = {"prompt_tokens": 20, "completion_tokens": 100, "total_tokens": 120}
 
 

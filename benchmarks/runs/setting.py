@@ -113,9 +113,7 @@ def program(module: str, variables: Mapping[str, str]) -> Generator[tuple[int, i
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, str(port)], env={**os.environ, **variables}
-    )
+    process = subprocess.Popen([sys.executable, "-m", module, str(port)], env={**os.environ, **variables})
     try:
         _wait_for(port, process)
         yield port, process.pid

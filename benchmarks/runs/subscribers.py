@@ -65,9 +65,7 @@ class _Subscribers:
             raise AssertionError(f"{gone} of {len(self._tasks)} subscribers were cut off")
 
 
-async def _measure(
-    process: psutil.Process, open_all: Callable[[_Subscribers], Awaitable[None]]
-) -> tuple[float, float]:
+async def _measure(process: psutil.Process, open_all: Callable[[_Subscribers], Awaitable[None]]) -> tuple[float, float]:
     """Proportional kilobytes of each subscriber, and processor seconds a minute of all."""
     subscribers = _Subscribers()
     before = _proportional(process)
@@ -91,9 +89,7 @@ async def measure(setting: Setting) -> list[Row]:
     run_ids = [str(uuid4()) for _ in range(_SUBSCRIBERS)]
 
     async def through_baseline(subscribers: _Subscribers) -> None:
-        await asyncio.gather(
-            *(subscribers.open(setting.theirs, chat_body(_SILENT), speaks=False) for _ in run_ids)
-        )
+        await asyncio.gather(*(subscribers.open(setting.theirs, chat_body(_SILENT), speaks=False) for _ in run_ids))
 
     async def of_few_runs(subscribers: _Subscribers) -> None:
         for run_id in run_ids[:_RUNS]:
@@ -106,12 +102,7 @@ async def measure(setting: Setting) -> list[Row]:
         )
 
     async def of_own_runs(subscribers: _Subscribers) -> None:
-        await asyncio.gather(
-            *(
-                subscribers.open(setting.ours, run_body(_SILENT, run_id))
-                for run_id in run_ids[_RUNS:]
-            )
-        )
+        await asyncio.gather(*(subscribers.open(setting.ours, run_body(_SILENT, run_id)) for run_id in run_ids[_RUNS:]))
 
     first = _Subscribers()
     for run_id in run_ids[:_RUNS]:

@@ -62,10 +62,7 @@ class ApiClient:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections."""
         await self.transport.__aexit__(kind, error, trace)
@@ -104,9 +101,7 @@ class ApiClient:
 
     async def create_knowledge_base(self, body: JsonObject) -> KnowledgeBaseRecord:
         """Create a knowledge base; its record may carry notices."""
-        return self._read(
-            KnowledgeBaseRecord, await self._call("POST", "/api/v1/knowledge-bases", body=body)
-        )
+        return self._read(KnowledgeBaseRecord, await self._call("POST", "/api/v1/knowledge-bases", body=body))
 
     async def delete_knowledge_base(self, knowledge_base_id: str) -> None:
         """Delete a knowledge base and all in it."""
@@ -120,9 +115,7 @@ class ApiClient:
             path: behind ``/knowledge-bases/``.
         """
         content = None if method == "GET" else body
-        return self._read(
-            shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=content)
-        )
+        return self._read(shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=content))
 
     async def document_pages(
         self, knowledge_base_id: str, query: Query | None = None
@@ -133,13 +126,7 @@ class ApiClient:
             yield [self._read(DocumentRecord, item) for item in page]
 
     async def upload(
-        self,
-        knowledge_base_id: str,
-        path: Path,
-        name: str,
-        on_progress: Callable[[int], None],
-        *,
-        on_conflict: str,
+        self, knowledge_base_id: str, path: Path, name: str, on_progress: Callable[[int], None], *, on_conflict: str
     ) -> DocumentRecord:
         """Upload a file as a document; doing it twice has one effect.
 
@@ -162,9 +149,7 @@ class ApiClient:
             sent = UploadBody(url, file, name, query, timeout=httpx.Timeout(_ARCHIVE_SECONDS))
             return self._read(ArchiveRecord, await self._send_file(sent)).items
 
-    async def preview_split(
-        self, knowledge_base_id: str, path: Path, query: Query
-    ) -> SplitPreviewRecord:
+    async def preview_split(self, knowledge_base_id: str, path: Path, query: Query) -> SplitPreviewRecord:
         """How a file would be cut.
 
         Args:
@@ -188,9 +173,7 @@ class ApiClient:
     async def delete_document(self, knowledge_base_id: str, document_id: str) -> None:
         """Delete a document; one that is already gone is no error."""
         try:
-            await self._call(
-                "DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}"
-            )
+            await self._call("DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}")
         except ServerRefused as refusal:
             if exit_code(refusal.code) is not ExitCode.NOT_FOUND:
                 raise
@@ -217,16 +200,12 @@ class ApiClient:
             yield response
 
     @asynccontextmanager
-    async def stream(
-        self, method: str, path: str, *, body: JsonObject | None = None
-    ) -> AsyncGenerator[httpx.Response]:
+    async def stream(self, method: str, path: str, *, body: JsonObject | None = None) -> AsyncGenerator[httpx.Response]:
         """Send a request and give the response, which is read as it comes."""
 
         def build(http: httpx.AsyncClient) -> httpx.Request:
             headers = {**self._headers(), "Accept": "text/event-stream"}
-            return http.build_request(
-                method, path, json=body, headers=headers, timeout=STREAM_TIMEOUT
-            )
+            return http.build_request(method, path, json=body, headers=headers, timeout=STREAM_TIMEOUT)
 
         used = await self._credentials()
         async with AsyncExitStack() as stack:
@@ -247,9 +226,7 @@ class ApiClient:
             raise
         return True
 
-    async def send_file(
-        self, path: str, file: CountedFile, name: str, fields: Mapping[str, str]
-    ) -> JsonValue:
+    async def send_file(self, path: str, file: CountedFile, name: str, fields: Mapping[str, str]) -> JsonValue:
         """POST a file as a form; the data of the answer.
 
         Args:
@@ -292,27 +269,14 @@ class ApiClient:
                 return
 
     async def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Query | None = None,
-        body: JsonObject | None = None,
-        reads: bool = False,
+        self, method: str, path: str, *, query: Query | None = None, body: JsonObject | None = None, reads: bool = False
     ) -> JsonValue:
         def build(http: httpx.AsyncClient) -> httpx.Request:
-            return http.build_request(
-                method, path, params=query, json=body, headers=self._headers()
-            )
+            return http.build_request(method, path, params=query, json=body, headers=self._headers())
 
         return await self._send(build, repeatable=reads or method == "GET")
 
-    async def _send(
-        self,
-        build: BuildRequest,
-        *,
-        repeatable: bool,
-    ) -> JsonValue:
+    async def _send(self, build: BuildRequest, *, repeatable: bool) -> JsonValue:
         used = await self._credentials()
         try:
             return await self.transport.send(build, repeatable=repeatable)
@@ -320,12 +284,8 @@ class ApiClient:
             await self._renew_after(refusal, used)
         return await self.transport.send(build, repeatable=repeatable)
 
-    async def _send_file(
-        self, sent: UploadBody | BatchUploadBody, *, repeatable: bool = True
-    ) -> JsonValue:
-        return await self._send(
-            lambda http: sent.request(http, self._headers()), repeatable=repeatable
-        )
+    async def _send_file(self, sent: UploadBody | BatchUploadBody, *, repeatable: bool = True) -> JsonValue:
+        return await self._send(lambda http: sent.request(http, self._headers()), repeatable=repeatable)
 
     async def _credentials(self) -> Login:
         async with self._renewal:

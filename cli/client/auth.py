@@ -199,8 +199,4 @@ async def _ask_tokens(transport: Transport, path: str, body: JsonObject) -> Toke
 
 
 def _with_tokens(username: str, tokens: TokensRecord) -> Login:
-    return Login(
-        username=username,
-        access_token=tokens.access_token,
-        refresh_token=tokens.refresh_token,
-    )
+    return Login(username=username, access_token=tokens.access_token, refresh_token=tokens.refresh_token)

@@ -85,9 +85,7 @@ async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
         await asyncio.gather(*open_ones, return_exceptions=True)
 
 
-async def _answer(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answered: asyncio.Future[_Told]
-) -> None:
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answered: asyncio.Future[_Told]) -> None:
     try:
         # Browsers open connections ahead, and leave them.
         async with asyncio.timeout(_LINE_SECONDS):

@@ -12,13 +12,7 @@ import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from cli.errors import CommandFailed, ServerRefused
-from cli.ui.i18n.common import (
-    ANSWER_UNREADABLE,
-    NOT_AGENTEX,
-    UNREACHABLE_HINT,
-    UNSENDABLE,
-    Language,
-)
+from cli.ui.i18n.common import ANSWER_UNREADABLE, NOT_AGENTEX, UNREACHABLE_HINT, UNSENDABLE, Language
 from core.errors.requests import InvalidRequest
 from core.errors.server import ServerUnreachable
 
@@ -55,10 +49,7 @@ class Transport:
         self.patience = patience
         # A proxy of the environment can't reach this machine's own addresses.
         self._http = httpx.AsyncClient(
-            base_url=url,
-            timeout=_TIMEOUT,
-            trust_env=not is_loopback(url),
-            headers={"Accept-Language": language.value},
+            base_url=url, timeout=_TIMEOUT, trust_env=not is_loopback(url), headers={"Accept-Language": language.value}
         )
 
     async def __aenter__(self) -> Self:
@@ -67,10 +58,7 @@ class Transport:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections."""
         await self._http.__aexit__(kind, error, trace)
@@ -130,9 +118,7 @@ class Transport:
 
         return await self._exchange(build, repeatable=True, stream=False)
 
-    async def _respond(
-        self, build: BuildRequest, *, repeatable: bool, stream: bool
-    ) -> httpx.Response:
+    async def _respond(self, build: BuildRequest, *, repeatable: bool, stream: bool) -> httpx.Response:
         for turn in range(_DECLINED_TRIES):
             response = await self._exchange(build, repeatable=repeatable, stream=stream)
             if response.status_code not in _DECLINED or turn == _DECLINED_TRIES - 1:
@@ -141,9 +127,7 @@ class Transport:
             await asyncio.sleep(_pause(response, turn))
         raise self._unreachable()
 
-    async def _exchange(
-        self, build: BuildRequest, *, repeatable: bool, stream: bool
-    ) -> httpx.Response:
+    async def _exchange(self, build: BuildRequest, *, repeatable: bool, stream: bool) -> httpx.Response:
         deadline = time.monotonic() + self.patience
         pause = 0.1
         while True:
@@ -168,9 +152,7 @@ class Transport:
             envelope = _Envelope.model_validate_json(response.content)
         except ValidationError:
             status = response.status_code
-            raise CommandFailed(
-                ServerUnreachable(), NOT_AGENTEX, url=self.url, status=status
-            ) from None
+            raise CommandFailed(ServerUnreachable(), NOT_AGENTEX, url=self.url, status=status) from None
         if envelope.code != 0:
             raise ServerRefused(envelope.code, envelope.message, envelope.details or {})
         return envelope.data

@@ -59,9 +59,5 @@ class BatchUploadBody:
         for _, file in self.files:
             file.seek(0)
         return http.build_request(
-            "POST",
-            self.path,
-            params=self.query,
-            files=[("file", file) for file in self.files],
-            headers=dict(headers),
+            "POST", self.path, params=self.query, files=[("file", file) for file in self.files], headers=dict(headers)
         )

@@ -31,9 +31,7 @@ def login(
     api_key_stdin: Annotated[
         bool, typer.Option("--api-key-stdin", help="Read an API key from standard input.")
     ] = False,
-    sso: Annotated[
-        bool, typer.Option("--sso", help="Log in with a browser, at the identity provider.")
-    ] = False,
+    sso: Annotated[bool, typer.Option("--sso", help="Log in with a browser, at the identity provider.")] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -65,9 +63,7 @@ def login(
     run(Options(json_only, language, url), body)
 
 
-def logout(
-    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
-) -> None:
+def logout(url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None) -> None:
     """Log out of a server and forget its login."""
 
     async def body(output: Output, client: ApiClient) -> ExitCode:
@@ -95,9 +91,7 @@ async def _log_in_as_first(output: Output, client: ApiClient) -> bool:
         await client.sign_in.log_in(client.transport, bootstrap.username, password)
     except (OSError, ServerRefused):
         return False
-    output.remark(
-        BOOTSTRAPPED, url=client.sign_in.url, username=bootstrap.username, file=bootstrap.file
-    )
+    output.remark(BOOTSTRAPPED, url=client.sign_in.url, username=bootstrap.username, file=bootstrap.file)
     return True
 
 

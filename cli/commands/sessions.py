@@ -18,12 +18,9 @@ from cli.ui.output import Output
 from cli.ui.prompts import YesOption, confirm
 
 _PATH = "/api/v1/sessions"
-SessionArgument = Annotated[
-    str, typer.Argument(metavar="ID|THREAD", help="The id of the session, or of its thread.")
-]
+SessionArgument = Annotated[str, typer.Argument(metavar="ID|THREAD", help="The id of the session, or of its thread.")]
 ArchivedOption = Annotated[
-    bool | None,
-    typer.Option("--archived/--active", help="Only those in the archive, or only the others."),
+    bool | None, typer.Option("--archived/--active", help="Only those in the archive, or only the others.")
 ]
 LimitOption = Annotated[int, typer.Option(min=1, max=100, help="How many at most.")]
 
@@ -68,10 +65,7 @@ class _MessageList(Record):
 
 @client_command
 async def list_sessions(
-    output: Output,
-    client: ApiClient,
-    archived: ArchivedOption = None,
-    limit: LimitOption = 20,
+    output: Output, client: ApiClient, archived: ArchivedOption = None, limit: LimitOption = 20
 ) -> ExitCode:
     """List your conversations, the latest first."""
     return await _list(output, client, _query(archived, limit))
@@ -118,12 +112,9 @@ async def export(
     session: SessionArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as talk.md or talk.json.")],
     file_format: Annotated[
-        FileFormat | None,
-        typer.Option("--format", help="By default JSON for names in .json, else Markdown."),
+        FileFormat | None, typer.Option("--format", help="By default JSON for names in .json, else Markdown.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> ExitCode:
     """Write a whole conversation into a file, with its sources and tool calls."""
     by_name = FileFormat.JSON if file.suffix.lower() == ".json" else FileFormat.MARKDOWN
@@ -154,12 +145,7 @@ async def archive(
 
 
 @client_command
-async def delete(
-    output: Output,
-    client: ApiClient,
-    session: SessionArgument,
-    yes: YesOption = False,
-) -> ExitCode:
+async def delete(output: Output, client: ApiClient, session: SessionArgument, yes: YesOption = False) -> ExitCode:
     """Delete a conversation with everything in it; a running answer is stopped."""
     row = await _find(client, session)
     title = _title(output, row)
@@ -172,9 +158,7 @@ async def delete(
 
 
 async def _find(client: ApiClient, session_id: str) -> _SessionRecord:
-    return client.read(
-        _SessionRecord, await client.call("GET", f"{_PATH}/{quote(session_id, safe='')}")
-    )
+    return client.read(_SessionRecord, await client.call("GET", f"{_PATH}/{quote(session_id, safe='')}"))
 
 
 def _query(archived: bool | None, limit: int) -> dict[str, str | int]:
@@ -192,9 +176,7 @@ async def _list(output: Output, client: ApiClient, query: Query) -> ExitCode:
         return ExitCode.OK
     columns = (messages.TITLE, messages.COUNT, messages.LAST, messages.ARCHIVED, messages.ID)
     match_column = (messages.FOUND,) if "search" in query else ()
-    output.table(
-        (*columns, *match_column), [_row(output, row, bool(match_column)) for row in listed.items]
-    )
+    output.table((*columns, *match_column), [_row(output, row, bool(match_column)) for row in listed.items])
     return ExitCode.OK
 
 
@@ -219,12 +201,5 @@ def _moment(moment: datetime | None) -> str:
 
 app = command_group(
     "List, find, read, export and delete conversations.",
-    {
-        "list": list_sessions,
-        "search": search,
-        "show": show,
-        "export": export,
-        "archive": archive,
-        "delete": delete,
-    },
+    {"list": list_sessions, "search": search, "show": show, "export": export, "archive": archive, "delete": delete},
 )

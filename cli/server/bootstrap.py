@@ -84,9 +84,7 @@ def _shipped(settings: Settings) -> Iterator[ModuleType]:
         yield import_module("cli.server.sample_skills")
 
 
-async def _prepare_accounts(
-    session: AsyncSession, settings: Settings, vault: Vault
-) -> Principal | None:
+async def _prepare_accounts(session: AsyncSession, settings: Settings, vault: Vault) -> Principal | None:
     """Write what is missing; the administrator's principal when this was the first start."""
     await ensure_roles(session)
     await ensure_signing_key(session, vault)
@@ -97,9 +95,7 @@ async def _prepare_accounts(
         if settings.admin_password is not None
         else _generate_password(settings.data_dir)
     )
-    draft = await draft_user(
-        username=settings.admin_username, email=settings.admin_email, password=password
-    )
+    draft = await draft_user(username=settings.admin_username, email=settings.admin_email, password=password)
     admin = await create_user(session, draft, role=ADMIN_ROLE)
     role = await get_role_by_name(session, ADMIN_ROLE)
     log.info("bootstrap.administrator_created", username=admin.username)

@@ -11,9 +11,7 @@ from core.settings import override_settings
 
 def serve(
     host: Annotated[str | None, typer.Option(help="Address the API listens on.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port of the API; 0 takes a free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of all data.")] = None,
     verbose: Annotated[bool, typer.Option(help="Show every log line of every part.")] = False,
 ) -> None:

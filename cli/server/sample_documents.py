@@ -44,18 +44,14 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
         await _add_document(work, settings, row, path)
 
 
-async def _add_document(
-    work: UnitOfWork, settings: Settings, knowledge_base: KnowledgeBase, path: Path
-) -> None:
+async def _add_document(work: UnitOfWork, settings: Settings, knowledge_base: KnowledgeBase, path: Path) -> None:
     content = await anyio.Path(path).read_bytes()
 
     async def blocks() -> AsyncIterator[bytes]:
         yield content
 
     store = open_object_store(settings)
-    stored = await document_storage.store_stream(
-        store, blocks(), max_bytes=settings.max_upload_bytes
-    )
+    stored = await document_storage.store_stream(store, blocks(), max_bytes=settings.max_upload_bytes)
     detected = detect_type(path.name, content[:_HEAD_BYTES], len(content))
     name = f"{path.parent.name}-{path.name}"
     kind = FileType(detected.name, detected.file_type)

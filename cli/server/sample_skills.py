@@ -20,9 +20,7 @@ async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
         work: the transaction of the first start.
         settings: say how much one user may keep.
     """
-    context = SkillContext(
-        work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user)
-    )
+    context = SkillContext(work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user))
     for language in LANGUAGES:
         for starter in starters(language):
             slug = starter.key if language == LANGUAGES[0] else f"{starter.key}-{language}"

@@ -73,9 +73,7 @@ async def _find_worker(redis: Redis) -> ReadinessCheck:
 
 
 async def _get(url: str) -> tuple[int, str]:
-    async with httpx.AsyncClient(
-        timeout=_HTTP_TIMEOUT, trust_env=False, verify=_NO_CERTIFICATES
-    ) as client:
+    async with httpx.AsyncClient(timeout=_HTTP_TIMEOUT, trust_env=False, verify=_NO_CERTIFICATES) as client:
         try:
             answer = await client.get(url)
         except (httpx.HTTPError, OSError):

@@ -13,14 +13,7 @@ from cli.server.exec import module_command
 from cli.supervisor import checks, redis_server
 from cli.supervisor.checks import check_all
 from cli.supervisor.display import StatusDisplay
-from cli.supervisor.preflight import (
-    EXIT_CANNOT_START,
-    STATE_FILE,
-    CannotStart,
-    claim_folder,
-    claim_port,
-    clean_up,
-)
+from cli.supervisor.preflight import EXIT_CANNOT_START, STATE_FILE, CannotStart, claim_folder, claim_port, clean_up
 from cli.supervisor.redis_server import RedisServerMissing
 from cli.supervisor.service import RestartPace, Service
 from cli.supervisor.status_file import StatusFile
@@ -117,11 +110,7 @@ def list_parts(settings: Settings) -> list[Service]:
     return [
         _redis(settings),
         Service("database", module_command("cli.server.migrate"), one_shot=True),
-        Service(
-            "engine",
-            module_command("kb_service.engine"),
-            functools.partial(checks.check_engine, settings),
-        ),
+        Service("engine", module_command("kb_service.engine"), functools.partial(checks.check_engine, settings)),
         Service(
             "worker",
             module_command("ingestion.worker"),
@@ -129,10 +118,7 @@ def list_parts(settings: Settings) -> list[Service]:
             after=("database",),
         ),
         Service(
-            "api",
-            module_command("api"),
-            functools.partial(checks.check_api, base_url(settings)),
-            after=("database",),
+            "api", module_command("api"), functools.partial(checks.check_api, base_url(settings)), after=("database",)
         ),
     ]
 

@@ -42,9 +42,7 @@ def claim_folder(settings: Settings) -> None:
     """
     data = settings.data_dir
     try:
-        create_folders(
-            data, data / "logs", redis_server.data_folder(settings), settings.runtime_dir
-        )
+        create_folders(data, data / "logs", redis_server.data_folder(settings), settings.runtime_dir)
         if not settings.runtime_dir.is_relative_to(data):
             require_private(settings.runtime_dir)
         lock(data)

@@ -26,9 +26,7 @@ class StatusFile:
 
     def __init__(self, parts: Iterable[Service], path: Path, *, url: str = "") -> None:
         self.statuses = {
-            part.name: ServiceStatus(
-                part.name, ServiceState.WAITING if part.command else ServiceState.EXTERNAL
-            )
+            part.name: ServiceStatus(part.name, ServiceState.WAITING if part.command else ServiceState.EXTERNAL)
             for part in parts
         }
         self.listeners: list[Callable[[ServiceStatus], None]] = []

@@ -70,9 +70,7 @@ async def supervise(
 def _start(watches: Sequence[ServiceWatcher]) -> list[asyncio.Task[None]]:
     by_name = {watch.part.name: watch for watch in watches}
     return [
-        asyncio.create_task(
-            watch.run([by_name[name] for name in watch.part.after if name in by_name])
-        )
+        asyncio.create_task(watch.run([by_name[name] for name in watch.part.after if name in by_name]))
         for watch in watches
     ]
 
@@ -100,9 +98,7 @@ def _listen(stop: asyncio.Event, watches: Sequence[ServiceWatcher]) -> Callable[
 
 
 async def _until_ready(
-    watches: Sequence[ServiceWatcher],
-    screen: StatusDisplay,
-    announce: Callable[[], Awaitable[None]],
+    watches: Sequence[ServiceWatcher], screen: StatusDisplay, announce: Callable[[], Awaitable[None]]
 ) -> None:
     for watch in watches:
         while not watch.ready.is_set():
@@ -123,9 +119,7 @@ async def _until_stop_or_failure(stop: asyncio.Event, tasks: Sequence[asyncio.Ta
     stopped.cancel()
 
 
-async def _drain(
-    watches: Sequence[ServiceWatcher], runs: Sequence[asyncio.Task[None]]
-) -> BaseException | None:
+async def _drain(watches: Sequence[ServiceWatcher], runs: Sequence[asyncio.Task[None]]) -> BaseException | None:
     """End the parts one after the other, whatever befell some; returns the first failure."""
     failure: BaseException | None = None
     for watch, run in reversed(list(zip(watches, runs, strict=True))):

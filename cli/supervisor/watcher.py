@@ -126,13 +126,7 @@ class ServiceWatcher:
     """
 
     def __init__(
-        self,
-        part: Service,
-        board: StatusFile,
-        screen: StatusDisplay,
-        *,
-        pace: RestartPace,
-        log: LogFile,
+        self, part: Service, board: StatusFile, screen: StatusDisplay, *, pace: RestartPace, log: LogFile
     ) -> None:
         self.part = part
         self.ready = asyncio.Event()

@@ -13,9 +13,7 @@ from cli.errors import ExitCode, Problem, exit_code, to_json
 from cli.ui.i18n.common import Language, Message
 
 _KEPT_CONTROLS = {"\n", "\t"}
-_CONTROLS = {
-    code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _KEPT_CONTROLS
-}
+_CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _KEPT_CONTROLS}
 
 
 def printable(text: str) -> str:

@@ -25,9 +25,7 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
         CommandFailed: the connection broke off.
     """
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn())
-    with Progress(
-        *columns, console=output.remarks, transient=True, disable=not output.lively
-    ) as progress:
+    with Progress(*columns, console=output.remarks, transient=True, disable=not output.lively) as progress:
         task = progress.add_task(output.render(messages.FOLLOW_ASKING), total=None)
         async with client.stream("POST", path, body=body) as response:
             async for event in read_events(response.aiter_bytes()):

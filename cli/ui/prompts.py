@@ -32,12 +32,7 @@ class DeletionPrompt:
 
 
 async def delete_with_prompt(
-    output: Output,
-    client: ApiClient,
-    thing: DeletionPrompt,
-    yes: bool,
-    *,
-    words: tuple[Message, Message],
+    output: Output, client: ApiClient, thing: DeletionPrompt, yes: bool, *, words: tuple[Message, Message]
 ) -> ExitCode:
     """Delete something where the person agrees, and say so.
 
@@ -79,10 +74,7 @@ def confirm(output: Output, yes: bool, question: Message, **values: object) -> b
 
 
 def ask_password(
-    output: Output,
-    question: Message = ASK_PASSWORD,
-    otherwise: Message = PASSWORD_NEEDED,
-    **values: object,
+    output: Output, question: Message = ASK_PASSWORD, otherwise: Message = PASSWORD_NEEDED, **values: object
 ) -> str:
     """Ask for a password or a key at the terminal, without showing it.
 

@@ -59,9 +59,7 @@ async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageReques
     return AuditListing(rows.all(), (await session.exec(count)).one())
 
 
-async def iterate_batches(
-    database: Database, wanted: AuditFilter
-) -> AsyncGenerator[Sequence[AuditEntry]]:
+async def iterate_batches(database: Database, wanted: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
     """All entries that are wanted, the newest first, in batches; no session stays open between."""
     conditions = _conditions(wanted)
     moment, key = col(AuditEntry.created_at), col(AuditEntry.id)
@@ -104,21 +102,12 @@ def _conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
     entry = AuditEntry
     found: list[ColumnElement[bool]] = []
     if wanted.text:
-        searched = (
-            entry.action,
-            entry.actor_name,
-            entry.object_id,
-            entry.object_name,
-            entry.address,
-            entry.request_id,
-        )
+        searched = (entry.action, entry.actor_name, entry.object_id, entry.object_name, entry.address, entry.request_id)
         found.append(or_(*(col(one).icontains(wanted.text, autoescape=True) for one in searched)))
     if wanted.actions:
         found.append(col(entry.action).in_(wanted.actions))
     if wanted.actor:
-        found.append(
-            or_(col(entry.actor_id) == wanted.actor, col(entry.actor_name) == wanted.actor)
-        )
+        found.append(or_(col(entry.actor_id) == wanted.actor, col(entry.actor_name) == wanted.actor))
     if wanted.object_type:
         found.append(col(entry.object_type) == wanted.object_type)
     if wanted.object_id:

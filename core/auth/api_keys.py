@@ -62,9 +62,7 @@ async def list_api_keys(session: AsyncSession, user_id: str, page: PageRequest) 
     return ApiKeyListing(rows, (await session.exec(mine)).one())
 
 
-async def create_api_key(
-    session: AsyncSession, principal: Principal, draft: ApiKeyDraft
-) -> tuple[ApiKey, str]:
+async def create_api_key(session: AsyncSession, principal: Principal, draft: ApiKeyDraft) -> tuple[ApiKey, str]:
     """Make a key for the caller. One made with a key ends with that one, at the latest.
 
     Returns:
@@ -103,9 +101,7 @@ async def _require_login(session: AsyncSession, principal: Principal) -> None:
     """Refuse a login that ended while the account was waited for: by another password, as may be."""
     if principal.family_id is None:
         return
-    alive = select(TokenFamily.id).where(
-        TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None)
-    )
+    alive = select(TokenFamily.id).where(TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None))
     if (await session.exec(alive)).first() is None:
         raise InvalidToken
 
@@ -158,9 +154,7 @@ async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: st
     return row
 
 
-async def delete_api_key_tree(
-    session: AsyncSession, row: ApiKey, owner: User | None = None
-) -> None:
+async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
     """Delete a key, and those that were made with it, and so on.
 
     Args:

@@ -21,13 +21,7 @@ from core.auth.users import find_user_by_login
 from core.db.database import Database
 from core.db.types import new_id, utc_now
 from core.db.unit_of_work import unit_of_work
-from core.errors.auth import (
-    AccountDisabled,
-    InvalidCredentials,
-    InvalidToken,
-    TokenExpired,
-    TokenReused,
-)
+from core.errors.auth import AccountDisabled, InvalidCredentials, InvalidToken, TokenExpired, TokenReused
 from core.errors.base import AgentexError
 from core.security.jwt import TokenIssuer
 from core.security.passwords import verify_password
@@ -83,9 +77,7 @@ class Authenticator:
             raise InvalidCredentials
         return await self._begin(session, user, method="password")
 
-    async def begin_vouched_login(
-        self, session: AsyncSession, user_id: str
-    ) -> tuple[User, IssuedTokens]:
+    async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, IssuedTokens]:
         """Begin a token family for somebody whom an identity provider vouches for.
 
         Raises:
@@ -97,18 +89,14 @@ class Authenticator:
             raise InvalidCredentials
         return await self._begin(session, user, method="oidc")
 
-    async def _begin(
-        self, session: AsyncSession, user: User, *, method: str
-    ) -> tuple[User, IssuedTokens]:
+    async def _begin(self, session: AsyncSession, user: User, *, method: str) -> tuple[User, IssuedTokens]:
         if user.status != ACTIVE:
             raise AccountDisabled
         user.last_login_at = utc_now()
         ended = (col(TokenFamily.user_id) == user.id, col(TokenFamily.expires_at) < utc_now())
         await session.exec(delete(TokenFamily).where(*ended))
         family = TokenFamily(
-            user_id=user.id,
-            current_token_id="",
-            expires_at=utc_now() + timedelta(seconds=self._refresh_seconds),
+            user_id=user.id, current_token_id="", expires_at=utc_now() + timedelta(seconds=self._refresh_seconds)
         )
         tokens = self._issue(family)
         session.add_all([user, family])
@@ -117,9 +105,7 @@ class Authenticator:
         audit(session, AuditAction.LOGIN_SUCCEEDED, target, actor=actor, details=details)
         return user, tokens
 
-    async def refresh(
-        self, session: AsyncSession, refresh_token: str
-    ) -> IssuedTokens | TokenReused:
+    async def refresh(self, session: AsyncSession, refresh_token: str) -> IssuedTokens | TokenReused:
         """Exchange a refresh token for a new pair.
 
         A token that was exchanged before ends its family: either the owner or a thief has
@@ -131,9 +117,7 @@ class Authenticator:
         """
         claims = self.issuer.verify(refresh_token, "refresh")
         family = (
-            await session.exec(
-                select(TokenFamily).where(TokenFamily.id == claims.family_id).with_for_update()
-            )
+            await session.exec(select(TokenFamily).where(TokenFamily.id == claims.family_id).with_for_update())
         ).first()
         user = await session.get(User, claims.user_id)
         if family is None or user is None or family.revoked_at is not None:
@@ -256,9 +240,7 @@ async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
 # Built once: building them takes longer than asking them, and every request asks one.
 @cache
 def _by_family() -> Select[User, Role, TokenFamily]:
-    return _families().where(
-        User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id")
-    )
+    return _families().where(User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id"))
 
 
 @cache
@@ -321,9 +303,7 @@ async def active_principals(
             if family.revoked_at is None and user.status == ACTIVE:
                 living[family.id] = _principal(user, role)
     if key_ids:
-        for user, role, key in (
-            await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))
-        ).all():
+        for user, role, key in (await session.exec(_keys().where(col(ApiKey.id).in_(key_ids)))).all():
             if not _has_ended(key) and user.status == ACTIVE:
                 living[key.id] = _keyed(_principal(user, role), key)
     return living
@@ -342,9 +322,7 @@ async def revoke_family(session: AsyncSession, family_id: str) -> None:
     )
 
 
-async def change_password(
-    session: AsyncSession, user: User, *, password_hash: str, keep_family_id: str | None
-) -> None:
+async def change_password(session: AsyncSession, user: User, *, password_hash: str, keep_family_id: str | None) -> None:
     """Store a new password and end the user's other logins.
 
     Args:
@@ -358,9 +336,7 @@ async def change_password(
     await end_logins(session, user.id, keep_family_id=keep_family_id)
 
 
-async def end_logins(
-    session: AsyncSession, user_id: str, *, keep_family_id: str | None = None
-) -> None:
+async def end_logins(session: AsyncSession, user_id: str, *, keep_family_id: str | None = None) -> None:
     """End a user's logins, but for one that goes on: their tokens stop working at once."""
     statement = (
         update(TokenFamily)
@@ -377,9 +353,6 @@ async def touch_api_key(session: AsyncSession, api_key: str) -> None:
     now, noted = utc_now(), col(ApiKey.last_used_at)
     await session.exec(
         update(ApiKey)
-        .where(
-            col(ApiKey.key_hash) == hash_api_key(api_key),
-            or_(noted.is_(None), noted < now - _LAST_USED_PRECISION),
-        )
+        .where(col(ApiKey.key_hash) == hash_api_key(api_key), or_(noted.is_(None), noted < now - _LAST_USED_PRECISION))
         .values(last_used_at=now)
     )

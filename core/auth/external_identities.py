@@ -33,11 +33,7 @@ NO_PASSWORD = ""
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 _LONGEST_NAME = 50
 _NUMBERED_NAMES = 9
-_WORTH_MORE_THAN_AN_ADDRESS = {
-    Permission.USERS_MANAGE,
-    Permission.SYSTEM_MANAGE,
-    Permission.MODELS_MANAGE,
-}
+_WORTH_MORE_THAN_AN_ADDRESS = {Permission.USERS_MANAGE, Permission.SYSTEM_MANAGE, Permission.MODELS_MANAGE}
 
 RevokeOldAccess = Callable[[AsyncSession, str], Awaitable[None]]
 """Ends, for an account's id, what else its former holder could act or listen by."""
@@ -72,10 +68,7 @@ def sign_in_policy(settings: Settings) -> SignInPolicy:
 
 
 async def get_or_create_account(
-    session: AsyncSession,
-    identity: Identity,
-    policy: SignInPolicy,
-    close_back_doors: RevokeOldAccess,
+    session: AsyncSession, identity: Identity, policy: SignInPolicy, close_back_doors: RevokeOldAccess
 ) -> User:
     """The account of somebody whom the provider knows: theirs, or a new one.
 
@@ -93,9 +86,7 @@ async def get_or_create_account(
         UnusableSetting: a role of the settings does not exist.
     """
     _require_domain(identity, policy)
-    query = select(OidcIdentity).where(
-        OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject
-    )
+    query = select(OidcIdentity).where(OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject)
     known = (await session.exec(query)).first()
     user = await session.get(User, known.user_id) if known is not None else None
     if user is None:
@@ -172,12 +163,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
     raise UsernameTaken(field="username")
 
 
-def _link(
-    session: AsyncSession,
-    user: User,
-    identity: Identity,
-    ended: Mapping[str, JsonValue] | None = None,
-) -> User:
+def _link(session: AsyncSession, user: User, identity: Identity, ended: Mapping[str, JsonValue] | None = None) -> User:
     row = OidcIdentity(user_id=user.id, issuer=identity.issuer, subject=identity.subject)
     session.add_all([user, row])
     details: dict[str, JsonValue] = {"issuer": identity.issuer, **(ended or {})}

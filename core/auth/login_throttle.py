@@ -29,9 +29,7 @@ class LoginThrottle:
         self._limiter = limiter
         self._per_account = Limit(settings.wrong_logins, _LOGIN_SECONDS)
         self._per_address = Limit(settings.address_wrong_logins, _LOGIN_SECONDS)
-        self._sign_ins = Limit(
-            settings.address_wrong_logins * _SIGN_INS_PER_WRONG_LOGIN, _LOGIN_SECONDS
-        )
+        self._sign_ins = Limit(settings.address_wrong_logins * _SIGN_INS_PER_WRONG_LOGIN, _LOGIN_SECONDS)
         self._registrations = Limit(settings.address_registrations, _REGISTRATION_SECONDS)
 
     @asynccontextmanager
@@ -49,10 +47,7 @@ class LoginThrottle:
         """
         place = address_range(address)
         account = name_key(login.strip())
-        charges = (
-            Charge(f"login:{place}:{account}", self._per_account),
-            Charge(f"logins:{place}", self._per_address),
-        )
+        charges = (Charge(f"login:{place}:{account}", self._per_account), Charge(f"logins:{place}", self._per_address))
         await charge_or_refuse(self._limiter, charges, TooManyLogins)
         yield
         await self._limiter.give_back(charges)

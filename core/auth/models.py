@@ -49,12 +49,8 @@ class User(Table, table=True):
     avatar_url: str | None = Field(default=None, max_length=2000)
     role_id: str = Field(foreign_key="role.id", max_length=ID_LENGTH)
     status: str = Field(default=UserStatus.ACTIVE.value, max_length=20)
-    granted: list[str] = Field(
-        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
-    )
-    revoked: list[str] = Field(
-        default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"}
-    )
+    granted: list[str] = Field(default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"})
+    revoked: list[str] = Field(default_factory=list, sa_type=JSON, sa_column_kwargs={"server_default": "[]"})
     model_access: list[str] | None = Field(default=None, sa_type=JSON)
     mcp_access: list[str] | None = Field(default=None, sa_type=JSON)
     time_zone: str | None = Field(default=None, max_length=LONGEST_NAME)
@@ -68,9 +64,7 @@ class TokenFamily(Table, table=True):
     """One login and all tokens that descend from it by refreshing."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
-    user_id: str = Field(
-        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     current_token_id: str = Field(max_length=ID_LENGTH)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     expires_at: datetime = Field(sa_type=UtcDateTime, index=True)
@@ -85,9 +79,7 @@ class ApiKey(Table, table=True):
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
-    user_id: str = Field(
-        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     name: str = Field(max_length=100)
     key_hash: str = Field(max_length=64, unique=True)
     key_prefix: str = Field(max_length=20)
@@ -103,9 +95,7 @@ class OidcIdentity(Table, table=True):
     """Somebody whom an OpenID Connect provider knows, and the account that is theirs."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
-    user_id: str = Field(
-        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     issuer: str = Field(max_length=500)
     subject: str = Field(max_length=255)
     created_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
@@ -130,9 +120,7 @@ class OidcTicket(Table, table=True):
     """A sign-in whose person is known and who has no tokens yet; ``code_digest`` is of their code."""
 
     code_digest: str = Field(primary_key=True, max_length=64)
-    user_id: str = Field(
-        foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True
-    )
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
     proof_digest: str = Field(max_length=64)
     expires_at: datetime = Field(sa_type=UtcDateTime, index=True)
 

@@ -97,11 +97,7 @@ class Access(StrEnum):
         return action in _ALLOWED[self]
 
 
-_ALLOWED = {
-    Access.READ: {Action.READ},
-    Access.WRITE: {Action.READ, Action.WRITE},
-    Access.OWNER: set(Action),
-}
+_ALLOWED = {Access.READ: {Action.READ}, Access.WRITE: {Action.READ, Action.WRITE}, Access.OWNER: set(Action)}
 
 
 class Shareable(Protocol):
@@ -126,9 +122,7 @@ class Owned(Protocol):
 OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
-def access_to(
-    principal: Principal, resource: Shareable, shared: Access | None = None
-) -> Access | None:
+def access_to(principal: Principal, resource: Shareable, shared: Access | None = None) -> Access | None:
     """How far an object is open to the caller; None: not at all.
 
     Being an administrator gives no look into other people's content.
@@ -178,11 +172,7 @@ def check_access(access: Access | None, action: Action, missing: type[NotFound])
 
 
 async def get_owned(
-    session: AsyncSession,
-    model: type[OwnedT],
-    resource_id: str,
-    principal: Principal,
-    missing: type[NotFound],
+    session: AsyncSession, model: type[OwnedT], resource_id: str, principal: Principal, missing: type[NotFound]
 ) -> OwnedT:
     """Load an object that only its owner may see.
 

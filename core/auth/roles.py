@@ -41,9 +41,7 @@ def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
 
 
 @lru_cache(maxsize=256)
-def _permissions(
-    names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]
-) -> frozenset[Permission]:
+def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]) -> frozenset[Permission]:
     """One set for all requests and open streams of those who have the same."""
     # A later version may have stored what this one does not know.
     return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
@@ -92,9 +90,7 @@ async def create_role(session: AsyncSession, principal: Principal, draft: RoleDr
     return role
 
 
-async def change_role(
-    session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft
-) -> Role:
+async def change_role(session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft) -> Role:
     """Change a role; it counts for its bearers from their next request on.
 
     Raises:
@@ -155,9 +151,4 @@ async def _write(session: AsyncSession, principal: Principal, role: Role, draft:
 
 
 def _note(session: AsyncSession, action: AuditAction, role: Role) -> None:
-    audit(
-        session,
-        action,
-        AuditTarget("role", role.id, role.name),
-        details={"permissions": [*role.permissions]},
-    )
+    audit(session, action, AuditTarget("role", role.id, role.name), details={"permissions": [*role.permissions]})

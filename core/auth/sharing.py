@@ -56,11 +56,7 @@ class ShareEntry:
 
 
 async def authorize(
-    session: AsyncSession,
-    principal: Principal,
-    action: Action,
-    resource: ShareableT | None,
-    missing: type[NotFound],
+    session: AsyncSession, principal: Principal, action: Action, resource: ShareableT | None, missing: type[NotFound]
 ) -> ShareableT:
     """Give an object back if the caller may do this with it.
 
@@ -100,18 +96,11 @@ async def access_by_id(
         for resource_id, access in (await session.exec(query)).all():
             if shared.get(resource_id) is not Access.WRITE:
                 shared[resource_id] = Access(access)
-    return {
-        resource.id: access_to(principal, resource, shared.get(resource.id))
-        for resource in resources
-    }
+    return {resource.id: access_to(principal, resource, shared.get(resource.id)) for resource in resources}
 
 
 def visible_to(
-    principal: Principal,
-    kind: str,
-    resource_id: Mapped[str],
-    owner_id: Mapped[str],
-    is_public: Mapped[bool],
+    principal: Principal, kind: str, resource_id: Mapped[str], owner_id: Mapped[str], is_public: Mapped[bool]
 ) -> ColumnElement[bool]:
     """The rule of :func:`admit` for reading, as a condition of a query."""
     mine = select(Share.resource_id).where(Share.kind == kind, _is_mine(principal))
@@ -155,9 +144,7 @@ async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareE
     ]
 
 
-async def share_subject_ids(
-    session: AsyncSession, resource: Shareable
-) -> frozenset[tuple[str | None, str | None]]:
+async def share_subject_ids(session: AsyncSession, resource: Shareable) -> frozenset[tuple[str | None, str | None]]:
     """The ids of the people and roles that an object is shared with, to tell that it changed."""
     query = select(Share.user_id, Share.role_id).where(
         Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
@@ -182,9 +169,7 @@ async def replace_shares(
     if len(wanted) > MAX_SHARES:
         raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
     session = work.session
-    shares = select(Share).where(
-        Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
-    )
+    shares = select(Share).where(Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id)
     present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
     kept: set[tuple[str | None, str | None]] = set()
     for number, one in enumerate(wanted):
@@ -209,34 +194,22 @@ async def replace_shares(
     await session.flush()
 
 
-async def delete_shares(
-    work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]
-) -> None:
+async def delete_shares(work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]) -> None:
     """Share objects with nobody, because they are taken away; named by ids, or by a query."""
-    await work.session.exec(
-        delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
-    )
+    await work.session.exec(delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids)))
 
 
 async def delete_user_shares(
-    work: UnitOfWork,
-    user_id: str,
-    *,
-    kind: str | None = None,
-    resource_ids: Collection[str] | SelectOfScalar[str] = (),
+    work: UnitOfWork, user_id: str, *, kind: str | None = None, resource_ids: Collection[str] | SelectOfScalar[str] = ()
 ) -> None:
     """Share nothing with somebody any more, or none of these objects of one kind."""
     statement = delete(Share).where(col(Share.user_id) == user_id)
     if kind is not None:
-        statement = statement.where(
-            col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids)
-        )
+        statement = statement.where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
     await work.session.exec(statement)
 
 
-async def _subject(
-    session: AsyncSession, wanted: ShareSpec, *, field: str
-) -> tuple[str | None, str | None]:
+async def _subject(session: AsyncSession, wanted: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
     """The ids of a person and of a role, one of them None.
 
     Raises:
@@ -249,9 +222,7 @@ async def _subject(
         return None, role
     by_id = col(User.id) == wanted.user_id
     by_name = col(User.username_key) == name_key(wanted.username or "")
-    there = select(User.id).where(
-        by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value
-    )
+    there = select(User.id).where(by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value)
     user = (await session.exec(there)).first()
     if user is None:
         raise InvalidRequest(field, "There is no user of this name or id")
@@ -277,11 +248,7 @@ def share_list_version(shares: Sequence[ShareEntry]) -> str:
 
 
 async def replace_share_list(
-    work: UnitOfWork,
-    resource: Shareable,
-    wanted: Sequence[ShareSpec],
-    version: str | None,
-    acts: ShareAuditActions,
+    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
 ) -> list[ShareEntry]:
     """Share an object with exactly these people and roles, from now on.
 
@@ -329,8 +296,6 @@ def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
 def access_by_subject(shares: Sequence[ShareEntry]) -> dict[str, str]:
     """How far, by who: user or role, and the name; for the audit log."""
     return {
-        f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (
-            one.access.value
-        )
+        f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (one.access.value)
         for one in shares
     }

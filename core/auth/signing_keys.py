@@ -45,9 +45,7 @@ async def rotate_signing_key(
         old = old.where(col(StoredSigningKey.retired_at) < now)
         until = now + 2 * _SETTLING + timedelta(seconds=token_seconds)
         await session.exec(
-            update(StoredSigningKey)
-            .where(col(StoredSigningKey.retired_at).is_(None))
-            .values(retired_at=until)
+            update(StoredSigningKey).where(col(StoredSigningKey.retired_at).is_(None)).values(retired_at=until)
         )
     else:
         # What was signed ends when each process has looked again; the logins end with this.
@@ -63,11 +61,7 @@ async def rotate_signing_key(
 def _add_key(session: AsyncSession, vault: Vault) -> str:
     key = generate_signing_key()
     session.add(
-        StoredSigningKey(
-            id=key.key_id,
-            sealed_private_pem=vault.encrypt(key.private_pem),
-            public_pem=key.public_pem,
-        )
+        StoredSigningKey(id=key.key_id, sealed_private_pem=vault.encrypt(key.private_pem), public_pem=key.public_pem)
     )
     return key.key_id
 
@@ -93,12 +87,7 @@ class SigningKeys:
         now = utc_now()
         query = (
             select(StoredSigningKey)
-            .where(
-                or_(
-                    col(StoredSigningKey.retired_at).is_(None),
-                    col(StoredSigningKey.retired_at) > now,
-                )
-            )
+            .where(or_(col(StoredSigningKey.retired_at).is_(None), col(StoredSigningKey.retired_at) > now))
             .order_by(col(StoredSigningKey.created_at).desc())
         )
         rows = (await session.exec(query)).all()

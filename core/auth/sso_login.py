@@ -53,9 +53,7 @@ def check_return_path(path: str) -> str:
     return path
 
 
-async def begin_attempt(
-    session: AsyncSession, destination: ReturnDestination
-) -> tuple[AuthRequest, str]:
+async def begin_attempt(session: AsyncSession, destination: ReturnDestination) -> tuple[AuthRequest, str]:
     """Begin a sign-in, and forget those that nobody ended.
 
     Args:
@@ -84,9 +82,7 @@ async def begin_attempt(
     return questions, browser
 
 
-async def redeem_attempt(
-    session: AsyncSession, *, state: str, browser: str
-) -> tuple[AuthRequest, ReturnDestination]:
+async def redeem_attempt(session: AsyncSession, *, state: str, browser: str) -> tuple[AuthRequest, ReturnDestination]:
     """The sign-in that a person comes back to; nobody comes back to it again.
 
     Args:
@@ -109,9 +105,7 @@ async def redeem_attempt(
     return AuthRequest(state, attempt.nonce, attempt.verifier), destination
 
 
-def issue_ticket(
-    session: AsyncSession, user: User, destination: ReturnDestination, *, browser: str
-) -> str:
+def issue_ticket(session: AsyncSession, user: User, destination: ReturnDestination, *, browser: str) -> str:
     """A code that is exchanged for tokens once and soon, by who began the sign-in.
 
     Args:

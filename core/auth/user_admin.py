@@ -12,16 +12,7 @@ from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.api_keys import delete_api_key_tree, get_api_key_for_update
 from core.auth.authentication import ACTIVE, change_password, end_logins
 from core.auth.locks import lock_admins
-from core.auth.models import (
-    ApiKey,
-    OidcIdentity,
-    OidcTicket,
-    Role,
-    Share,
-    TokenFamily,
-    User,
-    UserStatus,
-)
+from core.auth.models import ApiKey, OidcIdentity, OidcTicket, Role, Share, TokenFamily, User, UserStatus
 from core.auth.permissions import ADMIN_ROLE, DEFAULT_ROLE, Permission
 from core.auth.principal import Principal
 from core.auth.roles import effective_permissions, find_role, known_permissions
@@ -178,9 +169,7 @@ async def change_user(
     session.add(user)
     after = _rights(user, role)
     changed: dict[str, JsonValue] = {
-        name: {"before": before[name], "after": after[name]}
-        for name in before
-        if before[name] != after[name]
+        name: {"before": before[name], "after": after[name]} for name in before if before[name] != after[name]
     }
     if changed:
         audit(session, AuditAction.USER_CHANGED, user_target(user), details=changed)
@@ -225,12 +214,7 @@ def user_target(user: User) -> AuditTarget:
 
 
 async def reset_password(
-    session: AsyncSession,
-    principal: Principal,
-    user_id: str,
-    *,
-    password_hash: str,
-    revoke_api_keys: bool,
+    session: AsyncSession, principal: Principal, user_id: str, *, password_hash: str, revoke_api_keys: bool
 ) -> None:
     """Give an account another password and end all its logins.
 
@@ -285,9 +269,7 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     audit(session, AuditAction.USER_CHANGED, user_target(user), details=changed)
 
 
-async def revoke_user_api_key(
-    session: AsyncSession, principal: Principal, user_id: str, key_id: str
-) -> None:
+async def revoke_user_api_key(session: AsyncSession, principal: Principal, user_id: str, key_id: str) -> None:
     """Delete an API key of somebody whom the caller may rule over, and those made with it.
 
     Raises:
@@ -296,14 +278,10 @@ async def revoke_user_api_key(
         UserNotFound: there is none.
     """
     user, _ = await get_account_for_update(session, principal, user_id)
-    await delete_api_key_tree(
-        session, await get_api_key_for_update(session, user.id, key_id), owner=user
-    )
+    await delete_api_key_tree(session, await get_api_key_for_update(session, user.id, key_id), owner=user)
 
 
-async def get_account_for_update(
-    session: AsyncSession, principal: Principal, user_id: str
-) -> tuple[User, Role]:
+async def get_account_for_update(session: AsyncSession, principal: Principal, user_id: str) -> tuple[User, Role]:
     """An account that the caller may rule over, as it is, until the transaction ends.
 
     Raises:

@@ -101,15 +101,11 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
     return user
 
 
-async def _require_free(
-    session: AsyncSession, *, username: str | None = None, email: str | None = None
-) -> None:
+async def _require_free(session: AsyncSession, *, username: str | None = None, email: str | None = None) -> None:
     """Refuse what another account logs in by: a name may be, or look like, an address."""
     if username is not None:
         key = name_key(username)
-        is_taken = or_(
-            col(User.username_key) == key, col(User.email_key).in_({fold(username), key})
-        )
+        is_taken = or_(col(User.username_key) == key, col(User.email_key).in_({fold(username), key}))
         if (await session.exec(select(User.id).where(is_taken))).first() is not None:
             raise UsernameTaken(field="username")
     if email is not None and await find_user_by_email(session, email) is not None:
@@ -155,9 +151,7 @@ async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
     return (await session.exec(wanted)).first()
 
 
-async def update_profile(
-    session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None
-) -> User:
+async def update_profile(session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None) -> User:
     """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is.
 
     Raises:
@@ -185,9 +179,7 @@ def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
         InvalidRequest: no IANA name.
     """
     if name and find_zone(name) is None:
-        raise InvalidRequest(
-            "settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin"
-        )
+        raise InvalidRequest("settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin")
     user.time_zone = name or None
     session.add(user)
     return user

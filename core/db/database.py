@@ -82,9 +82,7 @@ class Database:
                 return await connection.run_sync(lambda inner: work(event_loop_context(inner)))
 
     @asynccontextmanager
-    async def writing(
-        self, *, urgent: bool = False, patience: float = _LOCKED_SECONDS
-    ) -> AsyncGenerator[AsyncSession]:
+    async def writing(self, *, urgent: bool = False, patience: float = _LOCKED_SECONDS) -> AsyncGenerator[AsyncSession]:
         """A session inside one transaction: committed at the end, rolled back on an exception.
 
         Only the unit of work opens it.

@@ -29,9 +29,7 @@ class _StringArray(TypeDecorator[Sequence[str]]):
         kind = Text() if dialect.name == "sqlite" else ARRAY(String())
         return dialect.type_descriptor(kind)
 
-    def process_bind_param(
-        self, value: Sequence[str] | None, dialect: Dialect
-    ) -> str | list[str] | None:
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str | list[str] | None:
         strings = list(value or ())
         return json.dumps(strings) if dialect.name == "sqlite" else strings
 

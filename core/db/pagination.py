@@ -20,13 +20,7 @@ class PageRequest:
     descending: bool = True
 
 
-def paginate(
-    query: QueryT,
-    page: PageRequest,
-    *,
-    columns: Mapping[str, Mapped[object]],
-    tie: Mapped[object],
-) -> QueryT:
+def paginate(query: QueryT, page: PageRequest, *, columns: Mapping[str, Mapped[object]], tie: Mapped[object]) -> QueryT:
     """The query of one page.
 
     Args:

@@ -51,10 +51,7 @@ class CompiledQuery:
         processors = self._processors
         if processors is None:
             return rows
-        return [
-            tuple(process(value) for process, value in zip(processors, row, strict=True))
-            for row in rows
-        ]
+        return [tuple(process(value) for process, value in zip(processors, row, strict=True)) for row in rows]
 
 
 def _result_processor(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any]:

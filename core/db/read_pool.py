@@ -188,6 +188,4 @@ def _translate_driver_errors(statement: str) -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise DBAPIError.instance(
-            statement, None, error, sqlite3.Error, hide_parameters=True
-        ) from error
+        raise DBAPIError.instance(statement, None, error, sqlite3.Error, hide_parameters=True) from error

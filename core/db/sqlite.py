@@ -36,9 +36,7 @@ def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.
         sqlite3.Error: the file can't be opened, or stays locked for ``timeout`` seconds.
     """
     # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
-    opened = sqlite3.connect(
-        path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None
-    )
+    opened = sqlite3.connect(path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None)
     try:
         _enable_wal(opened, time.monotonic() + timeout)
         for setting in _SETTINGS:
@@ -92,9 +90,7 @@ class SqliteConnection(aiosqlite.Connection):
         """Begin a read transaction together with the next statement."""
         self._is_reading = self._must_begin = True
 
-    async def run(
-        self, work: Callable[[sqlite3.Connection], "StatementResult"]
-    ) -> "StatementResult":
+    async def run(self, work: Callable[[sqlite3.Connection], "StatementResult"]) -> "StatementResult":
         """Run a function of the connection on its thread."""
         must_begin, self._must_begin, self._is_used = self._must_begin, False, True
         run = partial(_execute, self._conn, work, must_begin=must_begin)
@@ -149,15 +145,11 @@ class SqliteCursor:
         if operation == _READS:
             self._connection.begin_reading()
             return
-        await self._run(
-            lambda connection: StatementResult(connection.execute(operation, parameters))
-        )
+        await self._run(lambda connection: StatementResult(connection.execute(operation, parameters)))
 
     async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
         """Execute one statement with each of these."""
-        await self._run(
-            lambda connection: StatementResult(connection.executemany(operation, parameters))
-        )
+        await self._run(lambda connection: StatementResult(connection.executemany(operation, parameters)))
 
     async def fetchall(self) -> list[Any]:
         """The rows that were not fetched yet."""
@@ -174,10 +166,7 @@ class SqliteCursor:
 
 
 def _execute(
-    connection: sqlite3.Connection,
-    work: Callable[[sqlite3.Connection], StatementResult],
-    *,
-    must_begin: bool,
+    connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], StatementResult], *, must_begin: bool
 ) -> StatementResult:
     if must_begin:
         connection.execute(_READS)

@@ -33,11 +33,7 @@ class AgentexError(Exception):
         """
         super().__init_subclass__()
         if same_as is not None:
-            cls.code, cls.message, cls.message_zh = (
-                same_as.code,
-                same_as.message,
-                same_as.message_zh,
-            )
+            cls.code, cls.message, cls.message_zh = (same_as.code, same_as.message, same_as.message_zh)
             cls.wire_name, cls.status = same_as.wire_name, same_as.status
         elif "code" in vars(cls):
             if cls.code in REGISTERED:

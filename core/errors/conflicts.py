@@ -232,9 +232,7 @@ class UserOwnsThings(AgentexError):
 
     code = 40954
     message = "The account owns things: name who takes over its knowledge bases and skills with transfer_to, or erase everything with erase=true"
-    message_zh = (
-        "该账户名下仍有内容：请用 transfer_to 指定知识库和技能的接手人，或用 erase=true 全部清除"
-    )
+    message_zh = "该账户名下仍有内容：请用 transfer_to 指定知识库和技能的接手人，或用 erase=true 全部清除"
 
 
 class SessionsFull(AgentexError):

@@ -64,9 +64,7 @@ class OidcEmailTaken(AgentexError):
     """An account that this person is not linked to has their e-mail address."""
 
     code = 40975
-    message = (
-        "Another account has your e-mail address: log in to it as before, or ask an administrator"
-    )
+    message = "Another account has your e-mail address: log in to it as before, or ask an administrator"
     message_zh = "您的邮箱已属于另一账户：请用原有方式登录，或联系管理员"
 
 

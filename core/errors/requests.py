@@ -88,9 +88,7 @@ class TextRecognitionMissing(AgentexError):
     """A picture was uploaded, and the extra that reads pictures is not installed."""
 
     code = 40031
-    message = (
-        "Pictures are read by text recognition, which is not installed here: install agentex[ocr]"
-    )
+    message = "Pictures are read by text recognition, which is not installed here: install agentex[ocr]"
     message_zh = "读取图片需要文字识别，服务器尚未安装：请安装 agentex[ocr]"
 
 
@@ -325,9 +323,7 @@ class SkillNotEditable(AgentexError):
     """
 
     code = 40072
-    message = (
-        "This part of the skill can't be written so that it is read back as it is: see the error"
-    )
+    message = "This part of the skill can't be written so that it is read back as it is: see the error"
     message_zh = "技能的这一部分无法写成能被原样读回的形式：请查看 error"
 
 

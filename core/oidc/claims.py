@@ -66,9 +66,7 @@ def _member(value: object, name: str) -> object:
     return cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
 
 
-def merge_userinfo(
-    claims: Mapping[str, object], told: Mapping[str, object]
-) -> Mapping[str, object]:
+def merge_userinfo(claims: Mapping[str, object], told: Mapping[str, object]) -> Mapping[str, object]:
     """The claims of an ID token, with what is told beside it.
 
     An address and whether it is verified come from one place: or one would vouch for the other's.

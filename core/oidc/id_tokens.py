@@ -77,11 +77,7 @@ def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mappin
             "aud": {"essential": True, "value": expected.client_id},
             "sub": {"essential": True},
         }
-        params = {
-            "nonce": expected.nonce,
-            "client_id": expected.client_id,
-            "access_token": expected.access_token,
-        }
+        params = {"nonce": expected.nonce, "client_id": expected.client_id, "access_token": expected.access_token}
         claims = CodeIDToken(read.claims, read.header, options, params)
         claims.validate(leeway=CLOCK_SKEW_SECONDS)
     except (InvalidKeyIdError, BadSignatureError) as error:

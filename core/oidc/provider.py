@@ -67,9 +67,7 @@ class OidcProvider:
         transport: connects to it; it is closed with this.
     """
 
-    def __init__(
-        self, settings: OidcSettings, redirect_url: str, transport: httpx2.AsyncBaseTransport
-    ) -> None:
+    def __init__(self, settings: OidcSettings, redirect_url: str, transport: httpx2.AsyncBaseTransport) -> None:
         self.issuer = settings.oidc_issuer or ""
         self.redirect_url = redirect_url
         self._discovery_url: str = get_well_known_url(self.issuer, external=True)
@@ -148,9 +146,7 @@ class OidcProvider:
         elif not hmac.compare_digest(answer.issuer.encode(), self.issuer.encode()):
             raise OidcTokenInvalid("iss")
 
-    async def _exchange(
-        self, metadata: _Metadata, code: str, questions: AuthRequest
-    ) -> Mapping[str, object]:
+    async def _exchange(self, metadata: _Metadata, code: str, questions: AuthRequest) -> Mapping[str, object]:
         # Its base class comes by way of a name that is only known at run time.
         async with self._client(metadata) as client:  # pyright: ignore[reportGeneralTypeIssues]
             try:
@@ -169,9 +165,7 @@ class OidcProvider:
                 raise OidcRefused(reason if reason in _REASONS else "unknown") from error
         return cast(Mapping[str, object], tokens)
 
-    async def _checked(
-        self, metadata: _Metadata, id_token: str, expected: ExpectedClaims
-    ) -> Mapping[str, object]:
+    async def _checked(self, metadata: _Metadata, id_token: str, expected: ExpectedClaims) -> Mapping[str, object]:
         try:
             return check_id_token(id_token, await self._key_set(metadata), expected)
         except UnknownKey:
@@ -219,9 +213,7 @@ class OidcProvider:
         self._keys = (time.monotonic(), keys)
         return keys
 
-    async def _get_object(
-        self, what: str, url: str, headers: Mapping[str, str] | None = None
-    ) -> Mapping[str, object]:
+    async def _get_object(self, what: str, url: str, headers: Mapping[str, str] | None = None) -> Mapping[str, object]:
         async with provider_request(what):
             response = await self._http.get(url, headers=dict(headers or {}))
             if not response.is_success:

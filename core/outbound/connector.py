@@ -10,9 +10,7 @@ from core.outbound.guard import NameNotResolved, OutboundGuard
 KEPT_SECONDS = 60.0
 """How long an idle connection is kept: a new one costs DNS, TCP and TLS."""
 StreamT_co = TypeVar("StreamT_co", covariant=True)
-SocketOption = (
-    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
-)
+SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
 
 class Connector(Protocol[StreamT_co]):
@@ -75,10 +73,7 @@ class GuardedConnector(Generic[StreamT_co]):
     """
 
     def __init__(
-        self,
-        guard: OutboundGuard,
-        inner: Connector[StreamT_co],
-        failures: tuple[type[Exception], type[Exception]],
+        self, guard: OutboundGuard, inner: Connector[StreamT_co], failures: tuple[type[Exception], type[Exception]]
     ) -> None:
         self._guard = guard
         self._inner = inner
@@ -105,14 +100,10 @@ class GuardedConnector(Generic[StreamT_co]):
         each = None if timeout is None else timeout / len(addresses)
         for address in addresses[:-1]:
             try:
-                return await self._inner.connect_tcp(
-                    address, port, each, local_address, socket_options
-                )
+                return await self._inner.connect_tcp(address, port, each, local_address, socket_options)
             except self._failures:
                 continue
-        return await self._inner.connect_tcp(
-            addresses[-1], port, each, local_address, socket_options
-        )
+        return await self._inner.connect_tcp(addresses[-1], port, each, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
         """Wait, as the library does between two tries."""

@@ -83,9 +83,7 @@ class OutboundGuard:
         if not (is_listed or port in (80, 443) or port >= _FIRST_UNPRIVILEGED):
             raise UrlNotAllowed("This port is not allowed")
         literal = parse_address(host)
-        if literal is None and (
-            ":" in host or _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2])
-        ):
+        if literal is None and (":" in host or _NUMERIC_LABEL.fullmatch(host.rstrip(".").rpartition(".")[2])):
             raise UrlNotAllowed("Addresses are written in their usual form only")
         addresses = [literal] if literal else await _addresses(host, port)
         for address in addresses:

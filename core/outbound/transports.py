@@ -17,12 +17,8 @@ from core.outbound.guard import OutboundGuard
 # As many connections as the libraries keep by default. They have no parameter for the part of
 # their pool that connects, so the pool is replaced.
 _MAX, _MAX_IDLE = 100, 20
-_HTTPX_LIMITS = httpx.Limits(
-    max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS
-)
-_HTTPX2_LIMITS = httpx2.Limits(
-    max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS
-)
+_HTTPX_LIMITS = httpx.Limits(max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS)
+_HTTPX2_LIMITS = httpx2.Limits(max_connections=_MAX, max_keepalive_connections=_MAX_IDLE, keepalive_expiry=KEPT_SECONDS)
 
 
 class GuardedHttpxTransport(httpx.AsyncHTTPTransport):

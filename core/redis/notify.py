@@ -30,8 +30,6 @@ async def wake_signals(redis: Redis) -> AsyncGenerator[None]:
         await channel.subscribe(_CHANNEL)
         yield
         while True:
-            message = await channel.get_message(
-                ignore_subscribe_messages=True, timeout=_LISTEN_SECONDS
-            )
+            message = await channel.get_message(ignore_subscribe_messages=True, timeout=_LISTEN_SECONDS)
             if message is not None:
                 yield

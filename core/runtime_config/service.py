@@ -47,9 +47,7 @@ async def list_config(session: AsyncSession, environment: Settings) -> list[Conf
     return [_view(key, environment, rows.get(key.name)) for key in KEYS.values()]
 
 
-async def set_config(
-    work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str
-) -> ConfigView:
+async def set_config(work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str) -> ConfigView:
     """Give a key a value, in all processes from the commit on.
 
     Args:

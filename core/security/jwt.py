@@ -57,9 +57,7 @@ def generate_signing_key() -> SigningKey:
     """A new RSA key pair of 2,048 bits."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private_pem = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     public_pem = private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -96,14 +94,10 @@ class TokenIssuer:
         """Modulus and exponent of each accepted key by its id, as a JSON Web Key spells them."""
         return {
             key_id: (_base64_uint(numbers.n), _base64_uint(numbers.e))
-            for key_id, numbers in (
-                (key_id, key.public_numbers()) for key_id, key in self._public.items()
-            )
+            for key_id, numbers in ((key_id, key.public_numbers()) for key_id, key in self._public.items())
         }
 
-    def issue(
-        self, token_type: TokenType, *, user_id: str, family_id: str, seconds: int
-    ) -> tuple[str, TokenClaims]:
+    def issue(self, token_type: TokenType, *, user_id: str, family_id: str, seconds: int) -> tuple[str, TokenClaims]:
         """Sign a token that ends after so many seconds."""
         now = utc_now()
         claims = TokenClaims(user_id, family_id, new_id(), now + timedelta(seconds=seconds))
@@ -148,6 +142,4 @@ class TokenIssuer:
         if payload["type"] != token_type:
             raise InvalidToken
         expires_at = datetime.fromtimestamp(payload["exp"], tz=utc_now().tzinfo)
-        return TokenClaims(
-            str(payload["sub"]), str(payload["sid"]), str(payload["jti"]), expires_at
-        )
+        return TokenClaims(str(payload["sub"]), str(payload["sid"]), str(payload["jti"]), expires_at)

@@ -14,11 +14,7 @@ MAX_LENGTH = 256
 _HASHES_AT_ONCE = 4
 _limiters: RunVar[CapacityLimiter] = RunVar("password hashes")
 
-_ROUNDS, _KIB, _LANES = (
-    argon2.DEFAULT_TIME_COST,
-    argon2.DEFAULT_MEMORY_COST,
-    argon2.DEFAULT_PARALLELISM,
-)
+_ROUNDS, _KIB, _LANES = (argon2.DEFAULT_TIME_COST, argon2.DEFAULT_MEMORY_COST, argon2.DEFAULT_PARALLELISM)
 _hasher = PasswordHash((Argon2Hasher(time_cost=_ROUNDS, memory_cost=_KIB, parallelism=_LANES),))
 # Checked when the user is unknown, so that both answers take the same time: salt and hash of zeros,
 # which no password has. Making a real one would take every process a fifth of a second.

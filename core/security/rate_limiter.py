@@ -147,9 +147,7 @@ class SharedRateLimiter:
         if not counted:
             return 0.0
         arguments = [
-            round(seconds * 1_000_000)
-            for one in counted
-            for seconds in (one.limit.interval, one.limit.seconds)
+            round(seconds * 1_000_000) for one in counted for seconds in (one.limit.interval, one.limit.seconds)
         ]
         wait = await self._ask(self._take, counted, arguments)
         return await self._local.take(charges) if wait is None else wait / 1_000_000
@@ -161,9 +159,7 @@ class SharedRateLimiter:
         if counted and await self._ask(self._give_back, counted, arguments) is None:
             await self._local.give_back(counted)
 
-    async def _ask(
-        self, script: AsyncScript, charges: Sequence[Charge], arguments: Sequence[int]
-    ) -> int | None:
+    async def _ask(self, script: AsyncScript, charges: Sequence[Charge], arguments: Sequence[int]) -> int | None:
         """What Redis says; None while it is away."""
         if time.monotonic() < self._away_until:
             return None
@@ -178,9 +174,7 @@ class SharedRateLimiter:
             return None
 
 
-async def charge_or_refuse(
-    limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]
-) -> None:
+async def charge_or_refuse(limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
     """Take one from each.
 
     Raises:

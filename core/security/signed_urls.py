@@ -21,9 +21,7 @@ class UrlSigner:
     def sign(self, *facts: str) -> str:
         """The signature of these facts in this order, in hex."""
         # Each with its length: no two lists of facts are the same bytes.
-        message = b"".join(
-            len(fact).to_bytes(8, "big") + fact for fact in (text.encode() for text in facts)
-        )
+        message = b"".join(len(fact).to_bytes(8, "big") + fact for fact in (text.encode() for text in facts))
         return hmac.new(self._key, message, sha256).hexdigest()
 
     def is_valid(self, signature: str, *facts: str) -> bool:

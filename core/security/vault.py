@@ -28,9 +28,7 @@ def load_secret_key(settings: Settings) -> bytes:
         _create_once(path, secrets.token_urlsafe(48).encode())
     key = path.read_bytes().strip()
     if not key:
-        raise SecretKeyMismatchError(
-            f"The secret key file {path} is empty: put back the one from your backup."
-        )
+        raise SecretKeyMismatchError(f"The secret key file {path} is empty: put back the one from your backup.")
     return key
 
 

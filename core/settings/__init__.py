@@ -38,9 +38,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         hide_input_in_errors=True,
     )
 
-    data_dir: Path = Field(
-        default=Path("data"), description="Folder that holds all that must be kept."
-    )
+    data_dir: Path = Field(default=Path("data"), description="Folder that holds all that must be kept.")
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("agentex"),
         description="Folder for files that can be made again (the converted encoder).",
@@ -52,31 +50,22 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=None, description="API key the terminal client uses instead of a stored login."
     )
 
-    admin_username: str = Field(
-        default="admin", description="First administrator's name (first start)."
-    )
-    admin_email: str = Field(
-        default="admin@example.com", description="First administrator's e-mail."
-    )
+    admin_username: str = Field(default="admin", description="First administrator's name (first start).")
+    admin_email: str = Field(default="admin@example.com", description="First administrator's e-mail.")
     admin_password: SecretStr | None = Field(
         default=None, description="First administrator's password; without it one is generated."
     )
     secret_key: SecretStr | None = Field(
-        default=None,
-        description="Encrypts provider keys; generated into the data folder when absent.",
+        default=None, description="Encrypts provider keys; generated into the data folder when absent."
     )
-    database_url: str | None = Field(
-        default=None, description="PostgreSQL URL; without it SQLite in the data folder."
-    )
+    database_url: str | None = Field(default=None, description="PostgreSQL URL; without it SQLite in the data folder.")
     redis_url: str | None = Field(
         default=None, description="Redis or Valkey URL; without it a private server is started."
     )
     qdrant_url: str | None = Field(
         default=None, description="Qdrant server URL; without it Qdrant Edge in the data folder."
     )
-    qdrant_api_key: SecretStr | None = Field(
-        default=None, description="API key of the Qdrant server."
-    )
+    qdrant_api_key: SecretStr | None = Field(default=None, description="API key of the Qdrant server.")
     object_store_url: str | None = Field(
         default=None, description="s3://bucket/prefix; without it files in the data folder."
     )
@@ -84,9 +73,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=None, description="Endpoint of an S3-compatible store such as MinIO."
     )
     object_store_access_key: SecretStr | None = Field(default=None, description="S3 access key id.")
-    object_store_secret_key: SecretStr | None = Field(
-        default=None, description="S3 secret access key."
-    )
+    object_store_secret_key: SecretStr | None = Field(default=None, description="S3 secret access key.")
     engine_socket: Path | None = Field(
         default=None, description="Unix socket of the engine; without it one in the runtime folder."
     )
@@ -105,42 +92,28 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
 
     llm_provider: str | None = Field(
-        default=None,
-        description="Language model provider, e.g. openai or ollama: see the guide's models.",
+        default=None, description="Language model provider, e.g. openai or ollama: see the guide's models."
     )
     llm_base_url: str | None = Field(
         default=None, description="Its address, or that of any OpenAI-compatible endpoint."
     )
-    llm_api_key: SecretStr | None = Field(
-        default=None, description="Key of that endpoint, if it needs one."
-    )
-    llm_model: str | None = Field(
-        default=None, description="Model name asked for at that endpoint."
-    )
+    llm_api_key: SecretStr | None = Field(default=None, description="Key of that endpoint, if it needs one.")
+    llm_model: str | None = Field(default=None, description="Model name asked for at that endpoint.")
     llm_options: Annotated[LlmOptions | None, NoDecode] = Field(
-        default=None,
-        description="What differs from the provider's preset, a JSON object: see the guide's models.",
+        default=None, description="What differs from the provider's preset, a JSON object: see the guide's models."
     )
 
     allowed_private_targets: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Private addresses that users' connections may lead to: host:port, separated "
-        "by commas.",
+        default=(), description="Private addresses that users' connections may lead to: host:port, separated by commas."
     )
 
-    mcp_call_seconds: float = Field(
-        default=60, gt=0, description="Longest call of a tool on an MCP server."
-    )
+    mcp_call_seconds: float = Field(default=60, gt=0, description="Longest call of a tool on an MCP server.")
 
     rerank_base_url: str | None = Field(
         default=None, description="Rerank endpoint, up to /rerank, e.g. https://api.jina.ai/v1."
     )
-    rerank_api_key: SecretStr | None = Field(
-        default=None, description="Key of that endpoint, if it needs one."
-    )
-    rerank_model: str | None = Field(
-        default=None, description="Model name asked for at that endpoint."
-    )
+    rerank_api_key: SecretStr | None = Field(default=None, description="Key of that endpoint, if it needs one.")
+    rerank_model: str | None = Field(default=None, description="Model name asked for at that endpoint.")
 
     max_sessions_per_user: int = Field(
         default=0, ge=0, description="Most sessions that one user may have; 0 means no limit."
@@ -156,48 +129,32 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         default=10 * 2**20, ge=1, description="Largest image attached to a message, in bytes."
     )
     attachment_link_seconds: int = Field(
-        default=86_400,
-        ge=60,
-        le=7 * 86_400,
-        description="How long the link to an attached image works.",
+        default=86_400, ge=60, le=7 * 86_400, description="How long the link to an attached image works."
     )
     max_import_bytes: int = Field(
         default=4 * 2**30, ge=1, description="Largest file of a knowledge base to import, in bytes."
     )
-    user_quota_bytes: int = Field(
-        default=0, ge=0, description="Bytes of files one user may keep; 0 means no limit."
-    )
-    max_request_bytes: int = Field(
-        default=4 * 2**20, ge=1024, description="Largest JSON body in bytes."
-    )
+    user_quota_bytes: int = Field(default=0, ge=0, description="Bytes of files one user may keep; 0 means no limit.")
+    max_request_bytes: int = Field(default=4 * 2**20, ge=1024, description="Largest JSON body in bytes.")
     max_query_characters: int = Field(default=4000, ge=1, description="Longest search query.")
-    parse_timeout_seconds: float = Field(
-        default=60, gt=0, description="Longest parse of one document."
-    )
+    parse_timeout_seconds: float = Field(default=60, gt=0, description="Longest parse of one document.")
     parse_memory_bytes: int = Field(
         default=2**30, ge=2**27, description="Memory the parser child may use on one document."
     )
-    parse_output_characters: int = Field(
-        default=50_000_000, ge=1000, description="Most text one document may give."
-    )
+    parse_output_characters: int = Field(default=50_000_000, ge=1000, description="Most text one document may give.")
     ocr_languages: str = Field(
         default="chi_sim+eng",
         pattern=r"^[A-Za-z0-9_]+(\+[A-Za-z0-9_]+)*$",
         description="Languages of text recognition in pictures, as Tesseract names them.",
     )
     ocr_data_dir: Path | None = Field(
-        default=None,
-        description="Folder of Tesseract's .traineddata files; without it where systems keep them.",
+        default=None, description="Folder of Tesseract's .traineddata files; without it where systems keep them."
     )
     ocr_timeout_seconds: float = Field(
-        default=3600,
-        gt=0,
-        description="Longest text recognition in one document, beside its parse.",
+        default=3600, gt=0, description="Longest text recognition in one document, beside its parse."
     )
     ingest_attempts: int = Field(default=3, ge=1, description="Tries before a document is failed.")
-    ingest_concurrency: int = Field(
-        default=4, ge=1, description="Documents one worker has in hand."
-    )
+    ingest_concurrency: int = Field(default=4, ge=1, description="Documents one worker has in hand.")
     lease_seconds: float = Field(
         default=20,
         gt=0,
@@ -205,29 +162,18 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         le=600,
         description="Life of a worker's lease on a document; at most 600.",
     )
-    reconcile_seconds: float = Field(
-        default=5, gt=0, description="Pause between reconciler rounds."
-    )
+    reconcile_seconds: float = Field(default=5, gt=0, description="Pause between reconciler rounds.")
     reindex_keep_hours: float = Field(
-        default=72,
-        ge=0,
-        description="How long the passages from before a re-index are kept for the way back.",
+        default=72, ge=0, description="How long the passages from before a re-index are kept for the way back."
     )
     run_timeout_seconds: float = Field(
-        default=300,
-        gt=0,
-        description="Longest agent run; after four fifths of it no more is done, only answered.",
+        default=300, gt=0, description="Longest agent run; after four fifths of it no more is done, only answered."
     )
-    run_max_turns: int = Field(
-        default=24, ge=1, description="Turns of the model that one agent run may take."
-    )
-    run_max_tokens: int = Field(
-        default=400_000, ge=1, description="Tokens, in and out, that one agent run may take."
-    )
+    run_max_turns: int = Field(default=24, ge=1, description="Turns of the model that one agent run may take.")
+    run_max_tokens: int = Field(default=400_000, ge=1, description="Tokens, in and out, that one agent run may take.")
 
     tool_policies: Annotated[dict[str, ToolPolicy], NoDecode] = Field(
-        default={},
-        description="Bounds for agents' tools, a JSON object of auto, ask or never by tool name.",
+        default={}, description="Bounds for agents' tools, a JSON object of auto, ask or never by tool name."
     )
 
     verify_streams: bool = Field(
@@ -241,29 +187,20 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     )
 
     metrics_token: SecretStr | None = Field(
-        default=None,
-        description="Token that opens /metrics to a scraper; without it administrators only.",
+        default=None, description="Token that opens /metrics to a scraper; without it administrators only."
     )
     audit_retention_days: int = Field(
-        default=365,
-        ge=0,
-        le=36_500,
-        description="How long the audit log is kept, in days; 0 keeps it for good.",
+        default=365, ge=0, le=36_500, description="How long the audit log is kept, in days; 0 keeps it for good."
     )
 
     documentation_enabled: bool = Field(
-        default=True,
-        description="Put Agentex's own documentation into a knowledge base at first start.",
+        default=True, description="Put Agentex's own documentation into a knowledge base at first start."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least level that is logged."
     )
-    log_format: Literal["json", "console"] = Field(
-        default="json", description="Shape of a log line."
-    )
-    drain_seconds: float = Field(
-        default=20, gt=0, description="Time a process has to finish on SIGTERM."
-    )
+    log_format: Literal["json", "console"] = Field(default="json", description="Shape of a log line.")
+    drain_seconds: float = Field(default=20, gt=0, description="Time a process has to finish on SIGTERM.")
 
     @model_validator(mode="before")
     @classmethod
@@ -306,9 +243,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @field_validator("embedding_models")
     @classmethod
-    def _complete_models(
-        cls, value: tuple[EmbeddingModelSetting, ...]
-    ) -> tuple[EmbeddingModelSetting, ...]:
+    def _complete_models(cls, value: tuple[EmbeddingModelSetting, ...]) -> tuple[EmbeddingModelSetting, ...]:
         names = [model.name.lower() for model in value]
         if len(set(names)) != len(names):
             raise ValueError("two models have the same name")
@@ -334,11 +269,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         url = self.database_url or f"sqlite:///{self.data_dir / 'agentex.db'}"
         scheme, _, rest = url.partition("://")
         kind = scheme.partition("+")[0]
-        drivers = {
-            "postgres": "postgresql+asyncpg",
-            "postgresql": "postgresql+asyncpg",
-            "sqlite": "sqlite+aiosqlite",
-        }
+        drivers = {"postgres": "postgresql+asyncpg", "postgresql": "postgresql+asyncpg", "sqlite": "sqlite+aiosqlite"}
         return f"{drivers.get(kind, scheme)}://{rest}"
 
     @property

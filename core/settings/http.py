@@ -18,33 +18,25 @@ class AccessSettings(OidcSettings):
 
     registration_enabled: bool = Field(default=True, description="Whether anyone may register.")
     access_token_seconds: int = Field(default=1800, ge=60, description="Life of an access token.")
-    refresh_token_seconds: int = Field(
-        default=14 * 86400, ge=300, description="Life of a refresh token."
-    )
+    refresh_token_seconds: int = Field(default=14 * 86400, ge=300, description="Life of a refresh token.")
     requests_per_minute: int = Field(
         default=3000,
         ge=0,
-        description="Requests per minute of one user, and of one address without a credential; "
-        "0: no limit.",
+        description="Requests per minute of one user, and of one address without a credential; 0: no limit.",
     )
     key_requests_per_minute: int = Field(
         default=2400, ge=0, description="Requests per minute with one API key; 0: no limit."
     )
     wrong_logins: int = Field(
-        default=10,
-        ge=0,
-        description="Wrong passwords for one account from one address in five minutes; 0: no limit.",
+        default=10, ge=0, description="Wrong passwords for one account from one address in five minutes; 0: no limit."
     )
     address_wrong_logins: int = Field(
         default=100,
         ge=0,
-        description="Wrong passwords from one address in five minutes, whatever the accounts; "
-        "0: no limit.",
+        description="Wrong passwords from one address in five minutes, whatever the accounts; 0: no limit.",
     )
     address_registrations: int = Field(
-        default=600,
-        ge=0,
-        description="Registrations that one address may try in an hour; 0: no limit.",
+        default=600, ge=0, description="Registrations that one address may try in an hour; 0: no limit."
     )
     trusted_proxies: str = Field(
         default="127.0.0.1",
@@ -52,8 +44,7 @@ class AccessSettings(OidcSettings):
         "X-Forwarded-For is believed; none: nobody's.",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Origins, with commas, whose pages may call the API from a browser (CORS).",
+        default=(), description="Origins, with commas, whose pages may call the API from a browser (CORS)."
     )
 
     @field_validator("trusted_proxies")

@@ -34,16 +34,13 @@ class OidcSettings(BaseModel):
         "spells it; without it there is no single sign-on.",
     )
     oidc_client_id: str | None = Field(
-        default=None,
-        validate_default=True,
-        description="Client id that the issuer knows Agentex by.",
+        default=None, validate_default=True, description="Client id that the issuer knows Agentex by."
     )
     oidc_client_secret: SecretStr | None = Field(
         default=None, description="Secret of that client; without it a public client."
     )
     oidc_scopes: str = Field(
-        default="openid email profile",
-        description="Scopes that are asked for, with spaces; openid is one of them.",
+        default="openid email profile", description="Scopes that are asked for, with spaces; openid is one of them."
     )
     oidc_public_url: str | None = Field(
         default=None,
@@ -66,14 +63,12 @@ class OidcSettings(BaseModel):
         "without any, every address may.",
     )
     oidc_roles_claim: str | None = Field(
-        default=None,
-        description="Claim that names a person's groups, such as groups or realm_access.roles.",
+        default=None, description="Claim that names a person's groups, such as groups or realm_access.roles."
     )
     oidc_roles: Annotated[dict[str, str], NoDecode] = Field(
         default={},
         validate_default=True,
-        description="Roles by group, a JSON object; the first group that a person is in counts, "
-        "at each login.",
+        description="Roles by group, a JSON object; the first group that a person is in counts, at each login.",
     )
 
     @field_validator("oidc_issuer", "oidc_public_url")

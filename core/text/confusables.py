@@ -27,15 +27,7 @@ _PAIRS = {
 }  # fmt: skip
 _SHOWN_AS = {ord(letter): latin for letter, latin in _PAIRS}
 # First words of Unicode's names: alphabets that people write beside Latin letters.
-_EAST_ASIAN = {
-    "CJK",
-    "IDEOGRAPHIC",
-    "HIRAGANA",
-    "KATAKANA",
-    "KATAKANA-HIRAGANA",
-    "BOPOMOFO",
-    "HANGUL",
-}
+_EAST_ASIAN = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO", "HANGUL"}
 
 
 def fold(text: str) -> str:

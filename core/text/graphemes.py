@@ -5,12 +5,7 @@ import unicodedata
 _ZERO_WIDTH_JOINER = "\u200d"
 _REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
 # Signs that change the one before them and are no marks: skin colours, tags of flags, jamo.
-_EXTENDING = (
-    ("\U0001f3fb", "\U0001f3ff"),
-    ("\U000e0020", "\U000e007f"),
-    ("\u1160", "\u11ff"),
-    ("\ud7b0", "\ud7ff"),
-)
+_EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u1160", "\u11ff"), ("\ud7b0", "\ud7ff"))
 
 
 def grapheme_boundary(text: str, place: int) -> int:

@@ -31,9 +31,7 @@ def parse_host_port(text: str) -> HostPort:
     host, _, port = text.strip().rpartition(":")
     inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     is_port = port.isascii() and port.isdecimal() and 0 < int(port) < _MOST_PORTS
-    is_host = (
-        bool(inside) and not set(inside) & set("/[]@ ") and (":" not in host or inside != host)
-    )
+    is_host = bool(inside) and not set(inside) & set("/[]@ ") and (":" not in host or inside != host)
     if not is_port or not is_host:
         raise ValueError("is not a list of host:port")
     return HostPort(inside, int(port))

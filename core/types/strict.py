@@ -42,8 +42,6 @@ class StrictJsonModel(BaseModel):
     """
 
     @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
         """The schema with each number and truth value taken as it is written."""
         return _exact(handler(source))

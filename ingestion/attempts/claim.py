@@ -46,9 +46,7 @@ class ClaimedDocument:
         return replace(self, is_untouched=False)
 
 
-async def claim(
-    context: WorkerContext, document_id: str, *, alone: bool = False
-) -> list[ClaimedDocument]:
+async def claim(context: WorkerContext, document_id: str, *, alone: bool = False) -> list[ClaimedDocument]:
     """Acquire the lease on a document; empty when another worker has it or it does not wait.
 
     Small documents of its knowledge base that wait for their first attempt are claimed with it. The
@@ -62,18 +60,13 @@ async def claim(
         document = acquired[0]
         beside: list[Document] = []
         if not alone and document.attempt == 1:
-            beside = await acquire_batch(
-                work, document, _BATCH_POLICY, owner=owner, seconds=seconds
-            )
+            beside = await acquire_batch(work, document, _BATCH_POLICY, owner=owner, seconds=seconds)
         knowledge_base = await work.session.get_one(KnowledgeBase, document.knowledge_base_id)
     generation = index_version.generation_to_build(knowledge_base, document.generation)
     account = knowledge_base.owner_id
     claimed = [ClaimedDocument(document, generation, account)]
     # No worker has held the others before.
-    claimed += [
-        ClaimedDocument(other, generation, account, is_untouched=other.revision == 1)
-        for other in beside
-    ]
+    claimed += [ClaimedDocument(other, generation, account, is_untouched=other.revision == 1) for other in beside]
     for each in claimed:
         each.document.generation = generation.number
     return claimed

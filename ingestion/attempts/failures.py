@@ -90,18 +90,14 @@ def is_outage(error: Exception) -> bool:
             return isinstance(error, OSError)
 
 
-async def record_failure(
-    context: WorkerContext, lease: Lease, document: Document, error: Exception
-) -> None:
+async def record_failure(context: WorkerContext, lease: Lease, document: Document, error: Exception) -> None:
     """Record on the row that an attempt raised an error."""
     if not await _record(context, lease, document, error):
         # A missing file, for example, is what an attempt sees whose document was replaced.
         await _abandon(context, lease)
 
 
-async def _record(
-    context: WorkerContext, lease: Lease, document: Document, error: Exception
-) -> bool:
+async def _record(context: WorkerContext, lease: Lease, document: Document, error: Exception) -> bool:
     match error:
         case LeaseLost():
             return False
@@ -170,9 +166,7 @@ async def fail_as_poison(context: WorkerContext, lease: Lease) -> bool:
     return await fail(context, lease, POISON, attempt=lease.attempt - 1)
 
 
-async def fail(
-    context: WorkerContext, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
-) -> bool:
+async def fail(context: WorkerContext, lease: Lease, failure: dict[str, str], *, attempt: int | None = None) -> bool:
     """Fail a document with a message for its owner; False when the lease was lost."""
     await _remove_unshown_points(context, lease)
     async with unit_of_work(context.database) as work:
@@ -196,14 +190,10 @@ async def _remove_unshown_points(context: WorkerContext, lease: Lease) -> None:
         async with asyncio.timeout(seconds / 2):
             await _remove_points(context, document.id, document_queries.unused_revisions(document))
     except (AgentexError, TimeoutError) as error:
-        log.warning(
-            "document.not_cleared", document_id=lease.document_id, error=type(error).__name__
-        )
+        log.warning("document.not_cleared", document_id=lease.document_id, error=type(error).__name__)
 
 
-async def _record_parse_failure(
-    context: WorkerContext, lease: Lease, failure: ParseFailure
-) -> bool:
+async def _record_parse_failure(context: WorkerContext, lease: Lease, failure: ParseFailure) -> bool:
     words = {
         "reason": failure.reason.value,
         "message": failure.message,
@@ -214,9 +204,7 @@ async def _record_parse_failure(
     if failure.retryable and lease.attempt < _PARSE_TRIES:
         async with unit_of_work(context.database) as work:
             retry_at = utc_now() + timedelta(seconds=1)
-            return await leases.reschedule(
-                work, lease, words, retry_at=retry_at, attempt=lease.attempt
-            )
+            return await leases.reschedule(work, lease, words, retry_at=retry_at, attempt=lease.attempt)
     return await fail(context, lease, words)
 
 
@@ -225,9 +213,7 @@ def _outage_count(document: Document) -> int:
     return int((document.failure or {}).get("tries", "0"))
 
 
-async def _postpone(
-    context: WorkerContext, lease: Lease, document: Document, error: Exception
-) -> bool:
+async def _postpone(context: WorkerContext, lease: Lease, document: Document, error: Exception) -> bool:
     tries = _outage_count(document) + 1
     log.warning("document.postponed", document_id=lease.document_id, cause=type(error).__name__)
     words = {**describe_outage(error).words, "tries": str(tries)}
@@ -236,6 +222,4 @@ async def _postpone(
         return await fail(context, lease, {**words, **last})
     pause = min(timedelta(seconds=2 ** min(tries, 6)), _MAX_PAUSE)
     async with unit_of_work(context.database) as work:
-        return await leases.reschedule(
-            work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1
-        )
+        return await leases.reschedule(work, lease, words, retry_at=utc_now() + pause, attempt=lease.attempt - 1)

@@ -10,11 +10,7 @@ T = TypeVar("T")
 
 
 async def renew_while(
-    work: Coroutine[None, None, T],
-    renew: Callable[[], Awaitable[bool]],
-    *,
-    seconds: float,
-    lost: type[Exception],
+    work: Coroutine[None, None, T], renew: Callable[[], Awaitable[bool]], *, seconds: float, lost: type[Exception]
 ) -> T:
     """Run ``work`` and renew its lease meanwhile; cancel it once the lease is lost.
 

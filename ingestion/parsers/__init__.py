@@ -41,17 +41,13 @@ class Family:
 
 TEXT = Family("text")
 PDF = Family("pdf", re.compile(rb"%PDF-"), is_recognised=True)
-ZIP = Family(
-    "zip", re.compile(rb"PK\x03\x04|PK\x05\x06"), encrypted_as="ole", preflight="check_container"
-)
+ZIP = Family("zip", re.compile(rb"PK\x03\x04|PK\x05\x06"), encrypted_as="ole", preflight="check_container")
 OLE = Family("ole", re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 RTF = Family("rtf", re.compile(rb"\{\\rtf"))
 IMAGE = Family(
     "image",
     # Of BMP, two letters alone would take a text that begins with them.
-    re.compile(
-        rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL
-    ),
+    re.compile(rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff|II\*\x00|MM\x00\*|RIFF.{4}WEBP|BM.{4}\x00{4}", re.DOTALL),
     preflight="check_image",
     is_recognised=True,
 )
@@ -151,14 +147,7 @@ _ODS = b"opendocument.spreadsheet"
 
 FORMATS = (
     Format("text/markdown", "markdown", "text.markdown", TEXT, "md markdown mdown mkd mdx"),
-    Format(
-        "text/plain",
-        "text",
-        "text.plain",
-        TEXT,
-        "txt text log rst adoc asciidoc org tex",
-        check="check_text",
-    ),
+    Format("text/plain", "text", "text.plain", TEXT, "txt text log rst adoc asciidoc org tex", check="check_text"),
     Format("text/html", "html", "web.html", TEXT, "html htm xhtml"),
     Format("application/pdf", "pdf", "pdf.parser", PDF, "pdf"),
     Format(_WORD, "docx", "office.docx", ZIP, "docx docm", mark=b"word/"),
@@ -184,9 +173,7 @@ FORMATS = (
     Format("text/x-source", "code", "text.source_code", TEXT, _CODE),
 )
 PARSERS = {form.media_type: form for form in FORMATS}
-LANGUAGE_OF_SUFFIX = {
-    f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()
-}
+LANGUAGE_OF_SUFFIX = {f".{suffix}": language for language, names in LANGUAGES.items() for suffix in names.split()}
 
 
 def is_plain_text(media_type: str) -> bool:

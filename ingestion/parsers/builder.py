@@ -31,21 +31,11 @@ class DocumentBuilder:
         """Append the blocks of another builder."""
         for element in other._elements:
             self.add(
-                element.kind,
-                element.text,
-                level=element.level,
-                page=element.page,
-                later_pages=element.later_pages,
+                element.kind, element.text, level=element.level, page=element.page, later_pages=element.later_pages
             )
 
     def add(
-        self,
-        kind: Kind,
-        text: str,
-        *,
-        level: int = 0,
-        page: int | None = None,
-        later_pages: LaterPages = (),
+        self, kind: Kind, text: str, *, level: int = 0, page: int | None = None, later_pages: LaterPages = ()
     ) -> None:
         """Append one block; a block without visible text is left out.
 

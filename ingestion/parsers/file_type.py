@@ -7,22 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from zipfile import ZipFile
 
-from core.errors.requests import (
-    EmptyFile,
-    FileTypeMismatch,
-    TextRecognitionMissing,
-    UnsupportedFileType,
-)
-from ingestion.parsers import (
-    FAMILIES,
-    FORMATS,
-    IMAGE,
-    LANGUAGE_OF_SUFFIX,
-    PDF,
-    TEXT,
-    ZIP,
-    Format,
-)
+from core.errors.requests import EmptyFile, FileTypeMismatch, TextRecognitionMissing, UnsupportedFileType
+from ingestion.parsers import FAMILIES, FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, PDF, TEXT, ZIP, Format
 from ingestion.parsers.image.ocr import is_installed
 from ingestion.parsers.text.charset import byte_order_mark, control_share, wide_form
 

@@ -92,18 +92,13 @@ def exceeds_limits(entries: Sequence[ZipInfo], limits: ParseLimits) -> bool:
     return (
         len(entries) > limits.archive_entries
         or sum(entry.file_size for entry in entries) > limits.archive_bytes
-        or any(
-            entry.file_size > max(RATIO_FROM_BYTES, MAX_RATIO * max(1, entry.compress_size))
-            for entry in entries
-        )
+        or any(entry.file_size > max(RATIO_FROM_BYTES, MAX_RATIO * max(1, entry.compress_size)) for entry in entries)
     )
 
 
 def limits_error(limits: ParseLimits) -> ArchiveLimits:
     """The error that names the bounds."""
-    return ArchiveLimits(
-        max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MAX_RATIO
-    )
+    return ArchiveLimits(max_files=limits.archive_entries, max_bytes=limits.archive_bytes, max_ratio=MAX_RATIO)
 
 
 # Its characters are gone through in about a millisecond, while nobody else is served.

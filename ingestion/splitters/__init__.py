@@ -3,13 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ingestion.splitters import (
-    fixed,
-    heading_recursive,
-    markdown_sections,
-    parent_child,
-    sentence,
-)
+from ingestion.splitters import fixed, heading_recursive, markdown_sections, parent_child, sentence
 from ingestion.splitters.base import Splitter
 from kb_service.text.token_counter import TokenCounter
 

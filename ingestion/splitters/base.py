@@ -133,9 +133,7 @@ class Splitter(Protocol):
     - Time is linear in the text.
     """
 
-    def __call__(
-        self, parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter
-    ) -> Iterator[Piece]:
+    def __call__(self, parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[Piece]:
         """Yield the pieces in reading order."""
         ...
 

@@ -29,9 +29,7 @@ def split(parsed: ParsedText, *, sizes: SplitSizes, counter: TokenCounter) -> It
         yield build_piece(parsed.text, path, units, index)
 
 
-def _sentences(
-    text: str, blocks: Iterable[TextBlock], sizes: SplitSizes, counter: TokenCounter
-) -> Iterator[TextUnit]:
+def _sentences(text: str, blocks: Iterable[TextBlock], sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
     """The document's sentences, lines of code and rows, each ready to be packed by itself."""
     for block in blocks:
         units = cut_units(text, block, sizes=sizes, counter=counter)

@@ -18,10 +18,7 @@ _LONGEST_CLOSING = 16
 _BLANK_LINE = r"(?P<opens>\n[^\S\n]*\n\s*)"
 _ENGLISH_END = r"(?<![.!?;])[.!?;]++[\"'”’)\]]*+(?=\s)"
 _CHINESE_END = r"[。！？；…｡]+[”’」』）】》〉〕]*"
-_BORDERS = {
-    "code": re.compile(rf"{_BLANK_LINE}|\n"),
-    "table": re.compile(r"(?P<opens>(?!))|\n"),
-}
+_BORDERS = {"code": re.compile(rf"{_BLANK_LINE}|\n"), "table": re.compile(r"(?P<opens>(?!))|\n")}
 _VISIBLE = re.compile(r"\S")
 _TEXT_BORDER = re.compile(rf"{_BLANK_LINE}|{_CHINESE_END}|{_ENGLISH_END}|\n")
 _CLAUSE_ENDS = frozenset(",;:，；：、")
@@ -86,9 +83,7 @@ def ends_sentence(text: str, end: int, following: int) -> bool:
     return tail.rstrip().rstrip(_CLOSINGS)[-1:] in _SENTENCE_ENDS
 
 
-def cut_units(
-    text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter
-) -> Iterator[TextUnit]:
+def cut_units(text: str, block: TextBlock, *, sizes: SplitSizes, counter: TokenCounter) -> Iterator[TextUnit]:
     """Cut a block into units, each within ``sizes.chunk_size`` together with its lead.
 
     Running text is cut into sentences, code into lines, a table into rows; what is still too
@@ -106,9 +101,7 @@ def cut_units(
             first = False
 
 
-def _lead(
-    text: str, block: TextBlock, sizes: SplitSizes, counter: TokenCounter
-) -> TableHeader | None:
+def _lead(text: str, block: TextBlock, sizes: SplitSizes, counter: TokenCounter) -> TableHeader | None:
     if block.kind != "table":
         return None
     row = _VISIBLE.search(text, block.start, block.end)
@@ -120,9 +113,7 @@ def _lead(
     return TableHeader(start, end, tokens) if 0 < tokens <= sizes.chunk_size // 2 else None
 
 
-def _sentences(
-    text: str, block: TextBlock, counter: TokenCounter
-) -> Iterator[tuple[bool, list[Word]]]:
+def _sentences(text: str, block: TextBlock, counter: TokenCounter) -> Iterator[tuple[bool, list[Word]]]:
     """The words between two borders, and whether they open a paragraph."""
     border = _BORDERS.get(block.kind, _TEXT_BORDER)
     place = block.start
@@ -152,9 +143,7 @@ def _fit(text: str, words: list[Word], room: int, part: int) -> Iterator[tuple[i
     span: list[Word] = []
     tokens = 0
     for word in _small(text, words, part):
-        if span and (
-            tokens + word.tokens > part or word.end - span[0].start > max_characters(part)
-        ):
+        if span and (tokens + word.tokens > part or word.end - span[0].start > max_characters(part)):
             yield tokens, span
             span, tokens = [], 0
         span.append(word)

@@ -39,9 +39,7 @@ async def erase_document(context: WorkerContext, document_id: str) -> None:
         deleted = await _deleted_documents(context, col(Document.id) == document_id)
         if not deleted:
             return
-        deleted += await _deleted_documents(
-            context, *_small_siblings(document_id), limit=_DOCUMENTS_AT_ONCE - 1
-        )
+        deleted += await _deleted_documents(context, *_small_siblings(document_id), limit=_DOCUMENTS_AT_ONCE - 1)
         ids = [each.document_id for each in deleted]
         await context.spaces.delete_documents(ids)
         await _erase_files_and_rows(context, deleted[:1])
@@ -50,9 +48,7 @@ async def erase_document(context: WorkerContext, document_id: str) -> None:
     log.info("documents.erased", document_id=document_id, documents=len(ids))
 
 
-async def _try_erase_siblings(
-    context: WorkerContext, deleted: Sequence["_DeletedDocument"]
-) -> None:
+async def _try_erase_siblings(context: WorkerContext, deleted: Sequence["_DeletedDocument"]) -> None:
     """Erase siblings; those that can't be erased are left to their own jobs."""
     try:
         await _erase_files_and_rows(context, deleted)
@@ -115,9 +111,7 @@ async def _deleted_documents(
         return [_DeletedDocument(*row) for row in (await session.exec(query.limit(limit))).all()]
 
 
-async def _erase_files_and_rows(
-    context: WorkerContext, deleted: Sequence[_DeletedDocument]
-) -> None:
+async def _erase_files_and_rows(context: WorkerContext, deleted: Sequence[_DeletedDocument]) -> None:
     for _, newest, superseded in deleted:
         for key in (newest, *superseded):
             await context.store.delete(key)

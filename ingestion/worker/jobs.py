@@ -37,11 +37,7 @@ JOBS: tuple[QueueJob, ...] = (
     QueueJob(INGEST_JOB, _wake, timeout=10),
     QueueJob(CLEAR_JOB, _with_id(remove_orphan_points, "document_id"), timeout=60),
     QueueJob(ERASE_JOB, _with_id(erase_document, "document_id"), timeout=120),
-    QueueJob(
-        knowledge_bases.ERASE_JOB, _with_id(erase_knowledge_base, "knowledge_base_id"), timeout=900
-    ),
+    QueueJob(knowledge_bases.ERASE_JOB, _with_id(erase_knowledge_base, "knowledge_base_id"), timeout=900),
     QueueJob(REINDEX_JOB, _with_id(run_reindex, "knowledge_base_id"), timeout=900),
-    QueueJob(
-        transfers.TRANSFER_JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS
-    ),
+    QueueJob(transfers.TRANSFER_JOB, _with_id(run_transfer, "transfer_id"), timeout=_INGEST_SECONDS),
 )

@@ -19,15 +19,7 @@ from core.logging import configure_logging, get_logger
 from core.process import freeze_loaded_objects
 from core.redis.client import open_redis
 from core.redis.heartbeats import remove_heartbeat, send_heartbeat, worker_name
-from core.redis.jobs import (
-    QUEUE_NAME,
-    JobPayload,
-    JobQueue,
-    QueueJob,
-    RunningJobs,
-    deserialize_job,
-    serialize_job,
-)
+from core.redis.jobs import QUEUE_NAME, JobPayload, JobQueue, QueueJob, RunningJobs, deserialize_job, serialize_job
 from core.redis.notify import wake_signals
 from core.settings import Settings, get_settings
 from ingestion.context import WorkerContext
@@ -143,9 +135,7 @@ async def run_worker(settings: Settings) -> None:
         sweep = OrphanSweep(context)
         runner = DocumentRunner(context)
         background = [
-            asyncio.create_task(
-                _repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))
-            ),
+            asyncio.create_task(_repeat(_BEAT_SECONDS, lambda: send_heartbeat(redis, context.owner))),
             asyncio.create_task(_repeat(_BEAT_SECONDS, in_hand.show)),
             asyncio.create_task(_reconcile(context)),
             asyncio.create_task(_repeat(_SWEEP_SECONDS, sweep.run)),
@@ -154,13 +144,7 @@ async def run_worker(settings: Settings) -> None:
         ]
         worker = QueueWorker(
             [
-                func(
-                    _runner(job, in_hand),
-                    name=job.name,
-                    timeout=job.timeout,
-                    keep_result=0,
-                    max_tries=2,
-                )
+                func(_runner(job, in_hand), name=job.name, timeout=job.timeout, keep_result=0, max_tries=2)
                 for job in JOBS
             ],
             queue_name=QUEUE_NAME,

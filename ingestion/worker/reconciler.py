@@ -82,9 +82,7 @@ async def _expire_leases(context: WorkerContext) -> None:
         context.wake.set()
 
 
-async def _enqueue_missing(
-    context: WorkerContext, deleted: Sequence[str], gone: Sequence[KnowledgeBase]
-) -> int:
+async def _enqueue_missing(context: WorkerContext, deleted: Sequence[str], gone: Sequence[KnowledgeBase]) -> int:
     queued = await context.queue.queued_keys()
     not_erased = [id_ for id_ in deleted if document_jobs.erase_key(id_) not in queued]
     not_gone = [row for row in gone if knowledge_bases.erase_key(row.id) not in queued]
@@ -133,9 +131,7 @@ class OrphanSweep:
         stored = set(await self._context.store.keys())
         async with self._context.database.reading() as session:
             shown = {id_: revisions for id_, *revisions in (await session.exec(_SHOWN)).all()}
-            keys = await document_queries.storage_keys(
-                session
-            ) | await transfers.pending_import_keys(session)
+            keys = await document_queries.storage_keys(session) | await transfers.pending_import_keys(session)
         points = 0
         for index, entries in indexed:
             points += await _sweep_points(index, entries, shown)
@@ -150,9 +146,7 @@ class OrphanSweep:
 
 
 async def _sweep_points(
-    index: VectorIndex,
-    entries: Sequence[IndexedDocument],
-    shown: Mapping[str, Collection[int | None]],
+    index: VectorIndex, entries: Sequence[IndexedDocument], shown: Mapping[str, Collection[int | None]]
 ) -> int:
     """Remove the points of unknown documents and of revisions that nothing shows any more.
 

@@ -160,11 +160,7 @@ async def apply_action(
 
 
 async def apply_action_to_many(
-    work: UnitOfWork,
-    viewer: Viewer,
-    name: ActionName,
-    knowledge_base_id: str,
-    document_ids: Sequence[str],
+    work: UnitOfWork, viewer: Viewer, name: ActionName, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> dict[str, ActionOutcome]:
     """Do something with many documents of a knowledge base that already passed the gate.
 
@@ -204,12 +200,7 @@ async def get_documents_for_update(
 
 
 async def ids_with_status(
-    session: AsyncSession,
-    viewer: Viewer,
-    knowledge_base_id: str,
-    status: DocumentStatus,
-    *,
-    limit: int,
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, status: DocumentStatus, *, limit: int
 ) -> Sequence[str]:
     """The documents of a knowledge base in a status that somebody reads, oldest first."""
     query = (

@@ -58,11 +58,7 @@ class DocumentSpan:
 
 
 async def list_chunks(
-    session: AsyncSession,
-    document: Document,
-    page: PageRequest,
-    *,
-    is_changed: bool | None = None,
+    session: AsyncSession, document: Document, page: PageRequest, *, is_changed: bool | None = None
 ) -> ChunkListing:
     """One page of the chunks of the revision that searches see; none before there is one.
 
@@ -72,10 +68,7 @@ async def list_chunks(
         page: the part that is wanted.
         is_changed: only those that are edited or disabled, or only the others.
     """
-    conditions = [
-        col(Chunk.document_id) == document.id,
-        col(Chunk.revision) == (document.active_revision or 0),
-    ]
+    conditions = [col(Chunk.document_id) == document.id, col(Chunk.revision) == (document.active_revision or 0)]
     if is_changed is not None:
         changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
         conditions.append(changed if is_changed else ~changed)
@@ -89,9 +82,7 @@ async def list_chunks(
     return ChunkListing((await session.exec(query)).all(), (await session.exec(total)).one())
 
 
-async def get(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, chunk_id: str
-) -> LocatedChunk:
+async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, chunk_id: str) -> LocatedChunk:
     """Load a chunk of a knowledge base that already passed the gate.
 
     Raises:
@@ -124,9 +115,7 @@ class ReadScope:
     viewer: Viewer
 
 
-async def read_span(
-    session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int
-) -> DocumentSpan:
+async def read_span(session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int) -> DocumentSpan:
     """Load the part of a document that stands between two characters, as searches see it.
 
     Args:
@@ -156,15 +145,9 @@ async def read_span(
     if not documents:
         raise DocumentNotFound
     document = documents[0]
-    is_active = (
-        col(Chunk.document_id) == document.id,
-        col(Chunk.revision) == document.active_revision,
-    )
+    is_active = (col(Chunk.document_id) == document.id, col(Chunk.revision) == document.active_revision)
     touching = select(Chunk).where(
-        *is_active,
-        col(Chunk.enabled).is_(True),
-        col(Chunk.char_start) < end,
-        col(Chunk.char_end) > start,
+        *is_active, col(Chunk.enabled).is_(True), col(Chunk.char_start) < end, col(Chunk.char_end) > start
     )
     rows = (await session.exec(touching.order_by(col(Chunk.position)))).all()
     length = (await session.exec(select(func.max(Chunk.char_end)).where(*is_active))).one()
@@ -203,11 +186,7 @@ async def update_chunk(work: UnitOfWork, located: LocatedChunk, values: dict[str
     )
     statement = (
         update(Chunk)
-        .where(
-            col(Chunk.id) == located.chunk.id,
-            col(Chunk.version) == located.chunk.version,
-            is_active.exists(),
-        )
+        .where(col(Chunk.id) == located.chunk.id, col(Chunk.version) == located.chunk.version, is_active.exists())
         .values(**values)
     )
     if (await work.session.exec(statement)).rowcount == 0:

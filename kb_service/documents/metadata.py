@@ -59,9 +59,7 @@ def _is_list(value: object) -> TypeGuard[list[object]]:
 
 def _checked_key(key: str) -> str:
     if not key.strip() or len(key) > _LONGEST_KEY or not _is_clean(key):
-        raise _refusal(
-            f"A key has 1 to {_LONGEST_KEY} characters", f"键应为 1 到 {_LONGEST_KEY} 个字符"
-        )
+        raise _refusal(f"A key has 1 to {_LONGEST_KEY} characters", f"键应为 1 到 {_LONGEST_KEY} 个字符")
     return key
 
 
@@ -86,9 +84,7 @@ def _checked_value(value: object) -> JsonValue:
 
 def _checked_text(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not _is_clean(value):
-        raise _refusal(
-            f"A text has at most {_LONGEST_TEXT} characters", f"文本最多 {_LONGEST_TEXT} 个字符"
-        )
+        raise _refusal(f"A text has at most {_LONGEST_TEXT} characters", f"文本最多 {_LONGEST_TEXT} 个字符")
     return value
 
 

@@ -83,9 +83,7 @@ class _RestrictedDocument:
     is_public: bool = False
 
 
-async def get_acl(
-    session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str
-) -> DocumentAcl:
+async def get_acl(session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str) -> DocumentAcl:
     """Who reads a document; the owner of its knowledge base may know.
 
     Raises:
@@ -100,11 +98,7 @@ async def get_acl(
 
 
 async def restrict(
-    work: UnitOfWork,
-    principal: Principal,
-    knowledge_base_id: str,
-    document_id: str,
-    acl: DocumentAclUpdate,
+    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str, acl: DocumentAclUpdate
 ) -> DocumentAcl:
     """Let only these, among those who read the knowledge base, read a document from now on.
 
@@ -142,18 +136,11 @@ async def restrict(
         await _touch(work, document)
         target = AuditTarget(Document.SHARE_KIND, document.id)
         # As a list: a name that is a key would be redacted where it looks like a secret's.
-        audit(
-            session,
-            AuditAction.DOCUMENT_RESTRICTED,
-            target,
-            details={"readers": [*access_by_subject(now.named)]},
-        )
+        audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.named)]})
     return now
 
 
-async def _load_acl(
-    session: AsyncSession, document: Document, resource: _RestrictedDocument
-) -> DocumentAcl:
+async def _load_acl(session: AsyncSession, document: Document, resource: _RestrictedDocument) -> DocumentAcl:
     if not document.restricted:
         return DocumentAcl(restricted=False)
     return DocumentAcl(True, await list_shares(session, resource))
@@ -165,9 +152,7 @@ async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
     await work.session.exec(statement.values(narrowed=True))
 
 
-async def copy_acl(
-    work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]
-) -> None:
+async def copy_acl(work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]) -> None:
     """Let restricted documents that come into a copy be read by those who read the originals.
 
     Only where both are one person's: who may read a document need not know who else may, so
@@ -183,17 +168,13 @@ async def copy_acl(
     owners = select(KnowledgeBase.owner_id).where(col(KnowledgeBase.id).in_([source_id, target_id]))
     if len({*(await session.exec(owners)).all()}) != 1:
         return
-    query = select(Share).where(
-        col(Share.kind) == Document.SHARE_KIND, col(Share.resource_id).in_(copies)
-    )
+    query = select(Share).where(col(Share.kind) == Document.SHARE_KIND, col(Share.resource_id).in_(copies))
     for share in (await session.exec(query)).all():
         facts = share.model_dump(exclude={"id", "resource_id", "created_at"})
         session.add(Share(**facts, resource_id=copies[share.resource_id]))
 
 
-async def unrestrict(
-    work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
-) -> None:
+async def unrestrict(work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str) -> None:
     """Let all who read the knowledge base read a document again; one that they do stays so.
 
     Raises:
@@ -244,10 +225,7 @@ async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
         )
     )
     if (await session.exec(query)).one() >= MOST_RESTRICTED:
-        error = (
-            f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: "
-            "put them into another"
-        )
+        error = f"Restrict at most {MOST_RESTRICTED} documents of a knowledge base: put them into another"
         raise InvalidRequest("doc_id", error)
 
 

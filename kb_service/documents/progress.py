@@ -210,9 +210,7 @@ class _Group:
 _NONE = _Group("", 0, 0, 0, datetime.min.replace(tzinfo=UTC))
 
 
-async def get_progress(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
-) -> KnowledgeBaseProgress:
+async def get_progress(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> KnowledgeBaseProgress:
     """How far what somebody reads of a knowledge base is."""
     conditions = [
         col(Document.knowledge_base_id) == knowledge_base.id,
@@ -238,9 +236,7 @@ async def get_progress(
     )
 
 
-async def _groups(
-    session: AsyncSession, conditions: Sequence[ColumnElement[bool]]
-) -> dict[str, _Group]:
+async def _groups(session: AsyncSession, conditions: Sequence[ColumnElement[bool]]) -> dict[str, _Group]:
     # What is read page by page says so, too, and begins anew with the next stage.
     is_embedded = col(Document.stage).in_((DocumentStage.EMBEDDING.value, DocumentStage.DONE.value))
     query = (
@@ -262,10 +258,7 @@ async def _groups(
 
 
 async def _work(
-    session: AsyncSession,
-    conditions: Sequence[ColumnElement[bool]],
-    in_work: _Group,
-    waiting: _Group,
+    session: AsyncSession, conditions: Sequence[ColumnElement[bool]], in_work: _Group, waiting: _Group
 ) -> tuple[list[WorkSample], Backlog]:
     """What was done lately of a knowledge base's documents, and what is open beside it."""
     now = utc_now()

@@ -13,11 +13,7 @@ from core.errors.auth import DocumentNotFound
 from kb_service.models import Document, DocumentStatus
 from kb_service.visibility import Viewer, visible_to
 
-_OPEN = (
-    DocumentStatus.PENDING.value,
-    DocumentStatus.PROCESSING.value,
-    DocumentStatus.PAUSED.value,
-)
+_OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value, DocumentStatus.PAUSED.value)
 SORT_FIELDS = ("created_at", "updated_at", "name", "file_size", "status")
 
 
@@ -45,9 +41,7 @@ class DocumentListing:
     total: int
 
 
-async def get(
-    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_id: str
-) -> Document:
+async def get(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_id: str) -> Document:
     """Load a document of a knowledge base that already passed the gate.
 
     Raises:
@@ -82,10 +76,7 @@ async def newest_ids(session: AsyncSession, knowledge_base_id: str, *, limit: in
     """The documents of a knowledge base, restricted ones too, what changed last first."""
     query = (
         select(Document.id)
-        .where(
-            Document.knowledge_base_id == knowledge_base_id,
-            col(Document.deleted_at).is_(None),
-        )
+        .where(Document.knowledge_base_id == knowledge_base_id, col(Document.deleted_at).is_(None))
         .order_by(col(Document.updated_at).desc(), col(Document.id).desc())
         .limit(limit)
     )
@@ -99,12 +90,7 @@ async def existing_ids(session: AsyncSession, document_ids: Collection[str]) -> 
 
 
 async def changed_since(
-    session: AsyncSession,
-    knowledge_base_id: str,
-    since: datetime,
-    *,
-    after_id: str = "",
-    limit: int,
+    session: AsyncSession, knowledge_base_id: str, since: datetime, *, after_id: str = "", limit: int
 ) -> Sequence[Document]:
     """The documents of a knowledge base that changed, the deleted ones too, oldest change first.
 
@@ -130,9 +116,7 @@ async def changed_since(
     return (await session.exec(query)).all()
 
 
-async def list_open(
-    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, *, limit: int
-) -> Sequence[Document]:
+async def list_open(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, *, limit: int) -> Sequence[Document]:
     """The documents of a knowledge base that are in work or wait, those in work first."""
     at_work = col(Document.status) == DocumentStatus.PROCESSING.value
     query = (
@@ -159,12 +143,7 @@ async def storage_keys(session: AsyncSession) -> set[str]:
 
 
 async def list_documents(
-    session: AsyncSession,
-    viewer: Viewer,
-    knowledge_base_id: str,
-    page: PageRequest,
-    *,
-    only: DocumentFilter = _ALL,
+    session: AsyncSession, viewer: Viewer, knowledge_base_id: str, page: PageRequest, *, only: DocumentFilter = _ALL
 ) -> DocumentListing:
     """One page of what somebody reads of a knowledge base, which already passed the gate."""
     conditions = [

@@ -49,9 +49,7 @@ async def storage_usage(session: AsyncSession, owner_id: str) -> StorageUsage:
 
 async def _image_bytes(session: AsyncSession, owner_id: str) -> int:
     total = func.coalesce(func.sum(col(Attachment.size)), 0)
-    query = select(total).where(
-        col(Attachment.owner_id) == owner_id, col(Attachment.deleted_at).is_(None)
-    )
+    query = select(total).where(col(Attachment.owner_id) == owner_id, col(Attachment.deleted_at).is_(None))
     return int((await session.exec(query)).one())
 
 
@@ -59,10 +57,7 @@ async def _promised(session: AsyncSession, owner_id: str) -> int:
     """Bytes that transfers under way have room for and did not bring yet."""
     brought = (
         select(func.coalesce(func.sum(col(Document.file_size)), 0))
-        .where(
-            col(Document.knowledge_base_id) == col(Transfer.knowledge_base_id),
-            col(Document.deleted_at).is_(None),
-        )
+        .where(col(Document.knowledge_base_id) == col(Transfer.knowledge_base_id), col(Document.deleted_at).is_(None))
         .scalar_subquery()
     )
     query = select(Transfer.original_bytes, brought).where(

@@ -37,9 +37,7 @@ class FileType:
     label: str
 
 
-async def store_stream(
-    store: ObjectStore, content: AsyncIterator[bytes], *, max_bytes: int
-) -> StoredFile:
+async def store_stream(store: ObjectStore, content: AsyncIterator[bytes], *, max_bytes: int) -> StoredFile:
     """Stream an upload into the object store; it is durable when this returns.
 
     Raises:
@@ -78,11 +76,7 @@ async def store_batch(store: ObjectStore, contents: Sequence[bytes]) -> list[Sto
     # A folder for all of them, which is forced to disk once.
     folder = new_id()[:FOLDER_CHARACTERS]
     files = [
-        StoredFile(
-            folder + new_id()[FOLDER_CHARACTERS:],
-            len(content),
-            hashlib.sha256(content).hexdigest(),
-        )
+        StoredFile(folder + new_id()[FOLDER_CHARACTERS:], len(content), hashlib.sha256(content).hexdigest())
         for content in contents
     ]
     keys = (file.storage_key for file in files)

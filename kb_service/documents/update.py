@@ -34,11 +34,7 @@ class DocumentUpdate:
 
 
 async def update(
-    work: UnitOfWork,
-    viewer: Viewer,
-    knowledge_base_id: str,
-    document_id: str,
-    changes: DocumentUpdate,
+    work: UnitOfWork, viewer: Viewer, knowledge_base_id: str, document_id: str, changes: DocumentUpdate
 ) -> Document:
     """Rename a document, replace its metadata or say in which encoding its text is.
 

@@ -83,12 +83,7 @@ class UploadResult:
 
 
 async def apply_uploads(
-    work: UnitOfWork,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    uploads: Sequence[Upload],
-    *,
-    quota_bytes: int = 0,
+    work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, uploads: Sequence[Upload], *, quota_bytes: int = 0
 ) -> list[UploadResult | UploadRefusal]:
     """Make each stored upload a document, a revision of one, or nothing where it is there already.
 
@@ -175,13 +170,7 @@ class _UploadBatch:
 
     def _created(self, name: str, upload: Upload) -> UploadResult:
         self._spend(upload.file.size)
-        document = _new(
-            self.knowledge_base,
-            name=name,
-            file=upload.file,
-            file_type=upload.file_type,
-            now=self.now,
-        )
+        document = _new(self.knowledge_base, name=name, file=upload.file, file_type=upload.file_type, now=self.now)
         self.work.session.add(document)
         self.work.wake_workers()
         self.by_name.add(document)
@@ -199,9 +188,7 @@ class _UploadBatch:
         begin_revision(self.work, present)
         return self._result(present, outcome, spare)
 
-    def _result(
-        self, document: Document, outcome: UploadOutcome, spare_keys: Sequence[str] = ()
-    ) -> UploadResult:
+    def _result(self, document: Document, outcome: UploadOutcome, spare_keys: Sequence[str] = ()) -> UploadResult:
         return UploadResult(document, outcome, self.knowledge_base, spare_keys)
 
     def _spend(self, bytes_: int) -> None:
@@ -216,12 +203,7 @@ def _match(namesakes: Sequence[Document], upload: Upload) -> Document | None:
 
 
 async def add_document(
-    work: UnitOfWork,
-    knowledge_base: KnowledgeBase,
-    *,
-    name: str,
-    file: StoredFile,
-    file_type: FileType,
+    work: UnitOfWork, knowledge_base: KnowledgeBase, *, name: str, file: StoredFile, file_type: FileType
 ) -> Document:
     """Write the row of a stored file under a free name, where the workers find it."""
     now = await database_now(work.session)
@@ -232,14 +214,7 @@ async def add_document(
     return document
 
 
-def _new(
-    knowledge_base: KnowledgeBase,
-    *,
-    name: str,
-    file: StoredFile,
-    file_type: FileType,
-    now: datetime,
-) -> Document:
+def _new(knowledge_base: KnowledgeBase, *, name: str, file: StoredFile, file_type: FileType, now: datetime) -> Document:
     defaults = {name: make() for name, make in _default_factories().items()}
     values: dict[str, Any] = defaults | {"created_at": now, "updated_at": now}
     return Document(
@@ -259,11 +234,7 @@ def _new(
 @cache
 def _default_factories() -> dict[str, Callable[[], Any]]:
     factories = {name: field.default_factory for name, field in Document.model_fields.items()}
-    return {
-        name: cast("Callable[[], Any]", make)
-        for name, make in factories.items()
-        if make is not None
-    }
+    return {name: cast("Callable[[], Any]", make) for name, make in factories.items() if make is not None}
 
 
 def _keeps_its_file(document: Document) -> bool:

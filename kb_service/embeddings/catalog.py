@@ -73,10 +73,7 @@ def served_models(settings: Settings | None = None) -> list[EmbeddingModel]:
     Raises:
         UnusableSetting: ``AGENTEX_EMBEDDING_MODELS`` leaves out what nobody else knows.
     """
-    return [
-        DEFAULT,
-        *(_configured(entry) for entry in (settings or get_settings()).embedding_models),
-    ]
+    return [DEFAULT, *(_configured(entry) for entry in (settings or get_settings()).embedding_models)]
 
 
 def resolve(name: str) -> EmbeddingModel:
@@ -89,9 +86,7 @@ def resolve(name: str) -> EmbeddingModel:
     ours = {model.name.lower(): model for model in served_models()}
     model = ours.get(key) or _BY_NAME.get(key)
     if model is None:
-        raise UnknownEmbeddingModel(
-            field="embedding_model", served=[model.name for model in ours.values()]
-        )
+        raise UnknownEmbeddingModel(field="embedding_model", served=[model.name for model in ours.values()])
     return model
 
 

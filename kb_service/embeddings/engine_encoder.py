@@ -10,13 +10,7 @@ import numpy as np
 from kb_service.embeddings.catalog import EmbeddingModel
 from kb_service.embeddings.protocol import Vectors
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import (
-    FLOAT32,
-    INGEST_SECONDS,
-    QUERY_SECONDS,
-    WireMessage,
-    encodable,
-)
+from kb_service.engine_client.protocol import FLOAT32, INGEST_SECONDS, QUERY_SECONDS, WireMessage, encodable
 
 
 class EmbedRequest(WireMessage):
@@ -121,11 +115,7 @@ class EngineEncoder:
                 self._characters = int(_REQUEST_SECONDS * pace)
 
     async def _embed(
-        self,
-        texts: Sequence[str],
-        role: Literal["query", "passage"],
-        seconds: float,
-        account: str = "",
+        self, texts: Sequence[str], role: Literal["query", "passage"], seconds: float, account: str = ""
     ) -> EmbedReply:
         readables = [encodable(text) for text in texts]
         request = EmbedRequest(model=self.name, role=role, texts=readables, account=account)

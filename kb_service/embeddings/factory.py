@@ -15,9 +15,7 @@ def open_encoder(engine: EngineClient, model: EmbeddingModel = DEFAULT) -> Encod
     return EngineEncoder(engine, model)
 
 
-def open_endpoint_encoder(
-    http: httpx.AsyncClient, model: EmbeddingModel, counter: TokenCounter
-) -> Encoder:
+def open_endpoint_encoder(http: httpx.AsyncClient, model: EmbeddingModel, counter: TokenCounter) -> Encoder:
     """The encoder of a model behind an endpoint, which is asked without the engine.
 
     Args:

@@ -227,9 +227,7 @@ class EndpointEncoder:
             content += part
             if len(content) > most:
                 raise UnusableResponse("the answer is far too long")
-        return httpx.Response(
-            response.status_code, headers=_retry_headers(response), content=bytes(content)
-        )
+        return httpx.Response(response.status_code, headers=_retry_headers(response), content=bytes(content))
 
 
 def _retry_headers(response: httpx.Response) -> dict[str, str]:
@@ -285,9 +283,7 @@ def read_vectors(response: httpx.Response, model: EmbeddingModel, count: int) ->
     for vector in vectors:
         if vector.shape != (model.dimension,):
             raise InvalidVector(
-                model=model.name,
-                error=f"the endpoint sends {vector.size} numbers, the settings say "
-                f"{model.dimension}",
+                model=model.name, error=f"the endpoint sends {vector.size} numbers, the settings say {model.dimension}"
             )
     matrix = np.empty((count, model.dimension))
     for position, vector in zip(order, vectors, strict=True):
@@ -338,12 +334,7 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
         text: any text; beyond ``MAX_PIECES`` pieces it is left out.
         room: most tokens of a piece.
     """
-    words = [
-        part
-        for window in counter.windows(text)
-        for word in window
-        for part in _fine(text, word, room)
-    ]
+    words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     total = sum(word.tokens for word in words)
     if total <= room:
         return [text]
@@ -363,12 +354,7 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
 
 def first_piece(text: str, room: int, counter: TokenCounter) -> str:
     """The beginning of a text that fits ``room`` tokens."""
-    words = [
-        part
-        for window in counter.windows(text)
-        for word in window
-        for part in _fine(text, word, room)
-    ]
+    words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     first = _first(words, room)
     return text if len(first) == len(words) else text[: first[-1].end] if first else ""
 

@@ -55,9 +55,7 @@ class TorchEncoder:
         own = self._transformer.max_seq_length or model.window_tokens
         self._window = min(own, model.window_tokens) - _SPECIAL_TOKENS
 
-    def encode_in_steps(
-        self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[None, None, Vectors]:
+    def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[None, None, Vectors]:
         """See ``LocalEncoder.encode_in_steps``; a long passage is the mean of equal pieces."""
         prefix = self._model.passage_prefix if whole else self._model.query_prefix
         pieces: list[tuple[int, str]] = []
@@ -93,8 +91,7 @@ class TorchEncoder:
         count = -(-len(spans) // room)
         size = -(-len(spans) // count)
         return [
-            text[spans[start][0] : spans[min(start + size, len(spans)) - 1][1]]
-            for start in range(0, len(spans), size)
+            text[spans[start][0] : spans[min(start + size, len(spans)) - 1][1]] for start in range(0, len(spans), size)
         ]
 
     def _tokens(self, text: str) -> list[tuple[int, int]]:
@@ -133,10 +130,7 @@ def _load(model: EmbeddingModel, *, bf16: bool, downloads: bool) -> SentenceTran
         place = str(source.path.expanduser()) if source.path else source.model or source.name
     try:
         transformer = SentenceTransformer(
-            place,
-            device="cpu",
-            local_files_only=not downloads,
-            model_kwargs={"dtype": torch.bfloat16} if bf16 else {},
+            place, device="cpu", local_files_only=not downloads, model_kwargs={"dtype": torch.bfloat16} if bf16 else {}
         )
     # Whatever is wrong with somebody's model must not end the engine that runs another one.
     except Exception as error:

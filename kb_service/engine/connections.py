@@ -31,9 +31,7 @@ _MOST_AT_ONCE = 256
 class Connection:
     """One client's connection; its requests end with it."""
 
-    def __init__(
-        self, engine: Engine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, engine: Engine, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._engine = engine
         self._reader = reader
         self._writer = writer
@@ -122,9 +120,7 @@ class Connections:
 
 
 def _refused(request: EngineRequest, error: AgentexError) -> EngineResponse:
-    details: dict[str, object] = {
-        key: value for key, value in error.details.items() if isinstance(value, str | int)
-    }
+    details: dict[str, object] = {key: value for key, value in error.details.items() if isinstance(value, str | int)}
     return EngineResponse(id=request.id, ok=False, body=details, code=error.code)
 
 

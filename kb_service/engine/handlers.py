@@ -122,9 +122,7 @@ def parse(request: EngineRequest) -> EngineTask:
         raise InvalidRequest("body", "not the body of this operation") from error
 
 
-def _embed(
-    resources: Resources, body: EmbedRequest
-) -> Generator[Sequence[WorkUnit] | None, None, EmbedReply]:
+def _embed(resources: Resources, body: EmbedRequest) -> Generator[Sequence[WorkUnit] | None, None, EmbedReply]:
     encoder = resources.encoder(body.model)
     return pack_vectors((yield from encoder.encode_in_steps(body.texts, whole=body.is_passage)))
 
@@ -145,9 +143,7 @@ def _query(resources: Resources, body: QueryRequest) -> Generator[None, None, Qu
     return QueryReply(dense=pack_hits(legs.dense), sparse=pack_hits(legs.sparse))
 
 
-def _search(
-    resources: Resources, body: SearchRequest
-) -> Generator[Sequence[WorkUnit] | None, None, SearchReply]:
+def _search(resources: Resources, body: SearchRequest) -> Generator[Sequence[WorkUnit] | None, None, SearchReply]:
     started = time.perf_counter()
     encoder = resources.encoder(body.model)
     vectors = yield from encoder.encode_in_steps([body.question], whole=False)
@@ -161,9 +157,7 @@ def _search(
     )
 
 
-def _legs(
-    resources: Resources, body: QueryRequest | SearchRequest, dense: NDArray[np.float32] | None
-) -> HybridHits:
+def _legs(resources: Resources, body: QueryRequest | SearchRequest, dense: NDArray[np.float32] | None) -> HybridHits:
     return resources.shard(body.model).query(
         body.kb_ids,
         dense=dense,
@@ -173,16 +167,12 @@ def _legs(
     )
 
 
-def _delete_documents(
-    resources: Resources, body: DeleteDocumentsRequest
-) -> Generator[None, None, EmptyBody]:
+def _delete_documents(resources: Resources, body: DeleteDocumentsRequest) -> Generator[None, None, EmptyBody]:
     yield from resources.shard(body.model).delete_documents(body.document_ids, body.revisions)
     return EmptyBody()
 
 
-def _delete_knowledge_base(
-    resources: Resources, body: DeleteKnowledgeBaseRequest
-) -> Generator[None, None, EmptyBody]:
+def _delete_knowledge_base(resources: Resources, body: DeleteKnowledgeBaseRequest) -> Generator[None, None, EmptyBody]:
     yield from resources.shard(body.model).delete_knowledge_base(body.kb_id)
     return EmptyBody()
 
@@ -194,9 +184,7 @@ def _count(resources: Resources, body: CountRequest) -> Generator[None, None, Co
 
 def _points(resources: Resources, body: PointsRequest) -> Generator[None, None, PointsReply]:
     yield from ()
-    points, offset = resources.shard(body.model).scroll_points(
-        body.document_id, body.revision, body.offset
-    )
+    points, offset = resources.shard(body.model).scroll_points(body.document_id, body.revision, body.offset)
     return PointsReply(points=pack_points(body.model, points), offset=offset)
 
 
@@ -233,9 +221,7 @@ _OPERATIONS = {
     # Probes count, and nobody waits for those.
     "count": _Operation(CountRequest, Target.READS_INDEX, _count, _never),
     "upsert": _Operation(UpsertRequest, Target.WRITES_INDEX, _upsert, _never),
-    "delete_documents": _Operation(
-        DeleteDocumentsRequest, Target.WRITES_INDEX, _delete_documents, _never
-    ),
+    "delete_documents": _Operation(DeleteDocumentsRequest, Target.WRITES_INDEX, _delete_documents, _never),
     "delete_knowledge_base": _Operation(
         DeleteKnowledgeBaseRequest, Target.WRITES_INDEX, _delete_knowledge_base, _never
     ),

@@ -68,9 +68,7 @@ class IndexMaintenance:
         socket: the engine's socket; those of its children lie beside it.
     """
 
-    def __init__(
-        self, indexes: Mapping[str, ShardHost], policy: MaintenancePolicy, socket: Path
-    ) -> None:
+    def __init__(self, indexes: Mapping[str, ShardHost], policy: MaintenancePolicy, socket: Path) -> None:
         self._indexes = indexes
         self._policy = policy
         self._socket = socket
@@ -153,9 +151,7 @@ class IndexMaintenance:
             # Else the engine would flush meanwhile, and change the files under who copies them.
             await asyncio.to_thread(presync, index.directory.folder)
             await place.use(parse(_request("flush", index.model)))
-            builder = await start_build(
-                index.directory.folder, target, index.directory.record.dimension
-            )
+            builder = await start_build(index.directory.folder, target, index.directory.record.dimension)
             try:
                 await builder.copied()
                 path = target.with_name(f"{target.name}.journal")
@@ -182,12 +178,7 @@ class IndexMaintenance:
             await _repeat(index.write_log, place)
             await _require_equal(index.model, former, place)
             record = index.directory.record.model_copy(
-                update={
-                    "folder": target.name,
-                    "written": 0,
-                    "deleted": 0,
-                    "optimised_at": datetime.now(UTC),
-                }
+                update={"folder": target.name, "written": 0, "deleted": 0, "optimised_at": datetime.now(UTC)}
             )
             index.stop_write_log()
             return await index.move(place, record)
@@ -202,9 +193,7 @@ async def _repeat(write_log: WriteLog, place: ShardBackend) -> None:
 
 async def _require_equal(model: str, former: ShardBackend, current: ShardBackend) -> None:
     """Raise VectorIndexUnavailable where two backends do not hold the same documents."""
-    listed = [
-        await backend.use(parse(_request("documents", model))) for backend in (former, current)
-    ]
+    listed = [await backend.use(parse(_request("documents", model))) for backend in (former, current)]
     if _rows(listed[0]) != _rows(listed[1]):
         raise VectorIndexUnavailable(reason="the optimised copy has not the same points")
 

@@ -204,12 +204,7 @@ class EncodePool:
         return job, unit
 
     def _finish_unit(
-        self,
-        job: EngineJob,
-        loop: asyncio.AbstractEventLoop,
-        started: float,
-        *,
-        is_broken: bool = False,
+        self, job: EngineJob, loop: asyncio.AbstractEventLoop, started: float, *, is_broken: bool = False
     ) -> None:
         with self._guard:
             self._waiting.charge(job.account, time.monotonic() - started)
@@ -348,9 +343,7 @@ class Scheduler:
     ) -> None:
         self._thread = thread
         self._interactive_load = InteractiveLoad(rest)
-        self._lanes = EncodePool(
-            lanes, width, self._interactive_load, patience=patience, finished=self._queue_again
-        )
+        self._lanes = EncodePool(lanes, width, self._interactive_load, patience=patience, finished=self._queue_again)
         self._interactive: deque[EngineJob] = deque()
         self._patient = FairQueue[EngineJob]()
         self._open = 0
@@ -368,9 +361,7 @@ class Scheduler:
         """How long there has been nothing to do; 0 while there is."""
         return 0.0 if self.waiting else time.monotonic() - self._last_work
 
-    async def run(
-        self, steps: JobSteps, *, interactive: bool, inline_ok: bool = False, account: str = ""
-    ) -> object:
+    async def run(self, steps: JobSteps, *, interactive: bool, inline_ok: bool = False, account: str = "") -> object:
         """Queue a job and wait for its value; cancelling the caller takes it back.
 
         Args:

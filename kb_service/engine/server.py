@@ -22,13 +22,7 @@ from kb_service.engine.maintenance import IndexMaintenance, MaintenancePolicy
 from kb_service.engine.resources import Resources
 from kb_service.engine.scheduler import JobSteps, Scheduler
 from kb_service.engine.shard_host import ShardBackend, ShardHost
-from kb_service.engine_client.protocol import (
-    EncoderHealth,
-    EngineHealth,
-    EngineRequest,
-    IndexHealth,
-    WireMessage,
-)
+from kb_service.engine_client.protocol import EncoderHealth, EngineHealth, EngineRequest, IndexHealth, WireMessage
 from kb_service.vector_index.edge_shard import Shard, presync
 from kb_service.vector_index.engine_index import QueryReply, SearchReply, SearchRequest
 
@@ -206,9 +200,7 @@ class Engine:
         body = body.encoded(embedded.data)
         asking = request.model_copy(update={"op": "query", "body": body.model_dump()})
         legs = QueryReply.model_validate((await index.answer(parse(asking))).model_dump())
-        return SearchReply(
-            dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms
-        )
+        return SearchReply(dense=legs.dense, sparse=legs.sparse, vector=embedded.data, encoding_ms=encoding_ms)
 
     def _local_backend(self, model: str) -> ShardBackend:
         async def close() -> None:
@@ -247,11 +239,7 @@ class Engine:
             return []
         failures = self._resources.failures
         return [
-            EncoderHealth(
-                model=model,
-                backend=encoder.backend if encoder else None,
-                problem=failures.get(model),
-            )
+            EncoderHealth(model=model, backend=encoder.backend if encoder else None, problem=failures.get(model))
             for model, encoder in ({**dict.fromkeys(failures), **self._resources.encoders}).items()
         ]
 

@@ -11,13 +11,7 @@ from core.errors.server import EngineUnavailable, VectorIndexUnavailable
 from core.process import die_with_parent
 from kb_service.engine.handlers import EngineTask
 from kb_service.engine_client.client import EngineClient
-from kb_service.engine_client.protocol import (
-    INGEST_SECONDS,
-    QUERY_SECONDS,
-    EngineHealth,
-    RawBody,
-    WireMessage,
-)
+from kb_service.engine_client.protocol import INGEST_SECONDS, QUERY_SECONDS, EngineHealth, RawBody, WireMessage
 from kb_service.vector_index.edge_shard import Shard
 
 _ASK_SECONDS = 0.1
@@ -125,9 +119,7 @@ class HostProcess:
 
 async def start_host(model: str, dimension: int, folder: Path, socket: Path) -> HostProcess:
     """Start serving the shard in ``folder``; it loads while the caller goes on."""
-    command = _command(
-        "kb_service.engine.shard_host_main", model, str(dimension), str(folder), str(socket)
-    )
+    command = _command("kb_service.engine.shard_host_main", model, str(dimension), str(folder), str(socket))
     process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
     return HostProcess(process, socket, folder)
 

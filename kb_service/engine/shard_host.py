@@ -19,9 +19,7 @@ class ShardBackend:
     """
 
     def __init__(
-        self,
-        carry_out: Callable[[EngineTask], Awaitable[WireMessage]],
-        close: Callable[[], Awaitable[None]],
+        self, carry_out: Callable[[EngineTask], Awaitable[WireMessage]], close: Callable[[], Awaitable[None]]
     ) -> None:
         self._carry_out = carry_out
         self._close = close
@@ -60,9 +58,7 @@ class ShardHost:
         backend: what makes this model's vectors now.
     """
 
-    def __init__(
-        self, directory: ShardDirectory, place: ShardBackend, shard: Shard, backend: str
-    ) -> None:
+    def __init__(self, directory: ShardDirectory, place: ShardBackend, shard: Shard, backend: str) -> None:
         self.model = directory.model
         self.directory = directory
         self._backend = backend
@@ -113,9 +109,7 @@ class ShardHost:
     def record(self) -> ShardRecord:
         """The shard's record with all that happened until now."""
         saved = self.directory.record
-        written, deleted = (
-            now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True)
-        )
+        written, deleted = (now - before for now, before in zip(self._counts()[1:], self._recorded, strict=True))
         made_now = self._backend if self.points else None
         return saved.model_copy(
             update={

@@ -69,9 +69,7 @@ class _Connection:
         """Whether nothing more will come."""
         return self._writer.is_closing() or self._reading.done()
 
-    async def exchange(
-        self, op: str, body: WireMessage, *, doubted: bool = False
-    ) -> EngineResponse:
+    async def exchange(self, op: str, body: WireMessage, *, doubted: bool = False) -> EngineResponse:
         """Send a request and wait for its answer; taken back when the caller is cancelled.
 
         Args:
@@ -169,15 +167,11 @@ class EngineClient:
         """
         try:
             async with asyncio.timeout(_HEALTH_SECONDS):
-                return await self._exchange(
-                    await self._connect(), "health", EmptyBody(), EngineHealth
-                )
+                return await self._exchange(await self._connect(), "health", EmptyBody(), EngineHealth)
         except (OSError, TimeoutError) as error:
             raise EngineUnavailable(reason="the engine does not answer") from error
 
-    async def call(
-        self, op: str, body: WireMessage, reply: type[_Reply], *, timeout_seconds: float
-    ) -> _Reply:
+    async def call(self, op: str, body: WireMessage, reply: type[_Reply], *, timeout_seconds: float) -> _Reply:
         """Send one request and wait for its answer.
 
         A person waits for what takes no longer than ``QUERY_SECONDS``: then an engine that stands
@@ -227,13 +221,7 @@ class EngineClient:
             return self._link
 
     async def _exchange(
-        self,
-        link: _Connection,
-        op: str,
-        body: WireMessage,
-        reply: type[_Reply],
-        *,
-        doubted: bool = False,
+        self, link: _Connection, op: str, body: WireMessage, reply: type[_Reply], *, doubted: bool = False
     ) -> _Reply:
         response = await link.exchange(op, body, doubted=doubted)
         if not response.ok:

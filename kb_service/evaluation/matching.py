@@ -37,9 +37,7 @@ def normalised(text: str) -> str:
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def match_expected(
-    expected: Sequence[ExpectedPassage], ranking: Sequence[RetrievedPassage]
-) -> list[list[bool]]:
+def match_expected(expected: Sequence[ExpectedPassage], ranking: Sequence[RetrievedPassage]) -> list[list[bool]]:
     """For each of the expected passages, which of those shown are right."""
     passages = [(passage.document, normalised(passage.text)) for passage in ranking]
     searched = [(passage.document, normalised(passage.text)) for passage in expected]

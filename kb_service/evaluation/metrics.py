@@ -31,9 +31,7 @@ def quality(places: Sequence[int | None]) -> Quality:
             At least one. Two things in one passage share its rank.
     """
     ranks = [place for place in places if place is not None and place <= CUT_OFF]
-    recall_1, recall_5, recall_10 = (
-        sum(place <= cut for place in ranks) / len(places) for cut in (1, 5, CUT_OFF)
-    )
+    recall_1, recall_5, recall_10 = (sum(place <= cut for place in ranks) / len(places) for cut in (1, 5, CUT_OFF))
     gain = sum(map(_discount, ranks))
     ideal = sum(map(_discount, range(1, min(len(places), CUT_OFF) + 1)))
     reciprocal = 1 / min(ranks) if ranks else 0.0

@@ -84,9 +84,7 @@ async def evaluate(ask: AskQuestion, questions: Sequence[SavedQuestion]) -> Eval
     return summarise([result async for result in ask_all(ask, questions)])
 
 
-async def ask_all(
-    ask: AskQuestion, questions: Sequence[SavedQuestion]
-) -> AsyncGenerator[QuestionResult]:
+async def ask_all(ask: AskQuestion, questions: Sequence[SavedQuestion]) -> AsyncGenerator[QuestionResult]:
     """The results of the questions as they come; for who shows progress or may stop half way."""
     for question in questions:
         yield _score(question, await ask(question.text))
@@ -106,10 +104,7 @@ def summarise(results: Sequence[QuestionResult]) -> EvaluationReport:
 def questions_from_rows(rows: Sequence[Question]) -> list[SavedQuestion]:
     """Questions as they are kept."""
     return [
-        SavedQuestion(
-            row.id, row.text, tuple(ExpectedPassage(**passage) for passage in row.expected)
-        )
-        for row in rows
+        SavedQuestion(row.id, row.text, tuple(ExpectedPassage(**passage) for passage in row.expected)) for row in rows
     ]
 
 
@@ -142,9 +137,7 @@ def bind_search(
 
 def _score(question: SavedQuestion, result: SearchResult) -> QuestionResult:
     passages = result.passages[:CUT_OFF]
-    retrieved = [
-        RetrievedPassage(passage.document_name, passage.chunk.content) for passage in passages
-    ]
+    retrieved = [RetrievedPassage(passage.document_name, passage.chunk.content) for passage in passages]
     right = match_expected(question.expected, retrieved)
     places = tuple(row.index(True) + 1 if any(row) else None for row in right)
     answers = [any(column) for column in zip(*right, strict=True)]
@@ -160,8 +153,5 @@ def _score(question: SavedQuestion, result: SearchResult) -> QuestionResult:
 
 def _top(passage: FoundPassage, *, is_right: bool) -> TopPassage:
     return TopPassage(
-        chunk_id=passage.chunk.id,
-        document=passage.document_name,
-        score=round(passage.hit.score, 4),
-        is_right=is_right,
+        chunk_id=passage.chunk.id, document=passage.document_name, score=round(passage.hit.score, 4), is_right=is_right
     )

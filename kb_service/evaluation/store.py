@@ -87,11 +87,7 @@ async def save(
             "questions": len(report.results),
             "questions_digest": _digest(report.results),
         },
-        metrics={
-            **vars(report.quality),
-            "p50_ms": round(report.p50_ms, 2),
-            "p95_ms": round(report.p95_ms, 2),
-        },
+        metrics={**vars(report.quality), "p50_ms": round(report.p50_ms, 2), "p95_ms": round(report.p95_ms, 2)},
         results=[_to_json(result) for result in report.results],
     )
     work.session.add(row)
@@ -101,10 +97,7 @@ async def save(
 
 
 async def snapshot(
-    session: AsyncSession,
-    viewer: Viewer,
-    knowledge_base: KnowledgeBase,
-    retrieval: Mapping[str, Any],
+    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, retrieval: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The settings and the size of a knowledge base, as they bear on what somebody finds."""
     is_searchable = (
@@ -113,9 +106,7 @@ async def snapshot(
         col(Document.active_revision).is_not(None),
         visible_to(viewer),
     )
-    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(
-        *is_searchable
-    )
+    counted = select(func.count(), func.coalesce(func.sum(Document.chunk_count), 0)).where(*is_searchable)
     documents, chunks = (await session.exec(counted)).one()
     disabled = (
         select(func.count())
@@ -123,9 +114,7 @@ async def snapshot(
         .where(col(Chunk.knowledge_base_id) == knowledge_base.id, col(Chunk.enabled).is_(False))
     )
     if not sees_all(knowledge_base, viewer):
-        theirs = select(Document.id).where(
-            col(Document.knowledge_base_id) == knowledge_base.id, visible_to(viewer)
-        )
+        theirs = select(Document.id).where(col(Document.knowledge_base_id) == knowledge_base.id, visible_to(viewer))
         disabled = disabled.where(col(Chunk.document_id).in_(theirs))
     return {
         "embedding_model": knowledge_base.embedding_model,
@@ -142,9 +131,7 @@ async def snapshot(
 def _digest(results: Sequence[QuestionResult]) -> str:
     """Equal for equal questions with equal expectations, in whatever order."""
     questions = sorted(
-        orjson.dumps(
-            [result.question.text, [vars(passage) for passage in result.question.expected]]
-        )
+        orjson.dumps([result.question.text, [vars(passage) for passage in result.question.expected]])
         for result in results
     )
     return hashlib.sha256(b"\n".join(questions)).hexdigest()
@@ -164,11 +151,7 @@ def _to_json(result: QuestionResult) -> dict[str, Any]:
 
 async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
     mine = col(Evaluation.knowledge_base_id) == knowledge_base_id
-    newest_first = (
-        select(Evaluation.id)
-        .where(mine)
-        .order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
-    )
+    newest_first = select(Evaluation.id).where(mine).order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
     newest = newest_first.limit(MAX_EVALUATIONS)
     await session.exec(delete_from(Evaluation).where(mine, col(Evaluation.id).not_in(newest)))
 
@@ -185,17 +168,13 @@ def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnEleme
     return (of_this, col(Evaluation.created_by) == viewer.user_id)
 
 
-async def get(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, evaluation_id: str
-) -> Evaluation:
+async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, evaluation_id: str) -> Evaluation:
     """Load a measurement of a knowledge base that already passed the gate.
 
     Raises:
         EvaluationNotFound: there is none in this knowledge base, or not for this viewer.
     """
-    query = select(Evaluation).where(
-        Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer)
-    )
+    query = select(Evaluation).where(Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer))
     row = (await session.exec(query)).first()
     if row is None:
         raise EvaluationNotFound
@@ -208,10 +187,7 @@ async def previous_evaluation(
     """The measurement of the same knowledge base that came before this one, as somebody knows."""
     query = (
         select(Evaluation)
-        .where(
-            *_visible(knowledge_base, viewer),
-            col(Evaluation.created_at) < row.created_at,
-        )
+        .where(*_visible(knowledge_base, viewer), col(Evaluation.created_at) < row.created_at)
         .order_by(col(Evaluation.created_at).desc())
         .limit(1)
     )
@@ -227,9 +203,7 @@ async def list_evaluations(
     columns = {"created_at": col(Evaluation.created_at)}
     # They are few, and a row's predecessor may stand on another page.
     short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
-    rows = (
-        await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))
-    ).all()
+    rows = (await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
     by_age = sorted(rows, key=lambda row: row.created_at)
     earlier = {row.id: old for old, row in pairwise(by_age)}
     part = rows[(page.number - 1) * page.size : page.number * page.size]
@@ -278,13 +252,8 @@ def compare(later: Evaluation, earlier: Evaluation) -> EvaluationComparison:
     )
 
 
-def _change(
-    later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]]
-) -> dict[str, float]:
-    new, old = (
-        vars(mean([quality(result["places"]) for result in results]))
-        for results in (later, earlier)
-    )
+def _change(later: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    new, old = (vars(mean([quality(result["places"]) for result in results])) for results in (later, earlier))
     return {name: round(new[name] - old[name], 6) for name in FIGURES}
 
 

@@ -22,10 +22,7 @@ class Generation:
 
     def is_like(self, other: "Generation") -> bool:
         """Whether both make the same points of the same document."""
-        mine, others = (
-            (self.embedding_model, self.splitting),
-            (other.embedding_model, other.splitting),
-        )
+        mine, others = ((self.embedding_model, self.splitting), (other.embedding_model, other.splitting))
         return mine == others
 
 
@@ -36,9 +33,7 @@ def _read(stored: dict[str, Any]) -> Generation:
 
 def current(knowledge_base: KnowledgeBase) -> Generation:
     """What searches see."""
-    splitting = Splitting(
-        knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
-    )
+    splitting = Splitting(knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap)
     return Generation(knowledge_base.generation, knowledge_base.embedding_model, splitting)
 
 

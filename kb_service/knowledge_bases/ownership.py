@@ -11,14 +11,7 @@ from core.auth.users import fold
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.models import (
-    NAME_KEY_LENGTH,
-    NAME_LENGTH,
-    Document,
-    Evaluation,
-    KnowledgeBase,
-    Transfer,
-)
+from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, Evaluation, KnowledgeBase, Transfer
 
 
 @dataclass(frozen=True)
@@ -59,9 +52,7 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
     # What is one's own is not shared with one.
     ids = [base.id for base in bases]
     await delete_user_shares(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
-    inside = select(Document.id).where(
-        col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True)
-    )
+    inside = select(Document.id).where(col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True))
     await delete_user_shares(work, heir_id, kind=Document.SHARE_KIND, resource_ids=inside)
     for base in bases:
         base.name = _free_name(base.name, label, used_keys)
@@ -96,9 +87,7 @@ async def has_rows(session: AsyncSession, owner_id: str) -> bool:
 
 
 async def _owned(session: AsyncSession, owner_id: str) -> list[KnowledgeBase]:
-    query = select(KnowledgeBase).where(
-        KnowledgeBase.owner_id == owner_id, col(KnowledgeBase.deleted_at).is_(None)
-    )
+    query = select(KnowledgeBase).where(KnowledgeBase.owner_id == owner_id, col(KnowledgeBase.deleted_at).is_(None))
     return [*(await session.exec(query.order_by(col(KnowledgeBase.created_at)))).all()]
 
 
@@ -106,9 +95,7 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
     """Let what somebody measured in other people's knowledge bases be their owners'."""
     await work.session.flush()
     owner = (
-        select(KnowledgeBase.owner_id)
-        .where(KnowledgeBase.id == col(Evaluation.knowledge_base_id))
-        .scalar_subquery()
+        select(KnowledgeBase.owner_id).where(KnowledgeBase.id == col(Evaluation.knowledge_base_id)).scalar_subquery()
     )
     statement = (
         update(Evaluation)

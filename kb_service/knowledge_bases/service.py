@@ -12,14 +12,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from core.audit.log import AuditAction, AuditTarget, audit
 from core.auth.principal import Access, Action, Principal
-from core.auth.sharing import (
-    ShareAuditActions,
-    access_by_id,
-    audit_public,
-    authorize,
-    delete_shares,
-    visible_to,
-)
+from core.auth.sharing import ShareAuditActions, access_by_id, audit_public, authorize, delete_shares, visible_to
 from core.auth.users import fold
 from core.db.pagination import PageRequest, paginate
 from core.db.types import utc_now
@@ -33,9 +26,7 @@ from kb_service.visibility import count_documents
 
 ERASE_JOB = "knowledge_base.erase"
 
-SHARE_AUDIT_ACTIONS = ShareAuditActions(
-    AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED
-)
+SHARE_AUDIT_ACTIONS = ShareAuditActions(AuditAction.KNOWLEDGE_BASE_SHARED, AuditAction.KNOWLEDGE_BASE_UNSHARED)
 
 DEFAULT_SPLITTER = SplitterName.HEADING_RECURSIVE.value
 DEFAULT_CHUNK_SIZE = 500
@@ -194,9 +185,7 @@ def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) 
     Raises:
         InvalidRequest: a wish out of range.
     """
-    present = Splitting(
-        knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap
-    )
+    present = Splitting(knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap)
     splitting = Splitting(
         _chosen(draft.splitter, present.splitter),
         _chosen(draft.chunk_size, present.chunk_size),
@@ -220,10 +209,7 @@ def validate_splitting(splitting: Splitting) -> Splitting:
         zh = f"应为 {least} 到 {most} 个 token"
         raise InvalidRequest("chunk_size", f"Use {least} to {most} tokens", zh)
     if not 0 <= overlap <= size // 2:
-        en, zh = (
-            f"Use 0 to {size // 2} tokens (half a chunk)",
-            "应为 0 到 {} 个 token（分块的一半）",
-        )
+        en, zh = (f"Use 0 to {size // 2} tokens (half a chunk)", "应为 0 到 {} 个 token（分块的一半）")
         raise InvalidRequest("chunk_overlap", en, zh.format(size // 2))
     return splitting
 
@@ -238,9 +224,7 @@ async def _require_free_name(session: AsyncSession, owner_id: str, name: str) ->
         raise KnowledgeBaseNameTaken(field="name")
 
 
-async def get(
-    session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
-) -> KnowledgeBase:
+async def get(session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action) -> KnowledgeBase:
     """Load a knowledge base through the gate.
 
     Raises:
@@ -254,9 +238,7 @@ async def get(
 
 @cache
 def _by_id() -> SelectOfScalar[KnowledgeBase]:
-    return select(KnowledgeBase).where(
-        KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
-    )
+    return select(KnowledgeBase).where(KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None))
 
 
 async def get_searchable(
@@ -277,9 +259,7 @@ async def get_searchable(
         return (
             await session.exec(
                 select(KnowledgeBase).where(
-                    _visible(principal),
-                    col(KnowledgeBase.deleted_at).is_(None),
-                    col(KnowledgeBase.enabled).is_(True),
+                    _visible(principal), col(KnowledgeBase.deleted_at).is_(None), col(KnowledgeBase.enabled).is_(True)
                 )
             )
         ).all()
@@ -289,14 +269,9 @@ async def get_searchable(
     ]
 
 
-async def list_visible(
-    session: AsyncSession, principal: Principal, page: PageRequest
-) -> KnowledgeBaseListing:
+async def list_visible(session: AsyncSession, principal: Principal, page: PageRequest) -> KnowledgeBaseListing:
     """One page of what the caller may see, each with its number of documents."""
-    visible = (
-        _visible(principal),
-        col(KnowledgeBase.deleted_at).is_(None),
-    )
+    visible = (_visible(principal), col(KnowledgeBase.deleted_at).is_(None))
     query = paginate(
         select(KnowledgeBase).where(*visible),
         page,
@@ -308,9 +283,7 @@ async def list_visible(
         tie=col(KnowledgeBase.id),
     )
     rows = (await session.exec(query)).all()
-    total = (
-        await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))
-    ).one()
+    total = (await session.exec(select(func.count()).select_from(KnowledgeBase).where(*visible))).one()
     counts = await count_documents(session, principal, rows)
     access = await access_by_id(session, principal, rows)
     items = [(row, counts.get(row.id, 0), access[row.id] or Access.READ) for row in rows]
@@ -383,10 +356,7 @@ async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
     await delete_shares(work, Document.SHARE_KIND, restricted)
     await work.session.exec(
         update(Document)
-        .where(
-            col(Document.knowledge_base_id) == knowledge_base_id,
-            col(Document.deleted_at).is_(None),
-        )
+        .where(col(Document.knowledge_base_id) == knowledge_base_id, col(Document.deleted_at).is_(None))
         .values(deleted_at=utc_now())
     )
 

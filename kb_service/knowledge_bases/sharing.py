@@ -6,14 +6,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from core.auth.principal import Action, Principal
-from core.auth.sharing import (
-    ShareEntry,
-    ShareSpec,
-    authorize,
-    list_shares,
-    replace_share_list,
-    visible_to,
-)
+from core.auth.sharing import ShareEntry, ShareSpec, authorize, list_shares, replace_share_list, visible_to
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import KnowledgeBaseNotFound
 from kb_service.knowledge_bases import service as knowledge_bases
@@ -43,9 +36,7 @@ async def get_for_update(
     return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
 
 
-async def get_shares(
-    session: AsyncSession, principal: Principal, knowledge_base_id: str
-) -> list[ShareEntry]:
+async def get_shares(session: AsyncSession, principal: Principal, knowledge_base_id: str) -> list[ShareEntry]:
     """Whom a knowledge base is shared with; its owner's to know.
 
     Raises:
@@ -56,9 +47,7 @@ async def get_shares(
     return await list_shares(session, row)
 
 
-async def reload_visible(
-    session: AsyncSession, principal: Principal, ids: Sequence[str]
-) -> Sequence[KnowledgeBase]:
+async def reload_visible(session: AsyncSession, principal: Principal, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
     """Those of some knowledge bases that the caller sees now, as they are now, in their order."""
     columns = (col(KnowledgeBase.id), col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public))
     query = select(KnowledgeBase).where(

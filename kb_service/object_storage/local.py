@@ -4,14 +4,7 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Generator,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
@@ -96,9 +89,7 @@ class LocalObjectStore:
             with suppress(FileNotFoundError):
                 if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
                     leftover.unlink()
-        folders = [
-            path for path in self._root.iterdir() if path.name != _INCOMING and path.is_dir()
-        ]
+        folders = [path for path in self._root.iterdir() if path.name != _INCOMING and path.is_dir()]
         return [path.name for folder in folders for path in folder.iterdir()]
 
 

@@ -38,9 +38,7 @@ class S3ObjectStore:
         """Upload them side by side; when one is not accepted, those that were are removed."""
         puts = [obstore.put_async(self._store, key, content) for key, content in objects.items()]
         outcomes = await asyncio.gather(*puts, return_exceptions=True)
-        failure = next(
-            (outcome for outcome in outcomes if isinstance(outcome, BaseException)), None
-        )
+        failure = next((outcome for outcome in outcomes if isinstance(outcome, BaseException)), None)
         if failure is None:
             return
         for key in objects:

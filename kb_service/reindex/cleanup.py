@@ -19,17 +19,11 @@ async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool
     """
     is_used = and_(
         col(Document.id) == col(Chunk.document_id),
-        or_(
-            col(Document.active_revision) == col(Chunk.revision),
-            col(Document.shadow_revision) == col(Chunk.revision),
-        ),
+        or_(col(Document.active_revision) == col(Chunk.revision), col(Document.shadow_revision) == col(Chunk.revision)),
     )
     query = (
         select(Chunk.id)
-        .where(
-            col(Chunk.knowledge_base_id) == knowledge_base_id,
-            ~select(Document.id).where(is_used).exists(),
-        )
+        .where(col(Chunk.knowledge_base_id) == knowledge_base_id, ~select(Document.id).where(is_used).exists())
         .limit(_BATCH)
     )
     ids = (await work.session.exec(query)).all()

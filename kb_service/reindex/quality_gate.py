@@ -49,9 +49,7 @@ def record_recall(
         work.session.add(knowledge_base)
 
 
-def record_wait(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage
-) -> None:
+def record_wait(work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage) -> None:
     """Keep what the measurement waits for, if the re-index is still the one that was.
 
     Args:

@@ -14,26 +14,10 @@ from core.errors.conflicts import Conflict, NoReindex, ReindexNotReady, ReindexR
 from kb_service.documents.upload import begin_revision
 from kb_service.knowledge_bases import index_version
 from kb_service.knowledge_bases.index_version import Generation
-from kb_service.knowledge_bases.service import (
-    KnowledgeBaseDraft,
-    require_served_model,
-    resolve_splitting,
-)
-from kb_service.models import (
-    Chunk,
-    Document,
-    DocumentStage,
-    DocumentStatus,
-    KnowledgeBase,
-    Transfer,
-)
+from kb_service.knowledge_bases.service import KnowledgeBaseDraft, require_served_model, resolve_splitting
+from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase, Transfer
 from kb_service.reindex.quality_gate import recall_fields
-from kb_service.reindex.status import (
-    count_documents,
-    count_edited_chunks,
-    lacks_shadow,
-    require_target,
-)
+from kb_service.reindex.status import count_documents, count_edited_chunks, lacks_shadow, require_target
 
 REINDEX_JOB = "knowledge_base.reindex"
 
@@ -41,11 +25,7 @@ REINDEX_JOB = "knowledge_base.reindex"
 # and all but these few look as finished as they are.
 WINDOW = 32
 
-_OPEN = (
-    DocumentStatus.PENDING.value,
-    DocumentStatus.PROCESSING.value,
-    DocumentStatus.PAUSED.value,
-)
+_OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value, DocumentStatus.PAUSED.value)
 
 
 class Cutover(StrEnum):
@@ -126,9 +106,7 @@ async def request_reindex(
     return ReindexOutcome.STARTED
 
 
-async def _start(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, generation: Generation, cutover: Cutover
-) -> None:
+async def _start(work: UnitOfWork, knowledge_base: KnowledgeBase, generation: Generation, cutover: Cutover) -> None:
     knowledge_base.last_generation = generation.number
     knowledge_base.target = generation.to_json() | {
         "cutover": cutover.value,
@@ -141,9 +119,7 @@ async def _start(
 
 async def _require_no_transfer(work: UnitOfWork, knowledge_base_id: str) -> None:
     """A transfer writes documents for the generation that it began with."""
-    query = select(Transfer.id).where(
-        Transfer.knowledge_base_id == knowledge_base_id, col(Transfer.status).in_(_OPEN)
-    )
+    query = select(Transfer.id).where(Transfer.knowledge_base_id == knowledge_base_id, col(Transfer.status).in_(_OPEN))
     if (await work.session.exec(query)).first() is not None:
         error = "The knowledge base is still being imported: wait until that is done"
         zh = "该知识库仍在导入：请等待导入完成"
@@ -181,10 +157,7 @@ def _retire(work: UnitOfWork, knowledge_base: KnowledgeBase, generation: Generat
 async def _drop_shadows(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     await work.session.exec(
         update(Document)
-        .where(
-            col(Document.knowledge_base_id) == knowledge_base.id,
-            col(Document.shadow_revision).is_not(None),
-        )
+        .where(col(Document.knowledge_base_id) == knowledge_base.id, col(Document.shadow_revision).is_not(None))
         .values(shadow_revision=None)
     )
 
@@ -203,10 +176,7 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
         return 0
     query = (
         select(Document)
-        .where(
-            *lacks_shadow(knowledge_base.id),
-            col(Document.status) == DocumentStatus.COMPLETED.value,
-        )
+        .where(*lacks_shadow(knowledge_base.id), col(Document.status) == DocumentStatus.COMPLETED.value)
         .order_by(col(Document.created_at), col(Document.id))
         .limit(room)
         # One that is being replaced or deleted at this moment comes next time.
@@ -221,11 +191,7 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
 
 
 async def cut_over(
-    work: UnitOfWork,
-    knowledge_base: KnowledgeBase,
-    *,
-    keep: timedelta,
-    without_failed: bool = False,
+    work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: timedelta, without_failed: bool = False
 ) -> None:
     """Put the settings and passages of a finished re-index in force, all at this moment.
 
@@ -272,19 +238,13 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
     chunks = (
         select(func.count())
         .select_from(Chunk)
-        .where(
-            col(Chunk.document_id) == col(Document.id),
-            col(Chunk.revision) == col(Document.shadow_revision),
-        )
+        .where(col(Chunk.document_id) == col(Document.id), col(Chunk.revision) == col(Document.shadow_revision))
         .scalar_subquery()
     )
     active, shadow = col(Document.active_revision), col(Document.shadow_revision)
     await work.session.exec(
         update(Document)
-        .where(
-            col(Document.knowledge_base_id) == knowledge_base_id,
-            or_(active.is_not(None), shadow.is_not(None)),
-        )
+        .where(col(Document.knowledge_base_id) == knowledge_base_id, or_(active.is_not(None), shadow.is_not(None)))
         .values(
             active_revision=shadow,
             shadow_revision=active if is_kept else None,
@@ -294,9 +254,7 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
     )
 
 
-async def _restart_documents(
-    work: UnitOfWork, knowledge_base_id: str, generation: Generation
-) -> None:
+async def _restart_documents(work: UnitOfWork, knowledge_base_id: str, generation: Generation) -> None:
     """Let documents that wait or are in hand begin again, for another generation."""
     status = col(Document.status)
     await work.session.exec(
@@ -311,9 +269,7 @@ async def _restart_documents(
             generation=generation.number,
             revision=col(Document.revision) + 1,
             # A worker that has it in hand finds that out, and its lease ends with that.
-            status=case(
-                (status == DocumentStatus.PAUSED.value, status), else_=DocumentStatus.PENDING.value
-            ),
+            status=case((status == DocumentStatus.PAUSED.value, status), else_=DocumentStatus.PENDING.value),
             stage=DocumentStage.QUEUED.value,
             progress=0,
             attempt=0,

@@ -188,9 +188,7 @@ class ReindexStatus:
     is_paused: bool
 
 
-async def get_status(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
-) -> ReindexStatus:
+async def get_status(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> ReindexStatus:
     """Read how a knowledge base's re-index stands.
 
     What it waits for is told of the whole, because everybody waits; names and figures are of what
@@ -240,16 +238,10 @@ def _eta(tally: ReindexTally, started_at: str | None) -> float | None:
     return round(elapsed * (tally.work - tally.work_done) / max(1, tally.work_done), 1)
 
 
-async def _failures(
-    session: AsyncSession, viewer: Viewer, knowledge_base_id: str
-) -> list[FailedDocument]:
+async def _failures(session: AsyncSession, viewer: Viewer, knowledge_base_id: str) -> list[FailedDocument]:
     query = (
         select(Document)
-        .where(
-            *lacks_shadow(knowledge_base_id),
-            col(Document.status).in_(_ENDED_BADLY),
-            visible_to(viewer),
-        )
+        .where(*lacks_shadow(knowledge_base_id), col(Document.status).in_(_ENDED_BADLY), visible_to(viewer))
         .order_by(col(Document.name))
         .limit(_SHOWN_FAILURES)
     )
@@ -257,9 +249,7 @@ async def _failures(
     return [FailedDocument(row.id, row.name, row.failure) for row in rows]
 
 
-async def _waiting(
-    session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase
-) -> dict[str, str] | None:
+async def _waiting(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> dict[str, str] | None:
     """What the last try of a document ended with that is to be tried again; None without one."""
     if knowledge_base.paused:
         return None
@@ -278,9 +268,7 @@ async def _waiting(
     return next((row.failure for row in rows if row.failure), None)
 
 
-async def count_edited_chunks(
-    session: AsyncSession, knowledge_base_id: str, viewer: Viewer = SYSTEM_VIEWER
-) -> int:
+async def count_edited_chunks(session: AsyncSession, knowledge_base_id: str, viewer: Viewer = SYSTEM_VIEWER) -> int:
     """How many searchable chunks that somebody reads were edited or disabled by hand."""
     query = (
         select(func.count())

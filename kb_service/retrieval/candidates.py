@@ -22,14 +22,7 @@ from kb_service.retrieval.visibility import (
     has_other_generation,
 )
 from kb_service.vector_index.bm25 import encode_query
-from kb_service.vector_index.protocol import (
-    NO_HITS,
-    DocumentFilter,
-    HitList,
-    HybridHits,
-    HybridQuery,
-    IndexHit,
-)
+from kb_service.vector_index.protocol import NO_HITS, DocumentFilter, HitList, HybridHits, HybridQuery, IndexHit
 
 PUSHED_DOCUMENTS = 1000
 """Documents that go into one query of the index as a filter."""
@@ -213,13 +206,7 @@ class CandidateCollector:
         documents: those that meet the filters; None without filters.
     """
 
-    def __init__(
-        self,
-        reads: ReadContext,
-        query: SpaceQuery,
-        enough: int,
-        documents: Sequence[str] | None,
-    ) -> None:
+    def __init__(self, reads: ReadContext, query: SpaceQuery, enough: int, documents: Sequence[str] | None) -> None:
         self._reads = reads
         self._query = query
         self._scope = query.scope
@@ -289,12 +276,7 @@ class CandidateCollector:
         yield from break_ties(fused.reordered(alive), self._checked.places).hits
 
     def _fuse(self, hits: SpaceHits) -> FusedHits:
-        return fuse(
-            hits.legs.dense,
-            hits.legs.sparse,
-            weight=self._query.weight,
-            sparse_is_cut=hits.sparse_is_cut,
-        )
+        return fuse(hits.legs.dense, hits.legs.sparse, weight=self._query.weight, sparse_is_cut=hits.sparse_is_cut)
 
     def _search(self, first: SpaceHits | None) -> SpaceHits:
         if self._documents is not None and len(self._documents) <= PUSHED_DOCUMENTS:

@@ -41,10 +41,7 @@ def with_context(
 
 class _ContextBuilder:
     def __init__(
-        self,
-        chunk: FoundChunk,
-        around: dict[tuple[str, int, int], FoundChunk],
-        request: RetrievalRequest,
+        self, chunk: FoundChunk, around: dict[tuple[str, int, int], FoundChunk], request: RetrievalRequest
     ) -> None:
         self._chunk = chunk
         self._around = around
@@ -82,14 +79,11 @@ class _ContextBuilder:
             return False
         path = self._chunk.heading_path
         return (
-            chunk.heading_path[: len(path)] == path
-            and self._tokens + chunk.token_count <= self._request.expand_tokens
+            chunk.heading_path[: len(path)] == path and self._tokens + chunk.token_count <= self._request.expand_tokens
         )
 
 
-def _load(
-    connection: Connection, chunks: Sequence[FoundChunk], reach: int
-) -> dict[tuple[str, int, int], FoundChunk]:
+def _load(connection: Connection, chunks: Sequence[FoundChunk], reach: int) -> dict[tuple[str, int, int], FoundChunk]:
     near = [
         and_(
             col(Chunk.document_id) == chunk.document_id,

@@ -105,9 +105,7 @@ async def find_passage(
         if row is None:
             raise ChunkNotFound
         return row[1], row[0]
-    document = await document_queries.get(
-        session, reader, knowledge_base.id, passage.document_id or ""
-    )
+    document = await document_queries.get(session, reader, knowledge_base.id, passage.document_id or "")
     chunks = select(Chunk.id, Chunk.content).where(
         Chunk.document_id == document.id, Chunk.revision == document.active_revision
     )
@@ -155,17 +153,13 @@ class Explainer:
             reason = DropReason.TEXT_NOT_FOUND if is_searchable else DropReason.NOT_SEARCHABLE
             return PassageExplanation(reason, result, document.name)
         if not base.enabled:
-            return PassageExplanation(
-                DropReason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk
-            )
+            return PassageExplanation(DropReason.KNOWLEDGE_BASE_DISABLED, result, document.name, chunk)
         reason, hit, place = await self._first_reason(document, chunk, result)
         query = await self._searcher.query(self._reader, base, result)
         dense, sparse = await _positions(query, chunk, hit)
         if reason is DropReason.BEYOND_DEPTH and not dense and not sparse:
             reason = DropReason.NOT_INDEXED if query.with_dense else DropReason.NO_MATCH
-        return PassageExplanation(
-            reason, result, document.name, chunk, dense, sparse, hit=hit, place=place
-        )
+        return PassageExplanation(reason, result, document.name, chunk, dense, sparse, hit=hit, place=place)
 
     async def _first_reason(
         self, document: Document, chunk: Chunk, result: SearchResult
@@ -173,8 +167,7 @@ class Explainer:
         hits = {passage.chunk.id: passage.hit for passage in result.passages}
         dropped = {hit.chunk_id: hit for hit in result.dropped}
         ranked = sorted(
-            [*hits.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)],
-            key=lambda hit: -hit.score,
+            [*hits.values(), *(drop.hit for drop in result.dropped if drop.hit is not None)], key=lambda hit: -hit.score
         )
         place = next((n for n, hit in enumerate(ranked, start=1) if hit.id == chunk.id), None)
         if chunk.id in hits:
@@ -184,9 +177,7 @@ class Explainer:
         if document.active_revision is None:
             return DropReason.NOT_SEARCHABLE, None, None
         scope = self._scope()
-        checked = await self._database.read(
-            lambda reads: check_visibility(reads, [chunk.id], scope)
-        )
+        checked = await self._database.read(lambda reads: check_visibility(reads, [chunk.id], scope))
         return checked.refused.get(chunk.id, DropReason.BEYOND_DEPTH), None, None
 
     def _scope(self) -> DocumentScope:
@@ -231,9 +222,7 @@ def _unranked(leg: Sequence[IndexHit], chunk_id: str) -> PassagePosition | None:
     return next((PassagePosition(hit.score, None) for hit in leg if hit.id == chunk_id), None)
 
 
-def _ranked(
-    position: PassagePosition | None, leg: Sequence[IndexHit], chunk_id: str
-) -> PassagePosition | None:
+def _ranked(position: PassagePosition | None, leg: Sequence[IndexHit], chunk_id: str) -> PassagePosition | None:
     if position is None or position.rank is not None:
         return position
     places = (rank for rank, hit in enumerate(leg, start=1) if hit.id == chunk_id)

@@ -76,9 +76,7 @@ class Filters(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    metadata: Annotated[dict[Key, Condition], Field(max_length=20)] = Field(
-        default_factory=dict[Key, Condition]
-    )
+    metadata: Annotated[dict[Key, Condition], Field(max_length=20)] = Field(default_factory=dict[Key, Condition])
     document_ids: Annotated[tuple[Word, ...] | None, Field(max_length=1000)] = None
     file_types: Annotated[tuple[Word, ...] | None, Field(max_length=100)] = None
     name: Annotated[Storable | None, Field(min_length=1, max_length=300)] = None
@@ -105,8 +103,7 @@ def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool
     parts += _within(col(Document.updated_at), filters.updated)
     holds = _holds_in_sqlite if is_sqlite else _holds_in_postgresql
     clauses = [
-        holds(f"filter_{number}", key, condition)
-        for number, (key, condition) in enumerate(filters.metadata.items())
+        holds(f"filter_{number}", key, condition) for number, (key, condition) in enumerate(filters.metadata.items())
     ]
     return and_(true(), *parts, *clauses)
 
@@ -157,9 +154,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
         for sign, value in alternative:
             parameter = f"{name}_{len(values)}"
             values[parameter] = value
-            every.append(
-                f"{{row}}.type IN {_TYPES[type(value)]} AND {{row}}.value {sign} :{parameter}"
-            )
+            every.append(f"{{row}}.type IN {_TYPES[type(value)]} AND {{row}}.value {sign} :{parameter}")
         either.append(f"({' AND '.join(every)})")
     test = " OR ".join(either)
     # Only operators and names of ours are put in; every value is a parameter.
@@ -174,12 +169,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
 
 # JSON keeps true apart from 1, and 1 from "1"; SQLite's comparison does not.
 _NUMBER = "('integer', 'real')"
-_TYPES: dict[type, str] = {
-    bool: "('true', 'false')",
-    int: _NUMBER,
-    float: _NUMBER,
-    str: "('text')",
-}
+_TYPES: dict[type, str] = {bool: "('true', 'false')", int: _NUMBER, float: _NUMBER, str: "('text')"}
 
 
 def _holds_in_postgresql(name: str, key: str, condition: Condition) -> TextClause:

@@ -86,11 +86,7 @@ class FusedHits:
     """
 
     def __init__(
-        self,
-        order: Sequence[tuple[str, float]],
-        dense: _ScaledLeg,
-        sparse: _ScaledLeg,
-        dense_weight: float,
+        self, order: Sequence[tuple[str, float]], dense: _ScaledLeg, sparse: _ScaledLeg, dense_weight: float
     ) -> None:
         self.order = order
         self.dense_weight = dense_weight
@@ -148,12 +144,7 @@ def _is_latin(query: str) -> bool:
 
 
 def fuse(
-    dense: ScoredIds,
-    sparse: ScoredIds,
-    *,
-    weight: float,
-    depth: int = DEPTH,
-    sparse_is_cut: bool = False,
+    dense: ScoredIds, sparse: ScoredIds, *, weight: float, depth: int = DEPTH, sparse_is_cut: bool = False
 ) -> FusedHits:
     """Fuse two legs: ``n_sparse + weight * n_dense``, where a leg that lacks a chunk gives 0.
 
@@ -187,9 +178,7 @@ def fuse(
     return FusedHits(order, meaning, words, weight)
 
 
-def _scale(
-    ids: Sequence[str], scores: Sequence[float], *, lowest: float | None, flat: float = 0.0
-) -> _ScaledLeg:
+def _scale(ids: Sequence[str], scores: Sequence[float], *, lowest: float | None, flat: float = 0.0) -> _ScaledLeg:
     if not ids:
         return _ScaledLeg([], [], [])
     high = scores[0]

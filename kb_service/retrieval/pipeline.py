@@ -28,13 +28,7 @@ from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.rerankers import LEXICAL
 from kb_service.retrieval.rerankers.lexical import RERANK_DEPTH, RankedHit, rerank, unreranked
 from kb_service.retrieval.rerankers.protocol import Reranker
-from kb_service.retrieval.results import (
-    DroppedHit,
-    DropReason,
-    SearchResult,
-    SearchWarning,
-    UnsearchedWarning,
-)
+from kb_service.retrieval.results import DroppedHit, DropReason, SearchResult, SearchWarning, UnsearchedWarning
 from kb_service.retrieval.selection import Selection, load_texts, second_rerank
 from kb_service.retrieval.token_cache import TermCache
 from kb_service.retrieval.visibility import DocumentScope, matching_documents
@@ -126,9 +120,7 @@ class RetrievalPipeline:
         searched = await self._search_ahead()
         database, reranker = self._deps.database, self._second_reranker()
         if reranker is None:
-            return await database.read(
-                lambda reads: self._answer(reads, self._find(reads, searched))
-            )
+            return await database.read(lambda reads: self._answer(reads, self._find(reads, searched)))
 
         def find_with_texts(reads: ReadContext) -> tuple[CandidateSet, dict[str, str]]:
             candidates = self._find(reads, searched)
@@ -170,9 +162,7 @@ class RetrievalPipeline:
         if queries and self._scope.condition is not None:
             # Where no document meets the filters, no model is worth waiting for.
             queries = await self._deps.database.read(
-                lambda reads: [
-                    query for query in queries if matching_documents(reads.connection, query.scope)
-                ]
+                lambda reads: [query for query in queries if matching_documents(reads.connection, query.scope)]
             )
         await encode_together(queries)
 
@@ -205,9 +195,7 @@ class RetrievalPipeline:
             self._warnings.append(SearchWarning.RERANKER_MISSING)
         return reranker
 
-    def _find(
-        self, reads: ReadContext, searched: Sequence[tuple[SpaceQuery, SpaceHits | None]]
-    ) -> CandidateSet:
+    def _find(self, reads: ReadContext, searched: Sequence[tuple[SpaceQuery, SpaceHits | None]]) -> CandidateSet:
         rankings: list[Iterable[RankedHit]] = []
         collectors: list[CandidateCollector] = []
         weight = 0.0
@@ -294,9 +282,7 @@ class RetrievalPipeline:
         )
 
 
-def _by_model(
-    knowledge_bases: Sequence[KnowledgeBase], *, shadow: bool
-) -> dict[str, dict[str, int]]:
+def _by_model(knowledge_bases: Sequence[KnowledgeBase], *, shadow: bool) -> dict[str, dict[str, int]]:
     """Generations by knowledge base, for each embedding model."""
     models: dict[str, dict[str, int]] = {}
     for row in knowledge_bases:
@@ -317,7 +303,5 @@ def _dropped(candidates: CandidateSet, selection: Selection) -> list[DroppedHit]
         for hit in ranked
         if hit.id in reasons and reasons[hit.id] is not DropReason.GONE
     ]
-    refused = [
-        DroppedHit(id_, documents[id_], reason) for id_, reason in candidates.refused.items()
-    ]
+    refused = [DroppedHit(id_, documents[id_], reason) for id_, reason in candidates.refused.items()]
     return scored + refused

@@ -127,11 +127,7 @@ def _common_defaults(knowledge_bases: Sequence[KnowledgeBase]) -> dict[str, Any]
     if not sets:
         return {}
     first, *others = sets
-    return {
-        name: value
-        for name, value in first.items()
-        if all(other.get(name) == value for other in others)
-    }
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def _defaults(stored: Mapping[str, Any]) -> dict[str, Any]:

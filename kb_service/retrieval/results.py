@@ -101,21 +101,13 @@ class DropReason(Enum):
         self.message_zh = message_zh
 
     SHOWN = "shown", "The passage is in the answer", "该段落在结果中"
-    KNOWLEDGE_BASE_DISABLED = (
-        "knowledge_base_disabled",
-        "The knowledge base is switched off",
-        "该知识库已停用",
-    )
+    KNOWLEDGE_BASE_DISABLED = ("knowledge_base_disabled", "The knowledge base is switched off", "该知识库已停用")
     KNOWLEDGE_BASE_UNSEARCHED = (
         "knowledge_base_unsearched",
         "The knowledge base could not be searched: its embedding model can't be used",
         "无法检索该知识库：其嵌入模型不可用",
     )
-    NOT_SEARCHABLE = (
-        "not_searchable",
-        "The document has no searchable revision yet",
-        "该文档还没有可检索的版本",
-    )
+    NOT_SEARCHABLE = ("not_searchable", "The document has no searchable revision yet", "该文档还没有可检索的版本")
     NOT_ACTIVE = (
         "not_active_revision",
         "The passage belongs to another revision than the one that searches see",
@@ -123,16 +115,8 @@ class DropReason(Enum):
     )
     CHUNK_DISABLED = "chunk_disabled", "The passage is switched off", "该段落已停用"
     FILTER = "filter", "The document does not meet the filters", "该文档不符合筛选条件"
-    TEXT_NOT_FOUND = (
-        "text_not_found",
-        "No passage of the document holds these words",
-        "该文档没有包含这些文字的段落",
-    )
-    NOT_INDEXED = (
-        "not_indexed",
-        "The index has no point of this passage",
-        "索引中没有该段落",
-    )
+    TEXT_NOT_FOUND = ("text_not_found", "No passage of the document holds these words", "该文档没有包含这些文字的段落")
+    NOT_INDEXED = ("not_indexed", "The index has no point of this passage", "索引中没有该段落")
     NO_MATCH = (
         "no_match",
         "None of the query's words is in it, and this query is searched by words only",
@@ -143,16 +127,8 @@ class DropReason(Enum):
         "It is among the best hundred neither by meaning nor by words",
         "按语义和按词语都不在前一百名之内",
     )
-    THRESHOLD = (
-        "threshold",
-        "Its score is below the score threshold",
-        "得分低于分数阈值",
-    )
-    DUPLICATE = (
-        "duplicate",
-        "A better placed passage has the same text",
-        "排名更高的段落具有相同的文本",
-    )
+    THRESHOLD = ("threshold", "Its score is below the score threshold", "得分低于分数阈值")
+    DUPLICATE = ("duplicate", "A better placed passage has the same text", "排名更高的段落具有相同的文本")
     TOP_K = "top_k", "Enough passages are placed better (top_k)", "排名在 top_k 之后"
     GONE = (
         "gone",

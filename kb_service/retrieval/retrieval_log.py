@@ -89,9 +89,7 @@ class Replay:
         return not self.lost and not self.new and all(passage.is_same for passage in self.kept)
 
 
-async def save(
-    work: UnitOfWork, user_id: str, result: SearchResult, *, run_id: str
-) -> RetrievalRecord:
+async def save(work: UnitOfWork, user_id: str, result: SearchResult, *, run_id: str) -> RetrievalRecord:
     """Keep what a run asked and got.
 
     Args:
@@ -151,9 +149,7 @@ async def get(session: AsyncSession, principal: Principal, record_id: str) -> Re
     Raises:
         RetrievalNotFound: there is none, or it is somebody else's.
     """
-    query = select(RetrievalRecord).where(
-        RetrievalRecord.id == record_id, RetrievalRecord.user_id == principal.user_id
-    )
+    query = select(RetrievalRecord).where(RetrievalRecord.id == record_id, RetrievalRecord.user_id == principal.user_id)
     record = (await session.exec(query)).first()
     if record is None:
         raise RetrievalNotFound
@@ -175,9 +171,7 @@ def recorded_passages(record: RetrievalRecord) -> list[RecordedPassage]:
     return [RecordedPassage(**entry) for entry in record.results]
 
 
-async def replay(
-    database: Database, searcher: Searcher, principal: Principal, record: RetrievalRecord
-) -> Replay:
+async def replay(database: Database, searcher: Searcher, principal: Principal, record: RetrievalRecord) -> Replay:
     """Run a recorded retrieval again, with its own parameters, on the data of today.
 
     Args:
@@ -198,11 +192,7 @@ async def replay(
         for place, passage in enumerate(recorded, start=1)
         if passage.chunk_id in now
     ]
-    gone = [
-        (place, passage)
-        for place, passage in enumerate(recorded, start=1)
-        if passage.chunk_id not in now
-    ]
+    gone = [(place, passage) for place, passage in enumerate(recorded, start=1) if passage.chunk_id not in now]
     reasons = await _reasons(database, principal, [passage for _, passage in gone], result, rows)
     visible = {row.id for row in rows}
     return Replay(
@@ -210,9 +200,7 @@ async def replay(
         kept=in_both,
         lost=[LostPassage(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
         new=[
-            (place, passage)
-            for place, passage in enumerate(result.passages, start=1)
-            if passage.chunk.id not in then
+            (place, passage) for place, passage in enumerate(result.passages, start=1) if passage.chunk.id not in then
         ],
         missing=[id_ for id_ in request.knowledge_base_ids if id_ not in visible],
     )
@@ -239,9 +227,7 @@ async def _reasons(
         hidden = await hidden_document_ids(session, rows, reader)
         scope = DocumentScope(result.generations, condition, hidden=hidden)
         connection = await session.connection()
-        checked = await connection.run_sync(
-            lambda inner: check_visibility(event_loop_context(inner), ids, scope)
-        )
+        checked = await connection.run_sync(lambda inner: check_visibility(event_loop_context(inner), ids, scope))
     bases = {row.id: _base_reason(row, result) for row in rows}
     reasons = {
         **{p.chunk_id: bases.get(p.knowledge_base_id, DropReason.GONE) for p in passages},

@@ -45,11 +45,7 @@ class Selection:
     def drop_reasons(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
         """Why each of these is not among the ``passages``, those left out that are."""
         selected = {passage.hit.id for passage in self.passages}
-        return {
-            hit.id: self.reasons.get(hit.id) or self._left_behind(hit)
-            for hit in ranked
-            if hit.id not in selected
-        }
+        return {hit.id: self.reasons.get(hit.id) or self._left_behind(hit) for hit in ranked if hit.id not in selected}
 
     def _left_behind(self, hit: RankedHit) -> DropReason:
         is_good = hit.score >= self._request.score_threshold
@@ -102,10 +98,7 @@ async def second_rerank(
     if not judged:
         return list(ranked)
     scores = await reranker.scores(query, [texts[hit.id] for hit in judged])
-    best = [
-        hit._replace(score=score, relevance=score)
-        for hit, score in zip(judged, scores, strict=True)
-    ]
+    best = [hit._replace(score=score, relevance=score) for hit, score in zip(judged, scores, strict=True)]
     best.sort(key=lambda hit: -hit.score)
     lowest = best[-1].score
     tail = [hit for hit in ranked if hit.id not in texts]

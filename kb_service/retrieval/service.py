@@ -66,9 +66,7 @@ class Searcher:
             top_k: used where neither the caller nor the knowledge bases say how many.
         """
         own = RetrievalOptions(top_k=top_k, reranker=next(iter(self._deps.rerankers), None))
-        return RetrievalRequest.resolve(
-            query, knowledge_bases, options, filters=filters, fallback=own
-        )
+        return RetrievalRequest.resolve(query, knowledge_bases, options, filters=filters, fallback=own)
 
     async def search(
         self,
@@ -118,9 +116,7 @@ class Searcher:
             rows = await self._reread(rows)
         raise Conflict(reason="the knowledge base changes its settings all the time")
 
-    async def query(
-        self, reader: Viewer, knowledge_base: KnowledgeBase, result: SearchResult
-    ) -> SpaceQuery:
+    async def query(self, reader: Viewer, knowledge_base: KnowledgeBase, result: SearchResult) -> SpaceQuery:
         """The query of a search that was made, to be put again to one of its knowledge bases.
 
         Raises:
@@ -147,13 +143,7 @@ class Searcher:
         """
         for model in self._deps.spaces:
             nowhere = KnowledgeBase(
-                id="",
-                owner_id="",
-                name="",
-                name_key="",
-                embedding_model=model,
-                chunk_size=0,
-                chunk_overlap=0,
+                id="", owner_id="", name="", name_key="", embedding_model=model, chunk_size=0, chunk_overlap=0
             )
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
             # One that is away has nothing to warm up; the next ones have.
@@ -168,9 +158,7 @@ class Searcher:
             raise QueryTooLong(field="query", max_characters=self._max_query_characters)
         return text
 
-    async def _scope(
-        self, reader: Viewer, rows: Sequence[KnowledgeBase], filters: Filters
-    ) -> DocumentScope:
+    async def _scope(self, reader: Viewer, rows: Sequence[KnowledgeBase], filters: Filters) -> DocumentScope:
         generations = {row.id: row.generation for row in rows}
         is_sqlite = self._deps.database.is_sqlite
         condition = None if filters.is_empty else filter_condition(filters, is_sqlite=is_sqlite)
@@ -185,8 +173,7 @@ class Searcher:
 
     async def _reread(self, rows: Sequence[KnowledgeBase]) -> Sequence[KnowledgeBase]:
         query = select(KnowledgeBase).where(
-            col(KnowledgeBase.id).in_([row.id for row in rows]),
-            col(KnowledgeBase.deleted_at).is_(None),
+            col(KnowledgeBase.id).in_([row.id for row in rows]), col(KnowledgeBase.deleted_at).is_(None)
         )
         async with self._deps.database.reading() as session:
             return (await session.exec(query)).all()

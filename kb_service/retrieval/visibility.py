@@ -81,9 +81,7 @@ class VisibilityResult:
 _NOTHING = VisibilityResult()
 
 
-def check_visibility(
-    reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
-) -> VisibilityResult:
+def check_visibility(reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope) -> VisibilityResult:
     """Ask SQL about hits of the index, in one statement: it sees one moment."""
     ids = list(chunk_ids)
     if not ids or not scope.generations:
@@ -175,9 +173,7 @@ def _number(condition: ColumnElement[bool] | Mapped[bool]) -> ColumnElement[int]
     return type_coerce(condition, Integer)
 
 
-def has_newer_revision(
-    connection: Connection, revisions: Mapping[str, int], scope: DocumentScope
-) -> bool:
+def has_newer_revision(connection: Connection, revisions: Mapping[str, int], scope: DocumentScope) -> bool:
     """Whether a document got a newer revision between the index's answer and SQL's.
 
     The newer one's points were written before, so a second question to the index finds them. A
@@ -201,9 +197,7 @@ def has_newer_revision(
 
 def has_other_generation(connection: Connection, generations: dict[str, int]) -> bool:
     """Whether a knowledge base is not in this generation any more."""
-    query = select(KnowledgeBase.id, KnowledgeBase.generation).where(
-        col(KnowledgeBase.id).in_(list(generations))
-    )
+    query = select(KnowledgeBase.id, KnowledgeBase.generation).where(col(KnowledgeBase.id).in_(list(generations)))
     return any(generations[id_] != now for id_, now in connection.execute(query))
 
 

@@ -144,9 +144,7 @@ class TokenCounter:
             if max(map(len, unknown)) > _LONGEST_KNOWN:
                 return None
             costs.update(self._costs(list(unknown)))
-        return [
-            Word(match.start() + shift, match.end() + shift, costs[match[0]]) for match in matches
-        ]
+        return [Word(match.start() + shift, match.end() + shift, costs[match[0]]) for match in matches]
 
     def _costs(self, words: list[str]) -> dict[str, int]:
         counts = Counter(self._encode(" ".join(words)).word_ids)

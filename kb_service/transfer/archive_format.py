@@ -116,16 +116,12 @@ class DocumentEntry(ArchivePart):
     sha256: Sha256
     state: DocumentState
     chunk_count: Annotated[int, Field(ge=0, le=MAX_DOCUMENT_CHUNKS)] = 0
-    attributes: Annotated[dict[str, Any], AfterValidator(_storable_json)] = Field(
-        default_factory=dict
-    )
+    attributes: Annotated[dict[str, Any], AfterValidator(_storable_json)] = Field(default_factory=dict)
     restricted: bool = False
     encoding: Annotated[Storable, Field(max_length=50)] | None = None
     chosen_encoding: Annotated[Storable, Field(max_length=50)] | None = None
     pages: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    warnings: Annotated[
-        list[Annotated[Storable, Field(max_length=200)]], Field(max_length=100)
-    ] = []
+    warnings: Annotated[list[Annotated[Storable, Field(max_length=200)]], Field(max_length=100)] = []
     failure: dict[Storable, Annotated[Storable, Field(max_length=2000)]] | None = None
 
     @property
@@ -134,10 +130,7 @@ class DocumentEntry(ArchivePart):
         return self.state in {"indexed", "changed"}
 
 
-DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {
-    "chunk_count",
-    "failure",
-}
+DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {"chunk_count", "failure"}
 """Columns that travel as they are."""
 RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
 """Those that a restored row begins with; the others come with its revision."""
@@ -149,9 +142,7 @@ class ChunkEntry(ArchivePart):
     document: int
     position: Annotated[int, Field(ge=0, lt=MAX_DOCUMENT_CHUNKS)]
     content: Annotated[Storable, Field(max_length=1_000_000)]
-    heading_path: Annotated[
-        list[Annotated[Storable, Field(max_length=10_000)]], Field(max_length=100)
-    ] = []
+    heading_path: Annotated[list[Annotated[Storable, Field(max_length=10_000)]], Field(max_length=100)] = []
     page: Annotated[int, Field(ge=-(2**31), lt=2**31)] | None = None
     char_start: Annotated[int, Field(ge=0, lt=2**31)] = 0
     char_end: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -171,9 +162,7 @@ class QuestionEntry(ArchivePart):
     question: Storable
     document: Storable
     text: Storable = ""
-    restricted_to: Annotated[
-        list[Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]], Field(max_length=MAX_TIES)
-    ] = []
+    restricted_to: Annotated[list[Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]], Field(max_length=MAX_TIES)] = []
 
 
 @dataclass(frozen=True, eq=False)

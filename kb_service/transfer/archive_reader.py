@@ -198,9 +198,7 @@ class ArchiveReader:
             if head.format != FORMAT:
                 raise InvalidArchive("not the file of a knowledge base")
             if head.version != FORMAT_VERSION:
-                raise InvalidArchive(
-                    f"format version {head.version}; this server reads version {FORMAT_VERSION}"
-                )
+                raise InvalidArchive(f"format version {head.version}; this server reads version {FORMAT_VERSION}")
             return Manifest.model_validate_json(content)
         except ValidationError as error:
             raise InvalidArchive(f"manifest.json: {_first(error)}") from error
@@ -223,11 +221,7 @@ class ArchiveReader:
                 number, restricted = number + 1, restricted + entry.restricted
                 if not entry.restricted:
                     names_of_open.add(entry.name)
-                last, chunks, size = (
-                    entry.number,
-                    chunks + entry.chunk_count,
-                    size + entry.file_size,
-                )
+                last, chunks, size = (entry.number, chunks + entry.chunk_count, size + entry.file_size)
         if restricted > MOST_RESTRICTED:
             raise InvalidArchive("it has too many restricted documents")
         if (number, chunks, size) != (counts.documents, counts.chunks, counts.original_bytes):
@@ -240,9 +234,7 @@ class ArchiveReader:
         passages: dict[tuple[str, tuple[int, ...]], list[dict[str, str]]] = defaultdict(list)
         lines = self._lines(member_names.QUESTIONS, QuestionEntry, at_most=_MAX_QUESTION_LINES)
         for entry in lines:
-            if any(
-                member_names.original(number) not in self._sizes for number in entry.restricted_to
-            ):
+            if any(member_names.original(number) not in self._sizes for number in entry.restricted_to):
                 raise InvalidArchive("a saved question is about a document that is not there")
             question = passages[entry.question, tuple(entry.restricted_to)]
             question.append({"document": entry.document, "text": entry.text})
@@ -256,9 +248,7 @@ class ArchiveReader:
         except AgentexError as error:
             raise InvalidArchive("a saved question can't be used") from error
 
-    async def contents(
-        self, is_wanted: Callable[[str], bool] = lambda _key: True
-    ) -> AsyncGenerator[DocumentContent]:
+    async def contents(self, is_wanted: Callable[[str], bool] = lambda _key: True) -> AsyncGenerator[DocumentContent]:
         """The documents in the order of the file; the key is the document's number.
 
         Args:
@@ -284,9 +274,7 @@ class ArchiveReader:
                     )
 
     def _documents(self, shard: int) -> list[DocumentEntry]:
-        entries = list(
-            self._lines(member_names.documents(shard), DocumentEntry, at_most=SHARD_DOCUMENTS)
-        )
+        entries = list(self._lines(member_names.documents(shard), DocumentEntry, at_most=SHARD_DOCUMENTS))
         if sum(entry.chunk_count for entry in entries[:-1]) > SHARD_POINTS:
             raise InvalidArchive("a shard holds more than one may")
         return entries
@@ -347,10 +335,7 @@ class ArchiveReader:
 
 def archive_limits(settings: AppSettings) -> ArchiveLimits:
     """What the file of a knowledge base may hold on this server."""
-    return ArchiveLimits(
-        original_bytes=settings.max_upload_bytes,
-        unpacked_bytes=_UNPACKED * settings.max_import_bytes,
-    )
+    return ArchiveLimits(original_bytes=settings.max_upload_bytes, unpacked_bytes=_UNPACKED * settings.max_import_bytes)
 
 
 def _check_name(name: str) -> None:

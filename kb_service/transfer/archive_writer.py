@@ -157,10 +157,5 @@ async def write_archive(source: KnowledgeBaseSource, *, product: str) -> AsyncGe
         original_bytes=archive.original_bytes,
         shards=archive.shards,
     )
-    manifest = Manifest(
-        product=product,
-        knowledge_base=source.settings,
-        dimension=source.dimension,
-        counts=counts,
-    )
+    manifest = Manifest(product=product, knowledge_base=source.settings, dimension=source.dimension, counts=counts)
     yield await to_thread.run_sync(archive.finish, manifest, questions)

@@ -81,14 +81,11 @@ def unpack(contents: dict[str, bytes], dimension: int) -> list[NumberedPoint]:
                 window=None if window < 0 else window,
                 dense=next(vectors) if has_dense else None,
                 sparse=SparseVector(
-                    tuple(indices[end - terms : end].tolist()),
-                    tuple(values[end - terms : end].tolist()),
+                    tuple(indices[end - terms : end].tolist()), tuple(values[end - terms : end].tolist())
                 ),
             ),
         )
-        for (document, chunk, window, has_dense, terms), end in zip(
-            rows.tolist(), ends.tolist(), strict=True
-        )
+        for (document, chunk, window, has_dense, terms), end in zip(rows.tolist(), ends.tolist(), strict=True)
     ]
 
 
@@ -118,9 +115,7 @@ def _read(content: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[A
     return np.frombuffer(data, dtype=dtype).reshape(dimensions)
 
 
-def _check(
-    rows: NDArray[Any], dense: NDArray[Any], indices: NDArray[Any], values: NDArray[Any]
-) -> None:
+def _check(rows: NDArray[Any], dense: NDArray[Any], indices: NDArray[Any], values: NDArray[Any]) -> None:
     windows, has_dense, terms = rows[:, 2], rows[:, 3], rows[:, 4]
     if np.any((terms < 0) | (terms > MAX_TERMS)) or np.any((has_dense < 0) | (has_dense > 1)):
         raise InvalidArchive("points: a row is out of range")

@@ -146,9 +146,7 @@ class KnowledgeBaseSource:
                 ]
         return entries
 
-    async def contents(
-        self, is_wanted: Callable[[str], bool] = lambda _key: True
-    ) -> AsyncGenerator[DocumentContent]:
+    async def contents(self, is_wanted: Callable[[str], bool] = lambda _key: True) -> AsyncGenerator[DocumentContent]:
         """The documents in the order of their names; the key is the document's id.
 
         Args:
@@ -177,9 +175,7 @@ class KnowledgeBaseSource:
         return [id_ for id_, _ in sorted(rows, key=lambda row: row[1])]
 
     @asynccontextmanager
-    async def _opened(
-        self, number: int, document_id: str
-    ) -> AsyncGenerator[DocumentContent | None]:
+    async def _opened(self, number: int, document_id: str) -> AsyncGenerator[DocumentContent | None]:
         """A document with its file open; None where it was deleted."""
         for turn in range(_TRIES):
             async with AsyncExitStack() as stack:
@@ -195,9 +191,7 @@ class KnowledgeBaseSource:
             await asyncio.sleep(_PAUSE_SECONDS * min(turn, 4))
         raise SettingsChanged(document=document_id)
 
-    async def _read(
-        self, number: int, row: Document, stack: AsyncExitStack
-    ) -> DocumentContent | None:
+    async def _read(self, number: int, row: Document, stack: AsyncExitStack) -> DocumentContent | None:
         chunks = await self._chunks(row)
         points = await self._points(row, chunks)
         try:
@@ -216,9 +210,7 @@ class KnowledgeBaseSource:
                 raise SettingsChanged
             # Who read it at the start may not any more.
             query = select(Document).where(
-                Document.id == document_id,
-                col(Document.deleted_at).is_(None),
-                visible_to(self._viewer),
+                Document.id == document_id, col(Document.deleted_at).is_(None), visible_to(self._viewer)
             )
             row = (await session.exec(query)).first()
             if row is None:
@@ -314,9 +306,7 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
     )
 
 
-def _point_entries(
-    row: Document, chunks: Sequence[Chunk], points: Sequence[ChunkPoint]
-) -> list[PointEntry]:
+def _point_entries(row: Document, chunks: Sequence[Chunk], points: Sequence[ChunkPoint]) -> list[PointEntry]:
     """The points of these chunks, by chunk and window."""
     places = {chunk.id: place for place, chunk in enumerate(chunks)}
     windows: dict[str, set[str]] = defaultdict(set)
@@ -334,9 +324,7 @@ def _point_entries(
         for point in points
         if (chunk_id := point.chunk_id or point.id) in places
     ]
-    return sorted(
-        entries, key=lambda entry: (entry.chunk, -1 if entry.window is None else entry.window)
-    )
+    return sorted(entries, key=lambda entry: (entry.chunk, -1 if entry.window is None else entry.window))
 
 
 def _window_numbers(row: Document, chunk: Chunk, ids: set[str]) -> dict[str, int]:

@@ -55,12 +55,7 @@ class ImportTarget:
 
 
 def plan_import(
-    settings: KnowledgeBaseSettings,
-    dimension: int,
-    spaces: EmbeddingSpaces,
-    *,
-    extent: Extent,
-    name: str | None = None,
+    settings: KnowledgeBaseSettings, dimension: int, spaces: EmbeddingSpaces, *, extent: Extent, name: str | None = None
 ) -> ImportTarget:
     """Decide how a knowledge base is taken over.
 
@@ -86,9 +81,7 @@ def plan_import(
     )
 
 
-async def create_target(
-    work: UnitOfWork, principal: Principal, arrival: ImportTarget
-) -> KnowledgeBase:
+async def create_target(work: UnitOfWork, principal: Principal, arrival: ImportTarget) -> KnowledgeBase:
     """Make the new knowledge base: private, and switched off until everything is there.
 
     Raises:
@@ -106,9 +99,7 @@ async def create_target(
         is_public=False,
         enabled=False,
     )
-    row = await knowledge_bases.create(
-        work, principal, draft, embedding_model=arrival.embedding_model
-    )
+    row = await knowledge_bases.create(work, principal, draft, embedding_model=arrival.embedding_model)
     row.retrieval = _known_options(settings.retrieval)
     work.session.add(row)
     return row

@@ -71,9 +71,7 @@ def enqueue_transfer(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
     work.enqueue(TRANSFER_JOB, {"transfer_id": transfer_id}, key=transfer_key(transfer_id, attempt))
 
 
-async def create_transfer(
-    work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: TransferSpec
-) -> Transfer:
+async def create_transfer(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: TransferSpec) -> Transfer:
     """Write a transfer into a new knowledge base, and the job that carries it out.
 
     Args:
@@ -104,9 +102,7 @@ async def get(session: AsyncSession, principal: Principal, transfer_id: str) -> 
     return await get_owned(session, Transfer, transfer_id, principal, TransferNotFound)
 
 
-async def list_own(
-    session: AsyncSession, principal: Principal, page: PageRequest
-) -> TransferListing:
+async def list_own(session: AsyncSession, principal: Principal, page: PageRequest) -> TransferListing:
     """One page of the caller's transfers."""
     mine = col(Transfer.owner_id) == principal.user_id
     columns = {"created_at": col(Transfer.created_at), "updated_at": col(Transfer.updated_at)}
@@ -124,12 +120,7 @@ async def cancel(work: UnitOfWork, row: Transfer) -> None:
     statement = (
         update(Transfer)
         .where(col(Transfer.id) == row.id, col(Transfer.status).in_(_OPEN))
-        .values(
-            status=DocumentStatus.CANCELLED.value,
-            lease_owner=None,
-            lease_until=None,
-            updated_at=utc_now(),
-        )
+        .values(status=DocumentStatus.CANCELLED.value, lease_owner=None, lease_until=None, updated_at=utc_now())
     )
     if (await work.session.exec(statement)).rowcount == 0:
         error = "Only a transfer under way can be cancelled"
@@ -144,9 +135,7 @@ async def _delete_target(work: UnitOfWork, row: Transfer) -> None:
         await knowledge_bases.delete(work, target)
 
 
-async def acquire(
-    work: UnitOfWork, transfer_id: str, *, owner: str, seconds: float
-) -> Transfer | None:
+async def acquire(work: UnitOfWork, transfer_id: str, *, owner: str, seconds: float) -> Transfer | None:
     """Take the lease on a transfer that waits, counting the try.
 
     Returns:
@@ -155,11 +144,7 @@ async def acquire(
     now = await database_now(work.session)
     statement = (
         update(Transfer)
-        .where(
-            col(Transfer.id) == transfer_id,
-            col(Transfer.status).in_(_OPEN),
-            _is_free(now),
-        )
+        .where(col(Transfer.id) == transfer_id, col(Transfer.status).in_(_OPEN), _is_free(now))
         .values(
             status=DocumentStatus.PROCESSING.value,
             attempt=Transfer.attempt + 1,
@@ -184,9 +169,7 @@ def lease_from_row(row: Transfer) -> TransferLease:
     return TransferLease(row.id, row.attempt, row.lease_owner or "")
 
 
-async def renew(
-    work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None
-) -> bool:
+async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None) -> bool:
     """Renew the lease and write how far the work is, in percent.
 
     Returns:
@@ -194,14 +177,10 @@ async def renew(
         worker must stop and write nothing more.
     """
     alive = exists().where(
-        col(KnowledgeBase.id) == col(Transfer.knowledge_base_id),
-        col(KnowledgeBase.deleted_at).is_(None),
+        col(KnowledgeBase.id) == col(Transfer.knowledge_base_id), col(KnowledgeBase.deleted_at).is_(None)
     )
     now = await database_now(work.session)
-    values: dict[str, object] = {
-        "lease_until": now + timedelta(seconds=seconds),
-        "updated_at": now,
-    }
+    values: dict[str, object] = {"lease_until": now + timedelta(seconds=seconds), "updated_at": now}
     if progress is not None:
         values["progress"] = progress
     statement = update(Transfer).where(*_held_condition(lease), alive).values(**values)
@@ -237,9 +216,7 @@ async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) 
     return True
 
 
-async def reschedule(
-    work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta
-) -> None:
+async def reschedule(work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta) -> None:
     """Give a transfer back for a later try, which does not count as one; the reason is visible.
 
     Args:
@@ -269,12 +246,7 @@ async def abandon(work: UnitOfWork, lease: TransferLease) -> None:
 
 
 async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> bool:
-    released: dict[str, object] = {
-        "lease_owner": None,
-        "lease_until": None,
-        "updated_at": utc_now(),
-        **values,
-    }
+    released: dict[str, object] = {"lease_owner": None, "lease_until": None, "updated_at": utc_now(), **values}
     statement = update(Transfer).where(*_held_condition(lease)).values(**released)
     return (await work.session.exec(statement)).rowcount > 0
 
@@ -283,16 +255,12 @@ async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, 
     """Ids and attempts of transfers that nobody holds and nobody touched for this long."""
     now = await database_now(session)
     query = select(Transfer.id, Transfer.attempt).where(
-        col(Transfer.status).in_(_OPEN),
-        col(Transfer.updated_at) < now - grace,
-        _is_free(now),
+        col(Transfer.status).in_(_OPEN), col(Transfer.updated_at) < now - grace, _is_free(now)
     )
     return (await session.exec(query)).all()
 
 
 async def pending_import_keys(session: AsyncSession) -> set[str]:
     """The keys of files that are still to be imported."""
-    query = select(Transfer.source).where(
-        col(Transfer.status).in_(_OPEN), col(Transfer.kind) == IMPORT
-    )
+    query = select(Transfer.source).where(col(Transfer.status).in_(_OPEN), col(Transfer.kind) == IMPORT)
     return set((await session.exec(query)).all())

@@ -15,9 +15,7 @@ _NUMBER = "agentexnumber"
 def _bm25() -> qdrant_edge.Bm25:
     # Only the tokenizer differs from the defaults: the default one finds no Chinese word
     # (R@5 .16 instead of .99), and language="chinese" loses English stemming.
-    return qdrant_edge.Bm25(
-        qdrant_edge.Bm25Config(tokenizer=qdrant_edge.TokenizerType.Multilingual)
-    )
+    return qdrant_edge.Bm25(qdrant_edge.Bm25Config(tokenizer=qdrant_edge.TokenizerType.Multilingual))
 
 
 def encode_document(text: str) -> SparseVector:

@@ -145,9 +145,7 @@ class Shard:
             legs = dict(zip(requests, self._payloads.hit_lists(answers), strict=True))
         return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
-    def delete_documents(
-        self, document_ids: Sequence[str], revisions: Collection[int] | None
-    ) -> Generator[None]:
+    def delete_documents(self, document_ids: Sequence[str], revisions: Collection[int] | None) -> Generator[None]:
         """Delete documents' points, or those of these revisions, pausing before each part."""
         mine = FieldCondition(key="document_id", match=MatchAny(list(document_ids)))
         condemned = Filter(must=[mine])
@@ -163,15 +161,11 @@ class Shard:
     def count(self, kb_id: str | None, document_id: str | None) -> int:
         """The exact number of points that match what is given."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
-        scope = Filter(
-            must=[_equals(key, value) for key, value in conditions.items() if value is not None]
-        )
+        scope = Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         with self._translate_errors():
             return self._shard.count(CountRequest(filter=scope, exact=True))
 
-    def scroll_points(
-        self, document_id: str, revision: int, offset: str | None
-    ) -> tuple[list[ChunkPoint], str | None]:
+    def scroll_points(self, document_id: str, revision: int, offset: str | None) -> tuple[list[ChunkPoint], str | None]:
         """One page of a revision's points with their vectors.
 
         Args:
@@ -200,10 +194,7 @@ class Shard:
         while True:
             yield
             request = ScrollRequest(
-                limit=_PAGE,
-                offset=offset,
-                with_payload=["document_id", "revision"],
-                with_vector=False,
+                limit=_PAGE, offset=offset, with_payload=["document_id", "revision"], with_vector=False
             )
             with self._translate_errors():
                 records, offset = self._shard.scroll(request)
@@ -240,21 +231,13 @@ class Shard:
         """
         del self._shard, self._payloads
 
-    def _request(
-        self, nearest: Query, scope: Filter, depth: int, params: SearchParams | None
-    ) -> QueryRequest:
+    def _request(self, nearest: Query, scope: Filter, depth: int, params: SearchParams | None) -> QueryRequest:
         return QueryRequest(
-            query=nearest,
-            filter=scope,
-            limit=depth,
-            params=params,
-            with_payload=self._payloads.payload_fields,
+            query=nearest, filter=scope, limit=depth, params=params, with_payload=self._payloads.payload_fields
         )
 
     def _delete(self, condemned: Filter) -> Generator[None]:
-        part = ScrollRequest(
-            limit=_POINTS_PER_DELETION, filter=condemned, with_payload=False, with_vector=False
-        )
+        part = ScrollRequest(limit=_POINTS_PER_DELETION, filter=condemned, with_payload=False, with_vector=False)
         while True:
             yield
             with self._translate_errors():
@@ -435,12 +418,7 @@ class PayloadCache:
             for id_ in ids:
                 self._cache.pop(UUID(id_).int, None)
 
-    def _load(
-        self,
-        unknown: Set[int],
-        legs: Sequence[Sequence[ScoredPoint]],
-        numbers: Sequence[Sequence[int]],
-    ) -> None:
+    def _load(self, unknown: Set[int], legs: Sequence[Sequence[ScoredPoint]], numbers: Sequence[Sequence[int]]) -> None:
         if self._is_mostly_cached:
             for record in self._shard.retrieve([UUID(int=n) for n in unknown], HIT_FIELDS, False):
                 self._cache[record.id.int] = _cached(record.id, record.payload)

@@ -82,9 +82,7 @@ class EngineVectorIndex:
             sparse_indices=np.asarray(terms.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(terms.values, dtype=FLOAT32).tobytes(),
         )
-        return unpack_hits(
-            await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS)
-        )
+        return unpack_hits(await self._engine.call("query", request, QueryReply, timeout_seconds=QUERY_SECONDS))
 
     async def search(self, query: HybridQuery) -> HybridAnswer:
         """See ``EncodingIndex.search``."""
@@ -98,31 +96,23 @@ class EngineVectorIndex:
             sparse_indices=np.asarray(query.sparse.indices, dtype=UINT32).tobytes(),
             sparse_values=np.asarray(query.sparse.values, dtype=FLOAT32).tobytes(),
         )
-        reply = await self._engine.call(
-            "search", request, SearchReply, timeout_seconds=QUERY_SECONDS
-        )
+        reply = await self._engine.call("search", request, SearchReply, timeout_seconds=QUERY_SECONDS)
         dense = np.frombuffer(reply.vector, dtype=FLOAT32).astype(np.float32)
         return HybridAnswer(unpack_hits(reply), dense, reply.encoding_ms / 1000)
 
-    async def delete_documents(
-        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
-    ) -> None:
+    async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
         """See ``VectorIndex.delete_documents``."""
         request = DeleteDocumentsRequest(
             model=self._model,
             document_ids=list(document_ids),
             revisions=None if revisions is None else sorted(revisions),
         )
-        await self._engine.call(
-            "delete_documents", request, EmptyBody, timeout_seconds=INGEST_SECONDS
-        )
+        await self._engine.call("delete_documents", request, EmptyBody, timeout_seconds=INGEST_SECONDS)
 
     async def delete_knowledge_base(self, kb_id: str) -> None:
         """See ``VectorIndex.delete_knowledge_base``."""
         request = DeleteKnowledgeBaseRequest(model=self._model, kb_id=kb_id)
-        await self._engine.call(
-            "delete_knowledge_base", request, EmptyBody, timeout_seconds=INGEST_SECONDS
-        )
+        await self._engine.call("delete_knowledge_base", request, EmptyBody, timeout_seconds=INGEST_SECONDS)
 
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
         """See ``VectorIndex.count``."""
@@ -135,12 +125,8 @@ class EngineVectorIndex:
         points: list[ChunkPoint] = []
         offset: str | None = None
         while True:
-            request = PointsRequest(
-                model=self._model, document_id=document_id, revision=revision, offset=offset
-            )
-            reply = await self._engine.call(
-                "points", request, PointsReply, timeout_seconds=INGEST_SECONDS
-            )
+            request = PointsRequest(model=self._model, document_id=document_id, revision=revision, offset=offset)
+            reply = await self._engine.call("points", request, PointsReply, timeout_seconds=INGEST_SECONDS)
             points += unpack_points(reply.points, self._dimension)
             offset = reply.offset
             if offset is None:
@@ -150,9 +136,7 @@ class EngineVectorIndex:
         """See ``VectorIndex.documents``."""
         request = ModelRequest(model=self._model)
         return unpack_documents(
-            await self._engine.call(
-                "documents", request, DocumentsReply, timeout_seconds=INGEST_SECONDS
-            )
+            await self._engine.call("documents", request, DocumentsReply, timeout_seconds=INGEST_SECONDS)
         )
 
     async def close(self) -> None:
@@ -349,8 +333,7 @@ def unpack_points(request: UpsertRequest, dimension: int) -> list[ChunkPoint]:
             *identity,
             dense=next(rows).astype(np.float32) if has_dense else None,
             sparse=SparseVector(
-                tuple(next(indices) for _ in range(length)),
-                tuple(next(values) for _ in range(length)),
+                tuple(next(indices) for _ in range(length)), tuple(next(values) for _ in range(length))
             ),
             chunk_id=chunk_id,
         )

@@ -8,9 +8,7 @@ from kb_service.vector_index.protocol import VectorIndex
 _TIMEOUT_SECONDS = 10
 
 
-def open_vector_index(
-    settings: Settings, engine: EngineClient, *, model: str, dimension: int
-) -> VectorIndex:
+def open_vector_index(settings: Settings, engine: EngineClient, *, model: str, dimension: int) -> VectorIndex:
     """The index of one embedding model: a Qdrant server if a URL is set, else the engine's shard.
 
     Args:

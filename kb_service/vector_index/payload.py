@@ -58,6 +58,4 @@ def to_point(
 def to_hit(point_id: object, score: float, payload: Mapping[str, Any] | None) -> IndexHit:
     """What a search found, read with what it is shown of the payload."""
     fields = payload or {}
-    return IndexHit(
-        str(point_id), score, fields["document_id"], fields["revision"], fields.get("chunk")
-    )
+    return IndexHit(str(point_id), score, fields["document_id"], fields["revision"], fields.get("chunk"))

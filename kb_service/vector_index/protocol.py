@@ -235,9 +235,7 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def delete_documents(
-        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
-    ) -> None:
+    async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
         """Delete the points of some documents, or only those of these revisions of them.
 
         What goes is named, not what stays: who is late can't hit a revision that came since.
@@ -297,9 +295,7 @@ def check_points(points: Sequence[ChunkPoint], dimension: int) -> None:
             raise InvalidVector(point=point.id, error=fault)
 
 
-def check_query(
-    dense: NDArray[np.float32] | None, sparse: SparseVector | None, dimension: int
-) -> None:
+def check_query(dense: NDArray[np.float32] | None, sparse: SparseVector | None, dimension: int) -> None:
     """Check a query's vectors.
 
     Raises:

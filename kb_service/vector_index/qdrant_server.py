@@ -90,15 +90,11 @@ class QdrantVectorIndex:
         with _translate_errors():
             async with asyncio.timeout(_QUESTION_SECONDS):
                 await self.ensure_ready()
-                answers = await self._client.query_batch_points(
-                    self._collection, list(requests.values())
-                )
+                answers = await self._client.query_batch_points(self._collection, list(requests.values()))
         legs = {name: _hits(answer.points) for name, answer in zip(requests, answers, strict=True)}
         return HybridHits(dense=legs.get(DENSE, NO_HITS), sparse=legs.get(BM25, NO_HITS))
 
-    async def delete_documents(
-        self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None
-    ) -> None:
+    async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
         """See ``VectorIndex.delete_documents``."""
         mine = models.MatchAny(any=list(document_ids))
         condemned: list[models.Condition] = [models.FieldCondition(key="document_id", match=mine)]
@@ -114,9 +110,7 @@ class QdrantVectorIndex:
     async def count(self, *, kb_id: str | None = None, document_id: str | None = None) -> int:
         """See ``VectorIndex.count``."""
         conditions = {"kb_id": kb_id, "document_id": document_id}
-        scope = models.Filter(
-            must=[_equals(key, value) for key, value in conditions.items() if value is not None]
-        )
+        scope = models.Filter(must=[_equals(key, value) for key, value in conditions.items() if value is not None])
         await self.ensure_ready()
         with _translate_errors():
             answer = await self._client.count(self._collection, scope, exact=True)
@@ -125,9 +119,7 @@ class QdrantVectorIndex:
     async def points(self, document_id: str, revision: int) -> list[ChunkPoint]:
         """See ``VectorIndex.points``."""
         await self.ensure_ready()
-        mine = models.Filter(
-            must=[_equals("document_id", document_id), _equals("revision", revision)]
-        )
+        mine = models.Filter(must=[_equals("document_id", document_id), _equals("revision", revision)])
         points: list[ChunkPoint] = []
         offset = None
         while True:
@@ -173,22 +165,14 @@ class QdrantVectorIndex:
         tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
         keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD)
         for field, schema in (("kb_id", tenant), ("document_id", keyword)):
-            await self._client.create_payload_index(
-                self._collection, field, field_schema=schema, wait=True
-            )
+            await self._client.create_payload_index(self._collection, field, field_schema=schema, wait=True)
 
     async def _create(self) -> None:
         try:
             await self._client.create_collection(
                 self._collection,
-                vectors_config={
-                    DENSE: models.VectorParams(
-                        size=self._dimension, distance=models.Distance.COSINE
-                    )
-                },
-                sparse_vectors_config={
-                    BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)
-                },
+                vectors_config={DENSE: models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)},
+                sparse_vectors_config={BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             )
         except UnexpectedResponse as error:
             # Another process created it between the question and the request.
@@ -247,21 +231,14 @@ def _any_of(key: str, values: Sequence[str]) -> models.FieldCondition:
 
 
 def _requests(
-    scope: _Scope,
-    dense: NDArray[np.float32] | None,
-    sparse: SparseVector | None,
-    depth: int,
+    scope: _Scope, dense: NDArray[np.float32] | None, sparse: SparseVector | None, depth: int
 ) -> dict[str, models.QueryRequest]:
     requests: dict[str, models.QueryRequest] = {}
     if scope.is_empty:
         return requests
     if dense is not None:
         requests[DENSE] = models.QueryRequest(
-            query=dense.tolist(),
-            using=DENSE,
-            filter=scope.filter(),
-            limit=depth,
-            with_payload=HIT_FIELDS,
+            query=dense.tolist(), using=DENSE, filter=scope.filter(), limit=depth, with_payload=HIT_FIELDS
         )
     if sparse is not None and sparse.indices:
         requests[BM25] = models.QueryRequest(

@@ -7,20 +7,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import Any, cast
 
-from sqlalchemy import (
-    Delete,
-    Insert,
-    Integer,
-    Select,
-    String,
-    Table,
-    Update,
-    bindparam,
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Delete, Insert, Integer, Select, String, Table, Update, bindparam, delete, insert, select, update
 from sqlalchemy import inspect as mapper_of
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import col
@@ -29,13 +16,7 @@ from core.db.now import database_now
 from core.db.types import UtcDateTime
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
-from kb_service.work_queue.leases import (
-    Lease,
-    any_held_condition,
-    any_held_params,
-    held_condition,
-    held_params,
-)
+from kb_service.work_queue.leases import Lease, any_held_condition, any_held_params, held_condition, held_params
 
 # Making and sending rows holds up the event loop: about 5 ms for this many.
 _CHUNKS_PER_INSERT = 100
@@ -92,9 +73,7 @@ async def commit_revisions(
     places = await _places(connection, leases)
     now = await database_now(work.session)
     free = await _free(connection, leases) if len(tries) > 1 else set(places)
-    held_ids = await _lock_held(
-        connection, [lease for lease in leases if lease.document_id in free]
-    )
+    held_ids = await _lock_held(connection, [lease for lease in leases if lease.document_id in free])
     done: list[tuple[Lease, RevisionResult, RevisionSwitch]] = []
     switches: dict[str, RevisionSwitch | None] = dict.fromkeys(free)
     for lease, result in tries:
@@ -104,9 +83,7 @@ async def commit_revisions(
             done.append((lease, result, switch))
     if done:
         await _finish(connection, done, now)
-        await connection.execute(
-            _superseded(), [_kept_revision(lease, switch) for lease, _, switch in done]
-        )
+        await connection.execute(_superseded(), [_kept_revision(lease, switch) for lease, _, switch in done])
         await _insert(connection, chain.from_iterable(result.chunks for _, result, _ in done))
     return switches
 
@@ -142,16 +119,11 @@ def _in_hand() -> Select[str]:
     return select(col(Document.id)).where(*any_held_condition()).with_for_update()
 
 
-async def _places(
-    connection: AsyncConnection, leases: Sequence[Lease]
-) -> dict[str, RevisionSwitch | None]:
+async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, RevisionSwitch | None]:
     """Where the new revisions belong; no cut-over comes between this and the commit."""
     params = {"of_documents": [lease.document_id for lease in leases]}
     rows = {row[0]: row for row in (await connection.execute(_standing(), params)).all()}
-    return {
-        lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:])
-        for lease in leases
-    }
+    return {lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:]) for lease in leases}
 
 
 def _place(
@@ -161,9 +133,7 @@ def _place(
         # A shadow or a kept revision is of the content before.
         return RevisionSwitch(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
-        return RevisionSwitch(
-            True, True, frozenset({lease.revision} | ({active} if active else set()))
-        )
+        return RevisionSwitch(True, True, frozenset({lease.revision} | ({active} if active else set())))
     return None
 
 
@@ -187,9 +157,7 @@ def _standing() -> Select[*tuple[Any, ...]]:
 
 
 async def _finish(
-    connection: AsyncConnection,
-    done: Sequence[tuple[Lease, RevisionResult, RevisionSwitch]],
-    now: datetime,
+    connection: AsyncConnection, done: Sequence[tuple[Lease, RevisionResult, RevisionSwitch]], now: datetime
 ) -> None:
     shadows = [_values(lease, result, now) for lease, result, switch in done if switch.is_shadow]
     others = [_values(lease, result, now) for lease, result, switch in done if not switch.is_shadow]
@@ -250,9 +218,7 @@ def _superseded() -> Delete:
     chunk = _chunks().c
     of_document = bindparam("of_document", type_=String())
     kept_revision = bindparam("kept", type_=Integer())
-    return delete(_chunks()).where(
-        chunk.document_id == of_document, chunk.revision != kept_revision
-    )
+    return delete(_chunks()).where(chunk.document_id == of_document, chunk.revision != kept_revision)
 
 
 async def _insert(connection: AsyncConnection, chunks: Iterable[Mapping[str, object]]) -> None:

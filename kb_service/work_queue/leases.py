@@ -71,9 +71,7 @@ def _is_enabled() -> ColumnElement[bool]:
     return base.exists()
 
 
-async def acquire(
-    work: UnitOfWork, document_ids: Sequence[str], *, owner: str, seconds: float
-) -> Sequence[Document]:
+async def acquire(work: UnitOfWork, document_ids: Sequence[str], *, owner: str, seconds: float) -> Sequence[Document]:
     """Take the leases on pending documents, counting the attempts before the work begins.
 
     A lease that ended without being released may still have a worker that was only suspended, in
@@ -288,9 +286,7 @@ def held_params(lease: Lease) -> dict[str, object]:
     }
 
 
-async def fail(
-    work: UnitOfWork, lease: Lease, failure: dict[str, str], *, attempt: int | None = None
-) -> bool:
+async def fail(work: UnitOfWork, lease: Lease, failure: dict[str, str], *, attempt: int | None = None) -> bool:
     """End a try for good, with a reason and a next action that the owner sees.
 
     ``attempt`` is the number of tries that counts; None for this one's.
@@ -301,12 +297,7 @@ async def fail(
 
 
 async def reschedule(
-    work: UnitOfWork,
-    lease: Lease,
-    failure: dict[str, str],
-    *,
-    retry_at: datetime,
-    attempt: int,
+    work: UnitOfWork, lease: Lease, failure: dict[str, str], *, retry_at: datetime, attempt: int
 ) -> bool:
     """Give a document back for a later try; its reason is visible meanwhile.
 
@@ -318,20 +309,13 @@ async def reschedule(
         attempt: the number of tries that count from now on.
     """
     return await _end_lease(
-        work,
-        lease,
-        status=DocumentStatus.PENDING.value,
-        failure=failure,
-        retry_at=retry_at,
-        attempt=attempt,
+        work, lease, status=DocumentStatus.PENDING.value, failure=failure, retry_at=retry_at, attempt=attempt
     )
 
 
 async def release_for_retry(work: UnitOfWork, lease: Lease) -> bool:
     """Give a document back because the worker stops: that is no try."""
-    return await _end_lease(
-        work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1
-    )
+    return await _end_lease(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
 
 
 async def _end_lease(work: UnitOfWork, lease: Lease, **values: object) -> bool:
@@ -365,11 +349,7 @@ async def release(work: UnitOfWork, lease: Lease) -> None:
     )
     await work.session.exec(
         update(Document)
-        .where(
-            col(Document.id) == lease.document_id,
-            col(Document.lease_owner) == lease.owner,
-            or_(is_idle, mine),
-        )
+        .where(col(Document.id) == lease.document_id, col(Document.lease_owner) == lease.owner, or_(is_idle, mine))
         .values(
             lease_owner=None,
             lease_until=None,

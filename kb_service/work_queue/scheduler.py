@@ -34,9 +34,7 @@ async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
     """
     now = await database_now(session)
     moments = {"now": now, "lease": now + LONGEST_LEASE, "pause": now + LONGEST_PAUSE}
-    return [
-        QueuedDocument(*row) for row in (await session.exec(_oldest_queued(), params=moments)).all()
-    ]
+    return [QueuedDocument(*row) for row in (await session.exec(_oldest_queued(), params=moments)).all()]
 
 
 @cache
@@ -90,10 +88,7 @@ def _active_per_owner() -> Select[str, int]:
     return (
         select(col(KnowledgeBase.owner_id), func.count())
         .join(Document, col(Document.knowledge_base_id) == col(KnowledgeBase.id))
-        .where(
-            col(Document.status) == DocumentStatus.PROCESSING.value,
-            col(Document.deleted_at).is_(None),
-        )
+        .where(col(Document.status) == DocumentStatus.PROCESSING.value, col(Document.deleted_at).is_(None))
         .group_by(col(KnowledgeBase.owner_id))
     )
 

@@ -102,12 +102,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("chat_session", schema=None) as batch_op:
-        batch_op.create_index(
-            "ix_chat_session_owner_updated", ["owner_id", "updated_at"], unique=False
-        )
-        batch_op.create_index(
-            "uq_chat_session_owner_thread", ["owner_id", "thread_id"], unique=True
-        )
+        batch_op.create_index("ix_chat_session_owner_updated", ["owner_id", "updated_at"], unique=False)
+        batch_op.create_index("uq_chat_session_owner_thread", ["owner_id", "thread_id"], unique=True)
 
     op.create_table(
         "knowledge_base",
@@ -131,9 +127,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("knowledge_base", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_knowledge_base_deleted_at"), ["deleted_at"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_knowledge_base_deleted_at"), ["deleted_at"], unique=False)
         batch_op.create_index(batch_op.f("ix_knowledge_base_owner_id"), ["owner_id"], unique=False)
         batch_op.create_index(
             "uq_knowledge_base_owner_name",
@@ -155,9 +149,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("token_family", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_token_family_expires_at"), ["expires_at"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_token_family_expires_at"), ["expires_at"], unique=False)
         batch_op.create_index(batch_op.f("ix_token_family_user_id"), ["user_id"], unique=False)
 
     op.create_table(
@@ -243,9 +235,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("document", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_document_deleted_at"), ["deleted_at"], unique=False)
-        batch_op.create_index(
-            batch_op.f("ix_document_knowledge_base_id"), ["knowledge_base_id"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_document_knowledge_base_id"), ["knowledge_base_id"], unique=False)
         batch_op.create_index("ix_document_status", ["status", "lease_until"], unique=False)
 
     op.create_table(
@@ -265,12 +255,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("chunk", schema=None) as batch_op:
-        batch_op.create_index(
-            "ix_chunk_document", ["document_id", "revision", "position"], unique=True
-        )
-        batch_op.create_index(
-            batch_op.f("ix_chunk_knowledge_base_id"), ["knowledge_base_id"], unique=False
-        )
+        batch_op.create_index("ix_chunk_document", ["document_id", "revision", "position"], unique=True)
+        batch_op.create_index(batch_op.f("ix_chunk_knowledge_base_id"), ["knowledge_base_id"], unique=False)
 
     op.create_table(
         "logged_event",

@@ -88,9 +88,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("evaluation", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_evaluation_knowledge_base_id"), ["knowledge_base_id"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_evaluation_knowledge_base_id"), ["knowledge_base_id"], unique=False)
 
     op.create_table(
         "question",
@@ -104,9 +102,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("question", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_question_knowledge_base_id"), ["knowledge_base_id"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_question_knowledge_base_id"), ["knowledge_base_id"], unique=False)
 
     op.create_table(
         "transfer",
@@ -132,30 +128,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     with op.batch_alter_table("transfer", schema=None) as batch_op:
-        batch_op.create_index(
-            batch_op.f("ix_transfer_knowledge_base_id"), ["knowledge_base_id"], unique=False
-        )
+        batch_op.create_index(batch_op.f("ix_transfer_knowledge_base_id"), ["knowledge_base_id"], unique=False)
         batch_op.create_index(batch_op.f("ix_transfer_owner_id"), ["owner_id"], unique=False)
 
     with op.batch_alter_table("chunk", schema=None) as batch_op:
-        batch_op.add_column(
-            sa.Column("enabled", sa.Boolean(), nullable=False, server_default=sa.true())
-        )
+        batch_op.add_column(sa.Column("enabled", sa.Boolean(), nullable=False, server_default=sa.true()))
         batch_op.add_column(sa.Column("version", sa.Integer(), nullable=False, server_default="1"))
         batch_op.add_column(sa.Column("terms", sa.LargeBinary(), nullable=True))
 
     _rename_doubles(op.get_bind())
     with op.batch_alter_table("document", schema=None) as batch_op:
         batch_op.add_column(sa.Column("shadow_revision", sa.Integer(), nullable=True))
-        batch_op.add_column(
-            sa.Column("generation", sa.Integer(), nullable=False, server_default="1")
-        )
-        batch_op.add_column(
-            sa.Column("superseded_keys", sa.JSON(), nullable=False, server_default="[]")
-        )
-        batch_op.add_column(
-            sa.Column("superseded_bytes", sa.BigInteger(), nullable=False, server_default="0")
-        )
+        batch_op.add_column(sa.Column("generation", sa.Integer(), nullable=False, server_default="1"))
+        batch_op.add_column(sa.Column("superseded_keys", sa.JSON(), nullable=False, server_default="[]"))
+        batch_op.add_column(sa.Column("superseded_bytes", sa.BigInteger(), nullable=False, server_default="0"))
         batch_op.add_column(sa.Column("attributes", sa.JSON(), nullable=False, server_default="{}"))
         batch_op.add_column(sa.Column("started_at", sa.DateTime(timezone=True), nullable=True))
         batch_op.add_column(sa.Column("stage_since", sa.DateTime(timezone=True), nullable=True))
@@ -174,23 +160,15 @@ def upgrade() -> None:
 
     with op.batch_alter_table("knowledge_base", schema=None) as batch_op:
         batch_op.add_column(
-            sa.Column(
-                "splitter", sa.String(length=50), nullable=False, server_default="heading_recursive"
-            )
+            sa.Column("splitter", sa.String(length=50), nullable=False, server_default="heading_recursive")
         )
-        batch_op.add_column(
-            sa.Column("generation", sa.Integer(), nullable=False, server_default="1")
-        )
-        batch_op.add_column(
-            sa.Column("last_generation", sa.Integer(), nullable=False, server_default="1")
-        )
+        batch_op.add_column(sa.Column("generation", sa.Integer(), nullable=False, server_default="1"))
+        batch_op.add_column(sa.Column("last_generation", sa.Integer(), nullable=False, server_default="1"))
         batch_op.add_column(sa.Column("target", sa.JSON(), nullable=True))
         batch_op.add_column(sa.Column("previous", sa.JSON(), nullable=True))
         batch_op.add_column(sa.Column("retired", sa.JSON(), nullable=False, server_default="[]"))
         batch_op.add_column(sa.Column("retrieval", sa.JSON(), nullable=False, server_default="{}"))
-        batch_op.add_column(
-            sa.Column("paused", sa.Boolean(), nullable=False, server_default=sa.false())
-        )
+        batch_op.add_column(sa.Column("paused", sa.Boolean(), nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:

@@ -15,9 +15,7 @@ depends_on = None
 
 def upgrade() -> None:
     with op.batch_alter_table("agent_run") as batch:
-        batch.add_column(
-            sa.Column("task_id", sa.String(length=36), nullable=False, server_default="")
-        )
+        batch.add_column(sa.Column("task_id", sa.String(length=36), nullable=False, server_default=""))
         batch.add_column(sa.Column("request", sa.JSON(), nullable=False, server_default="{}"))
         batch.add_column(sa.Column("own_events", sa.Integer(), nullable=False, server_default="0"))
         batch.add_column(sa.Column("takeovers", sa.Integer(), nullable=False, server_default="0"))

@@ -84,12 +84,8 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("calendar_event", schema=None) as batch_op:
         batch_op.create_index("ix_calendar_event_owner_ends", ["owner_id", "ends_at"], unique=False)
-        batch_op.create_index(
-            "ix_calendar_event_owner_starts", ["owner_id", "starts_at"], unique=False
-        )
-        batch_op.create_index(
-            batch_op.f("ix_calendar_event_source_run_id"), ["source_run_id"], unique=False
-        )
+        batch_op.create_index("ix_calendar_event_owner_starts", ["owner_id", "starts_at"], unique=False)
+        batch_op.create_index(batch_op.f("ix_calendar_event_source_run_id"), ["source_run_id"], unique=False)
 
     with op.batch_alter_table("user", schema=None) as batch_op:
         batch_op.add_column(sa.Column("time_zone", sa.String(length=64), nullable=True))

@@ -42,14 +42,8 @@ def upgrade() -> None:
     )
     op.create_index("ix_distillation_lease_until", "distillation", ["lease_until"])
     with op.batch_alter_table("user", schema=None) as batch_op:
-        batch_op.add_column(
-            sa.Column("use_memories", sa.Boolean(), nullable=False, server_default=sa.true())
-        )
-        batch_op.add_column(
-            sa.Column(
-                "remember_after_runs", sa.Boolean(), nullable=False, server_default=sa.false()
-            )
-        )
+        batch_op.add_column(sa.Column("use_memories", sa.Boolean(), nullable=False, server_default=sa.true()))
+        batch_op.add_column(sa.Column("remember_after_runs", sa.Boolean(), nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:

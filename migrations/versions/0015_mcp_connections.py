@@ -35,9 +35,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["owner_id"], ["user.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index(
-        "uq_mcp_connection_owner_name", "mcp_connection", ["owner_id", "name"], unique=True
-    )
+    op.create_index("uq_mcp_connection_owner_name", "mcp_connection", ["owner_id", "name"], unique=True)
     op.create_table(
         "mcp_tool_list",
         sa.Column("connection_id", sa.String(length=36), nullable=False),

@@ -22,13 +22,9 @@ def upgrade() -> None:
         "document",
         sa.Column("restricted", sa.Boolean(), nullable=False, server_default=sa.false()),
     )
-    op.add_column(
-        "question", sa.Column("restricted_to", sa.JSON(), nullable=False, server_default="[]")
-    )
+    op.add_column("question", sa.Column("restricted_to", sa.JSON(), nullable=False, server_default="[]"))
     op.drop_index("uq_document_name", table_name="document")
-    _create_names(
-        "deleted_at IS NULL AND restricted IS 0", "deleted_at IS NULL AND restricted IS false"
-    )
+    _create_names("deleted_at IS NULL AND restricted IS 0", "deleted_at IS NULL AND restricted IS false")
     op.create_index(
         "ix_document_restricted",
         "document",

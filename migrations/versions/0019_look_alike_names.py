@@ -26,15 +26,11 @@ def upgrade() -> None:
         # Of two that look alike already, the second one logs in by its e-mail address.
         if key not in taken:
             taken.add(key)
-            connection.execute(
-                sa.update(_USER).where(_USER.c.id == row.id).values(username_key=key)
-            )
+            connection.execute(sa.update(_USER).where(_USER.c.id == row.id).values(username_key=key))
 
 
 def downgrade() -> None:
     """The keys that the version before looks up; names that looked alike are apart again."""
     connection = op.get_bind()
     for row in connection.execute(sa.select(_USER)).all():
-        connection.execute(
-            sa.update(_USER).where(_USER.c.id == row.id).values(username_key=fold(row.username))
-        )
+        connection.execute(sa.update(_USER).where(_USER.c.id == row.id).values(username_key=fold(row.username)))

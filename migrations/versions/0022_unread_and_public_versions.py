@@ -18,9 +18,7 @@ def upgrade() -> None:
         "skill_version",
         sa.Column("unread", sa.Boolean(), nullable=False, server_default=sa.false()),
     )
-    op.add_column(
-        "skill_version", sa.Column("public_at", sa.DateTime(timezone=True), nullable=True)
-    )
+    op.add_column("skill_version", sa.Column("public_at", sa.DateTime(timezone=True), nullable=True))
     # To whom a version was served was not written down: reviews compared with it in any case.
     op.execute("UPDATE skill_version SET public_at = published_at")
     # Of a skill that waited for its owner no version was used, but what was read once stays so.

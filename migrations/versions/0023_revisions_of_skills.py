@@ -15,14 +15,9 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("skill", sa.Column("revision", sa.Integer(), nullable=False, server_default="0"))
-    op.add_column(
-        "skill_version", sa.Column("row_bytes", sa.Integer(), nullable=False, server_default="0")
-    )
+    op.add_column("skill_version", sa.Column("row_bytes", sa.Integer(), nullable=False, server_default="0"))
     op.create_index("ix_skill_version_row_bytes", "skill_version", ["skill_id", "row_bytes"])
-    op.execute(
-        "UPDATE skill_version"
-        " SET row_bytes = length(CAST(parsed AS TEXT)) + length(CAST(files AS TEXT))"
-    )
+    op.execute("UPDATE skill_version SET row_bytes = length(CAST(parsed AS TEXT)) + length(CAST(files AS TEXT))")
 
 
 def downgrade() -> None:

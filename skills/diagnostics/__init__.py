@@ -10,9 +10,7 @@ from skills.diagnostics.secret_patterns import hide_secrets
 from skills.schema import Diagnostic, Fix, SkillFormat, TextEdit
 
 RULES: Mapping[str, DiagnosticRule] = {
-    rule.code: rule
-    for part in (structure, procedure, quality, portability, security)
-    for rule in part.RULES
+    rule.code: rule for part in (structure, procedure, quality, portability, security) for rule in part.RULES
 }
 
 MOST_OF_A_KIND = 50
@@ -56,18 +54,14 @@ def diagnose(findings: Iterable[Finding], spelling: SkillFormat) -> tuple[Diagno
     """
     counts: dict[str, int] = {}
     reported: list[Finding] = []
-    for finding in sorted(
-        findings, key=lambda finding: (finding.line, finding.column, finding.code)
-    ):
+    for finding in sorted(findings, key=lambda finding: (finding.line, finding.column, finding.code)):
         count = counts[finding.code] = counts.get(finding.code, 0) + 1
         if count <= MOST_OF_A_KIND:
             reported.append(finding)
     return tuple(_worded(reported, counts, spelling))
 
 
-def _worded(
-    reported: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat
-) -> Iterator[Diagnostic]:
+def _worded(reported: Iterable[Finding], counts: Mapping[str, int], spelling: SkillFormat) -> Iterator[Diagnostic]:
     numbers: dict[str, int] = {}
     for finding in reported:
         rule = RULES[finding.code]

@@ -4,11 +4,7 @@ from skills.diagnostics.rule import INFO, BilingualText, DiagnosticRule
 
 
 def _rule(
-    code: str,
-    message: BilingualText,
-    *,
-    fix: BilingualText | None = None,
-    **variants: BilingualText,
+    code: str, message: BilingualText, *, fix: BilingualText | None = None, **variants: BilingualText
 ) -> DiagnosticRule:
     return DiagnosticRule(code, INFO, message, variants=variants, fix=fix, portability=True)
 
@@ -47,10 +43,7 @@ RULES = (
     ),
     _rule(
         "AS003",
-        (
-            "The frontmatter is not readable as a mapping. Mend its YAML.",
-            "frontmatter 无法作为映射读取。请修正 YAML。",
-        ),
+        ("The frontmatter is not readable as a mapping. Mend its YAML.", "frontmatter 无法作为映射读取。请修正 YAML。"),
     ),
     _rule(
         "AS004",

@@ -16,8 +16,7 @@ RULES = (
         "SK031",
         WARNING,
         (
-            "The table of parameters has no column for the name, so it was left out. Head one "
-            "column `Name`.",
+            "The table of parameters has no column for the name, so it was left out. Head one column `Name`.",
             "参数表没有名称列，已略过。请把其中一列的表头写成 `名称`。",
         ),
     ),
@@ -34,8 +33,7 @@ RULES = (
         ),
         variants={
             "meant": (
-                "`{text}` of parameter `{name}` is not a known type or attribute; did you mean "
-                "`{meant}`?",
+                "`{text}` of parameter `{name}` is not a known type or attribute; did you mean `{meant}`?",
                 "参数 `{name}` 的 `{text}` 不是已知的类型或属性；是否想写 `{meant}`？",
             ),
             "no values": (
@@ -43,8 +41,7 @@ RULES = (
                 "枚举参数 `{name}` 没有列出可选值，因此接受任何文本。请补充，如 `枚举: a|b`。",
             ),
             "value": (
-                "The {attribute} `{text}` of parameter `{name}` is not readable and was left out. "
-                "Write {expected}.",
+                "The {attribute} `{text}` of parameter `{name}` is not readable and was left out. Write {expected}.",
                 "参数 `{name}` 的 {attribute} `{text}` 无法读取，已略过。应为 {expected_zh}。",
             ),
         },
@@ -97,10 +94,7 @@ RULES = (
     DiagnosticRule(
         "SK038",
         WARNING,
-        (
-            "The parameter `{name}` has no description. Say what it is for.",
-            "参数 `{name}` 没有说明。请写明它的用途。",
-        ),
+        ("The parameter `{name}` has no description. Say what it is for.", "参数 `{name}` 没有说明。请写明它的用途。"),
     ),
     DiagnosticRule(
         "SK039",
@@ -130,7 +124,7 @@ RULES = (
             "meant": (
                 "`{{{{{name}}}}}` stands for no declared parameter; did you mean `{{{{{meant}}}}}`?",
                 "`{{{{{name}}}}}` 没有对应的参数声明；是否想写 `{{{{{meant}}}}}`？",
-            ),
+            )
         },
         fix=("Use the declared parameter", "使用已声明的参数"),
     ),
@@ -138,8 +132,7 @@ RULES = (
         "SK042",
         INFO,
         (
-            "The parameter `{name}` is used nowhere. Refer to it as `{{{{{name}}}}}` in a step, or "
-            "remove it.",
+            "The parameter `{name}` is used nowhere. Refer to it as `{{{{{name}}}}}` in a step, or remove it.",
             "参数 `{name}` 没有被使用。请在步骤中用 `{{{{{name}}}}}` 引用，或删除它。",
         ),
     ),
@@ -154,7 +147,7 @@ RULES = (
             "meant": (
                 "The tool `{tool}` is not registered here; did you mean `{meant}`?",
                 "工具 `{tool}` 未在此注册；是否想写 `{meant}`？",
-            ),
+            )
         },
         fix=("Use the registered name", "使用已注册的名称"),
     ),
@@ -175,10 +168,7 @@ RULES = (
             "步骤编号 {number} 紧接在 {before} 之后。请连续编号。",
         ),
         variants={
-            "start": (
-                "The steps begin with number {number}. Begin with 1.",
-                "步骤编号从 {number} 开始。请从 1 开始。",
-            ),
+            "start": ("The steps begin with number {number}. Begin with 1.", "步骤编号从 {number} 开始。请从 1 开始。")
         },
         fix=("Number the steps anew", "重新编号"),
     ),

@@ -49,16 +49,14 @@ RULES = (
         "REF001",
         WARNING,
         (
-            "The link goes to `{path}`, which is not among the skill's files. Add the file, or "
-            "correct the link.",
+            "The link goes to `{path}`, which is not among the skill's files. Add the file, or correct the link.",
             "链接指向 `{path}`，但技能中没有这个文件。请添加文件，或更正链接。",
         ),
         variants={
             "meant": (
-                "The link goes to `{path}`, which is not among the skill's files; did you mean "
-                "`{meant}`?",
+                "The link goes to `{path}`, which is not among the skill's files; did you mean `{meant}`?",
                 "链接指向 `{path}`，但技能中没有这个文件；是否想写 `{meant}`？",
-            ),
+            )
         },
         fix=("Link the file that is there", "链接到已有的文件"),
     ),

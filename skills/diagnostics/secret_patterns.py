@@ -62,11 +62,7 @@ _FORMS = (
     _form("Grafana token", "glsa_", rf"glsa_{_ALNUM}{{32}}_[0-9a-f]{{8}}"),
     _form("Alibaba Cloud key", "LTAI", rf"LTAI{_ALNUM}{{16,24}}"),
     _form("Tencent Cloud key", "AKID", rf"AKID{_ALNUM}{{32}}"),
-    _form(
-        "JSON Web Token",
-        "eyJ",
-        rf"eyJ{_WORD}{{10,2000}}\.eyJ{_WORD}{{10,4000}}\.{_WORD}{{20,2000}}",
-    ),
+    _form("JSON Web Token", "eyJ", rf"eyJ{_WORD}{{10,2000}}\.eyJ{_WORD}{{10,4000}}\.{_WORD}{{20,2000}}"),
     _form("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/\w{5,20}/[\w/]{30,80}"),
     _form(
         "Discord webhook",
@@ -93,9 +89,7 @@ _ASSIGNED = re.compile(
     r"(?P<secret>(?:[0-9A-Za-z+/_=!@#%^&*.~-]|\$(?![{(])){16,200})",
     re.IGNORECASE,
 )
-_ASSIGNED_ANCHORS = (
-    *("api", "secret", "access", "auth", "password", "passwd", "private", "密码", "密钥", "口令"),
-)
+_ASSIGNED_ANCHORS = (*("api", "secret", "access", "auth", "password", "passwd", "private", "密码", "密钥", "口令"),)
 _PLACEHOLDER = re.compile(
     r"example|sample|placeholder|dummy|changeme|change[_-]me|redacted|your[_-]|[_-]here\b|fake|xxxx"
     r"|\.\.\.|\*\*\*|0000000|1234567890|eyJzdWIiOiIxMjM0NTY3ODkwIi",

@@ -4,11 +4,7 @@ from skills.diagnostics.rule import ERROR, WARNING, BilingualText, DiagnosticRul
 
 
 def _until_published(
-    code: str,
-    message: BilingualText,
-    *,
-    fix: BilingualText | None = None,
-    **variants: BilingualText,
+    code: str, message: BilingualText, *, fix: BilingualText | None = None, **variants: BilingualText
 ) -> DiagnosticRule:
     """A warning to the author that keeps a skill from being shown to others."""
     return DiagnosticRule(code, WARNING, message, variants=variants, fix=fix, publishing=ERROR)
@@ -26,7 +22,7 @@ RULES = (
             "decoded": (
                 "Hidden characters ({characters}) stand here; they spell “{decoded}”. Remove them.",
                 "这里有读者看不见的隐藏字符（{characters}），其内容为“{decoded}”。请移除。",
-            ),
+            )
         },
         fix=("Remove the hidden characters", "移除隐藏字符"),
     ),
@@ -40,8 +36,7 @@ RULES = (
     _until_published(
         "SEC903",
         (
-            "This HTML comment gives instructions that a reader does not see. Write them as text, "
-            "or remove them.",
+            "This HTML comment gives instructions that a reader does not see. Write them as text, or remove them.",
             "这段 HTML 注释含有读者看不见的指令。请写成正文，或删除。",
         ),
         fix=("Remove the comment", "删除注释"),
@@ -64,16 +59,14 @@ RULES = (
         "SEC906",
         ERROR,
         (
-            "This looks like a secret ({kind}). Remove it, revoke it, and name the place it is kept "
-            "instead.",
+            "This looks like a secret ({kind}). Remove it, revoke it, and name the place it is kept instead.",
             "这里像是一个密钥（{kind}）。请移除并吊销它，改为写明其存放位置。",
         ),
     ),
     _until_published(
         "SEC907",
         (
-            "This step reads credentials (`{path}`) and uses the network. Separate the two, or "
-            "remove one.",
+            "This step reads credentials (`{path}`) and uses the network. Separate the two, or remove one.",
             "这个步骤既读取凭据（`{path}`）又访问网络。请分开，或去掉其中之一。",
         ),
     ),

@@ -56,7 +56,7 @@ RULES = (
                 "The description is missing. Write `description:` in the frontmatter: what the "
                 "skill does and when to use it.",
                 "缺少描述。请在 frontmatter 中写 `description:`，说明技能做什么、何时使用。",
-            ),
+            )
         },
         fix=("Take the text below the title as description", "把标题下的文字作为描述"),
     ),
@@ -81,10 +81,7 @@ RULES = (
     DiagnosticRule(
         "SK010",
         ERROR,
-        (
-            "The frontmatter is not closed. End it with a line `---`.",
-            "frontmatter 没有结束。请用一行 `---` 结束它。",
-        ),
+        ("The frontmatter is not closed. End it with a line `---`.", "frontmatter 没有结束。请用一行 `---` 结束它。"),
         fix=("Close the frontmatter", "结束 frontmatter"),
     ),
     DiagnosticRule(
@@ -108,8 +105,7 @@ RULES = (
         "SK013",
         WARNING,
         (
-            "The file begins with a byte order mark, which other readers refuse. Save it as UTF-8 "
-            "without one.",
+            "The file begins with a byte order mark, which other readers refuse. Save it as UTF-8 without one.",
             "文件以字节顺序标记（BOM）开头，其他读取程序会拒绝。请保存为不带 BOM 的 UTF-8。",
         ),
         fix=("Remove the byte order mark", "移除字节顺序标记"),
@@ -135,7 +131,7 @@ RULES = (
             "nul": (
                 "The file holds a NUL character, which no text has. Remove it.",
                 "文件含有 NUL 字符，文本中不应出现。请移除它。",
-            ),
+            )
         },
     ),
     DiagnosticRule(
@@ -173,10 +169,9 @@ RULES = (
         ),
         variants={
             "meant": (
-                "The section “{title}” is none of the known ones; did you mean “{meant}”? Agents "
-                "get it as plain text.",
+                "The section “{title}” is none of the known ones; did you mean “{meant}”? Agents get it as plain text.",
                 "章节“{title}”不是已知章节；是否想写“{meant}”？它会作为普通文字交给智能体。",
-            ),
+            )
         },
         fix=("Rename it to the known section", "改名为已知章节"),
     ),
@@ -219,8 +214,7 @@ RULES = (
         "SK051",
         WARNING,
         (
-            "The body takes about {tokens} tokens, more than {limit}. Move details into files under "
-            "`references/`.",
+            "The body takes about {tokens} tokens, more than {limit}. Move details into files under `references/`.",
             "正文约 {tokens} 个 token，超过 {limit} 个。请把细节移到 `references/` 下的文件。",
         ),
     ),

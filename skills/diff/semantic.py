@@ -102,9 +102,7 @@ class SkillDifference:
         """Whether the two say the same."""
         params = self.params_added or self.params_removed or self.params_changed
         was, is_now = self.restricts_tools
-        return not (
-            self.values or params or self.steps or self.lists or self.tools or was != is_now
-        )
+        return not (self.values or params or self.steps or self.lists or self.tools or was != is_now)
 
 
 def compare_text(before: bytes, after: bytes, names: tuple[str, str] = ("before", "after")) -> str:
@@ -137,10 +135,7 @@ def compare_skills(before: ParsedSkill, after: ParsedSkill) -> SkillDifference:
     changed = tuple(change for pair in pairs if (change := _param_change(*pair)) is not None)
     wider = widens(before.tools, after.tools)
     is_breaking = (
-        bool(removed)
-        or any(param.required for param in added)
-        or any(change.breaking for change in changed)
-        or wider
+        bool(removed) or any(param.required for param in added) or any(change.breaking for change in changed) or wider
     )
     return SkillDifference(
         values=_values(before, after),
@@ -181,10 +176,7 @@ def _replaced(old: list[str], new: list[str], names: tuple[str, str]) -> list[st
     pairs = zip(old, new, strict=False)
     head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shorter)
     ends = zip(reversed(old), reversed(new), strict=False)
-    tail = next(
-        (at for at, pair in enumerate(islice(ends, shorter - head)) if pair[0] != pair[1]),
-        shorter - head,
-    )
+    tail = next((at for at, pair in enumerate(islice(ends, shorter - head)) if pair[0] != pair[1]), shorter - head)
     gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
     spans = f"-{_span(head, len(gone))} +{_span(head, len(come))}"
     head_lines = [f"--- {names[0]}\n", f"+++ {names[1]}\n", f"@@ {spans} @@\n"]
@@ -233,9 +225,7 @@ def _is_retyped(before: Param, after: Param) -> bool:
 
 
 def _is_narrowed(before: Param, after: Param) -> bool:
-    if after.enum is not None and (
-        before.enum is None or any(value not in after.enum for value in before.enum)
-    ):
+    if after.enum is not None and (before.enum is None or any(value not in after.enum for value in before.enum)):
         return True
     if after.pattern is not None and after.pattern != before.pattern:
         return True

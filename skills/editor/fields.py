@@ -129,9 +129,7 @@ def _name_edits(draft: SkillDraft, head: Frontmatter | None, name: str) -> tuple
     return (source.edit(block.start, column + 1, len(old), f"{blank}{name}"),)
 
 
-def _metadata_edits(
-    draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]
-) -> list[TextEdit]:
+def _metadata_edits(draft: SkillDraft, head: Frontmatter | None, value: Mapping[str, str]) -> list[TextEdit]:
     """Change each pair where it stands; new pairs go into the frontmatter, if the file has one."""
     source, body = draft.source, draft.outline
     above = {} if head is None else metadata.read(head, (), source, body)
@@ -189,9 +187,7 @@ def _is_chinese(draft: SkillDraft) -> bool:
     return render.is_chinese("".join(titles or [draft.model.name, draft.model.description]))
 
 
-def _new_section(
-    draft: SkillDraft, field: str, text: str, *, chinese: bool
-) -> tuple[TextEdit, ...]:
+def _new_section(draft: SkillDraft, field: str, text: str, *, chinese: bool) -> tuple[TextEdit, ...]:
     """A new section behind those that usually come before it."""
     before: DraftSection | None = None
     place = roundtrip.ORDER.index(field)

@@ -18,9 +18,7 @@ def set_field(draft: SkillDraft, head: Frontmatter, key: str, text: str | None) 
     return draft.source.edit_lines(entry.line, entry.end_line, line)
 
 
-def set_metadata(
-    draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
-) -> tuple[TextEdit, ...]:
+def set_metadata(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]) -> tuple[TextEdit, ...]:
     """The edits after which frontmatter has exactly these pairs; new ones go into ``metadata``."""
     left = dict(pairs)
     own = head.entry("metadata")
@@ -42,9 +40,7 @@ def set_metadata(
     return tuple(edits)
 
 
-def _metadata_edits(
-    draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]
-) -> Iterator[TextEdit]:
+def _metadata_edits(draft: SkillDraft, head: Frontmatter, pairs: Mapping[str, str]) -> Iterator[TextEdit]:
     """The edits of the field ``metadata``, line by line where it is in block style."""
     source, own = draft.source, head.entry("metadata")
     whole = yaml_writer.field("metadata", pairs) if pairs else ""

@@ -8,13 +8,7 @@ from typing import Any
 import orjson
 
 from skills.diagnostics import Finding
-from skills.editor.roundtrip import (
-    ORDER,
-    check_reads_back,
-    check_writable,
-    field_values,
-    unreadable_error,
-)
+from skills.editor.roundtrip import ORDER, check_reads_back, check_writable, field_values, unreadable_error
 from skills.parser.examples import split_sides
 from skills.parser.headings import usual_heading
 from skills.parser.parse import parse
@@ -139,9 +133,7 @@ def _reads_back(key: str, body: str, value: object, chinese: bool) -> bool:
 def _read_alone(key: str, body: str, chinese: bool) -> ParsedSkill | None:
     """The model of one section, with a short one behind it."""
     sections = ((key, body), (_next_section(key), "- x"))
-    parts = (
-        f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections
-    )
+    parts = (f"## {usual_heading(section, chinese=chinese)}\n\n{text}" for section, text in sections)
     draft = parse("\n\n".join(["# SKILL: x", *parts]).encode())
     return None if isinstance(draft, Finding) else draft.model
 
@@ -184,10 +176,7 @@ def _params(params: Sequence[Any], chinese: bool) -> Iterator[str]:
 
 def _steps(steps: Sequence[Step], chinese: bool) -> Iterator[str]:
     """A numbered list where each step fits on a line, else headings, else a list of longer items."""
-    lines = [
-        f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction
-        for step in steps
-    ]
+    lines = [f"**{step.title}**: {step.instruction}".rstrip() if step.title else step.instruction for step in steps]
     if all(
         line and "\n" not in line and split_title(line) == (step.title, step.instruction)
         for step, line in zip(steps, lines, strict=True)

@@ -39,8 +39,7 @@ def without_places(key: str, value: Any) -> Any:  # noqa: ANN401 - of any field
         return tuple(dataclasses.replace(param, line=0) for param in value)
     if key == "steps":
         return tuple(
-            dataclasses.replace(step, index=index, line=0, end_line=0)
-            for index, step in enumerate(value, start=1)
+            dataclasses.replace(step, index=index, line=0, end_line=0) for index, step in enumerate(value, start=1)
         )
     if key == "metadata":
         return dict(value)
@@ -112,9 +111,7 @@ def _difference(path: str, expected: Any, actual: Any) -> _Difference | None:  #
     if isinstance(expected, dict) and path == "metadata":
         return _in_parts(path, cast(dict[str, object], expected), actual)
     if isinstance(expected, Param | Step | Example) and type(expected) is type(actual):
-        parts = {
-            field.name: getattr(expected, field.name) for field in dataclasses.fields(expected)
-        }
+        parts = {field.name: getattr(expected, field.name) for field in dataclasses.fields(expected)}
         if isinstance(expected, Param) and "\n" in expected.description:
             # Its further lines may be read as attributes.
             parts = {"description": expected.description} | parts
@@ -122,9 +119,7 @@ def _difference(path: str, expected: Any, actual: Any) -> _Difference | None:  #
     return _Difference(path, expected, actual)
 
 
-def _in_parts(
-    path: str, expected: Mapping[Any, object], actual: Mapping[Any, object]
-) -> _Difference | None:
+def _in_parts(path: str, expected: Mapping[Any, object], actual: Mapping[Any, object]) -> _Difference | None:
     for key in {**expected, **actual}:
         if key not in expected or key not in actual:
             return _Difference(f"{path}.{key}", expected.get(key), actual.get(key))
@@ -196,6 +191,4 @@ _REASONS = {
 def not_editable_error(field: str, reason: str, other: str = "") -> SkillNotEditable:
     """The error for a part that can't be written; see ``_REASONS``."""
     english, chinese = _REASONS[reason]
-    return SkillNotEditable(
-        field=field, error=english.format(other=other), error_zh=chinese.format(other=other)
-    )
+    return SkillNotEditable(field=field, error=english.format(other=other), error_zh=chinese.format(other=other))

@@ -35,9 +35,7 @@ def autofix(content: bytes, linter: Linter, choose: FixChooser) -> AutofixResult
     codes: list[str] = []
     diagnostics = linter(content).diagnostics
     for number in range(MOST_ROUNDS):
-        chosen = choose(
-            [diagnostic for diagnostic in diagnostics if diagnostic.fix is not None], number
-        )
+        chosen = choose([diagnostic for diagnostic in diagnostics if diagnostic.fix is not None], number)
         applied, edits = _select_compatible(chosen)
         after = source.apply_edits(content, edits)
         if after == content:
@@ -47,9 +45,7 @@ def autofix(content: bytes, linter: Linter, choose: FixChooser) -> AutofixResult
     return AutofixResult(content, tuple(codes), diagnostics)
 
 
-def _select_compatible(
-    diagnostics: Iterable[Diagnostic],
-) -> tuple[list[Diagnostic], tuple[TextEdit, ...]]:
+def _select_compatible(diagnostics: Iterable[Diagnostic]) -> tuple[list[Diagnostic], tuple[TextEdit, ...]]:
     """Diagnostics whose fixes can be applied together, and their edits in ascending order.
 
     Of overlapping fixes the first is applied, and with it those of exactly the same edit; the others

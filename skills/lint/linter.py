@@ -34,14 +34,10 @@ def lint_draft(draft: SkillDraft | Finding, context: LintContext = NO_CONTEXT) -
     return _report(draft.model, findings, draft.spelling)
 
 
-def _report(
-    model: ParsedSkill | None, findings: list[Finding], spelling: SkillFormat
-) -> SkillReport:
+def _report(model: ParsedSkill | None, findings: list[Finding], spelling: SkillFormat) -> SkillReport:
     codes = {finding.code for finding in findings}
     rules = [RULES[code] for code in codes]
-    valid = not any(
-        rule.severity_in(spelling) is Severity.ERROR for rule in rules if not rule.portability
-    )
+    valid = not any(rule.severity_in(spelling) is Severity.ERROR for rule in rules if not rule.portability)
     return SkillReport(
         parsed=model,
         diagnostics=diagnose(findings, spelling),

@@ -48,9 +48,7 @@ class ScannedText:
         end = self.starts[last] - 1 if last < len(self.starts) else len(self.text)
         return self.starts[first - 1], max(self.starts[first - 1], end)
 
-    def finding(
-        self, code: str, span: Span, facts: Mapping[str, object] | None = None, variant: str = ""
-    ) -> Finding:
+    def finding(self, code: str, span: Span, facts: Mapping[str, object] | None = None, variant: str = "") -> Finding:
         """A finding at its place in the stored file."""
         first, last = self.line_of(span[0]), self.line_of(max(span[0], span[1] - 1))
         column = span[0] - self.starts[first - 1] + 1
@@ -59,9 +57,7 @@ class ScannedText:
     def edit(self, span: Span, replacement: str) -> TextEdit:
         """The replacement of a span in the stored bytes."""
         source = self.draft.source
-        places = (
-            (line := self.line_of(offset), offset - self.starts[line - 1] + 1) for offset in span
-        )
+        places = ((line := self.line_of(offset), offset - self.starts[line - 1] + 1) for offset in span)
         start, end = (source.offset(line, column) for line, column in places)
         return TextEdit(start, end, replacement)
 
@@ -74,9 +70,7 @@ def scan(draft: SkillDraft) -> ScannedText:
     fences = tuple(_fences(draft, starts, len(text)))
     prose = _blanked(text, fences)
     prose = _blanked(prose, tuple(_code_spans(prose)))
-    return ScannedText(
-        draft, text, prose, text.translate(_TO_BLANKS), lower_keeping_length(text), fences, starts
-    )
+    return ScannedText(draft, text, prose, text.translate(_TO_BLANKS), lower_keeping_length(text), fences, starts)
 
 
 def _fences(draft: SkillDraft, starts: tuple[int, ...], length: int) -> Iterator[Span]:

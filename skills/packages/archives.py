@@ -204,9 +204,7 @@ class _Budget:
         """
         self._spent += count
         if self._spent > self._limits.total_bytes:
-            raise PackageRefused(
-                package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes)
-            )
+            raise PackageRefused(package_problem(PackageFault.TOO_LARGE, limit=self._limits.total_bytes))
         if self._spent > self._most:
             raise PackageRefused(package_problem(PackageFault.BOMB, limit=self.ratio))
 

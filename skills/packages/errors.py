@@ -29,10 +29,7 @@ _MESSAGES = {
         "The file is no zip archive. Send a .zip, a .skill or the SKILL.md itself.",
         "该文件不是 zip 压缩包。请上传 .zip、.skill 或 SKILL.md 文件本身。",
     ),
-    PackageFault.DAMAGED: (
-        "The archive is damaged. Pack it again.",
-        "压缩包已损坏，请重新打包。",
-    ),
+    PackageFault.DAMAGED: ("The archive is damaged. Pack it again.", "压缩包已损坏，请重新打包。"),
     PackageFault.ENCRYPTED: (
         "A member is encrypted. Pack the skill without a password.",
         "压缩包内有加密的文件，请不设密码重新打包。",
@@ -50,8 +47,7 @@ _MESSAGES = {
         "解压后的文件超过 {limit} 字节，请去掉不需要的文件。",
     ),
     PackageFault.BOMB: (
-        "The archive unpacks to more than {limit} times its size. Pack it without the file of"
-        " repeated bytes.",
+        "The archive unpacks to more than {limit} times its size. Pack it without the file of repeated bytes.",
         "压缩包解压后超过其大小的 {limit} 倍，请去掉由重复字节组成的文件。",
     ),
     PackageFault.UNSAFE_NAME: (
@@ -79,10 +75,7 @@ _MESSAGES = {
         "A skill has exactly one SKILL.md. Rename the other file.",
         "一个技能只能有一个 SKILL.md，请重命名另一个文件。",
     ),
-    PackageFault.NOT_VALID: (
-        "The skill has errors. Mend them and export it again.",
-        "技能有错误，请修正后再导出。",
-    ),
+    PackageFault.NOT_VALID: ("The skill has errors. Mend them and export it again.", "技能有错误，请修正后再导出。"),
     PackageFault.NOT_PORTABLE: (
         "The skill can't be spelled as the open standard wants it. Export it as .md instead.",
         "该技能无法按开放标准表达，请改为导出 .md。",

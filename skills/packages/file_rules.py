@@ -22,9 +22,7 @@ _DEVICES = frozenset(
     )
 )
 _ELF = b"\x7fELF"
-_MACH_O = frozenset(
-    bytes.fromhex(magic) for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabf")
-)
+_MACH_O = frozenset(bytes.fromhex(magic) for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabf"))
 _MACH_O_UNIVERSAL = bytes.fromhex("cafebabe")
 # Class files of Java begin with the same bytes; there a version follows, never less than this.
 _FIRST_JAVA_VERSION = 45
@@ -49,9 +47,7 @@ class PackageLimits:
 DEFAULT_LIMITS = PackageLimits()
 
 
-def check_files(
-    files: Sequence[SkillFile], limits: PackageLimits = DEFAULT_LIMITS
-) -> tuple[PackageProblem, ...]:
+def check_files(files: Sequence[SkillFile], limits: PackageLimits = DEFAULT_LIMITS) -> tuple[PackageProblem, ...]:
     """Every problem of the files of one skill, its SKILL.md not among them, in their order.
 
     The same rules hold for archives and for single uploads.
@@ -62,9 +58,7 @@ def check_files(
     if sum(len(file.content) for file in files) > limits.total_bytes:
         problems.append(package_problem(PackageFault.TOO_LARGE, limit=limits.total_bytes))
     problems.extend(
-        package_problem(PackageFault.UNSAFE_NAME, file.path)
-        for file in files
-        if not is_safe_path(file.path)
+        package_problem(PackageFault.UNSAFE_NAME, file.path) for file in files if not is_safe_path(file.path)
     )
     problems.extend(
         package_problem(PackageFault.DUPLICATE_NAME, path)

@@ -107,9 +107,7 @@ def standard_fields(draft: SkillDraft, frontmatter: Frontmatter, folder: str) ->
     for key in ("license", "compatibility", "allowed-tools"):
         if entry := frontmatter.entry(key):
             text = field_text(entry)
-            fields[key] = (
-                shorten_to_fit(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
-            )
+            fields[key] = shorten_to_fit(text, LONGEST_COMPATIBILITY) if key == "compatibility" else text
     if pairs := metadata_pairs(frontmatter):
         fields["metadata"] = pairs
     return fields
@@ -126,8 +124,7 @@ def frontmatter_json(content: bytes) -> dict[str, JsonValue]:
     document = yaml_reader.read(text, first_line=1, findings=[])
     fields = {entry.key: entry.value for entry in document.entries} if document else {}
     return {
-        key: value.text if key in _TEXTS and value.kind == "scalar" else _plain(value)
-        for key, value in fields.items()
+        key: value.text if key in _TEXTS and value.kind == "scalar" else _plain(value) for key, value in fields.items()
     }
 
 
@@ -143,9 +140,7 @@ def _plain(value: YamlValue) -> JsonValue:
 
 def _compatibility(parsed: ParsedSkill) -> str:
     parts = [without_angles(parsed.metadata.get("compatibility", ""))]
-    tool_names = dict.fromkeys(
-        [*(parsed.tools or ()), *(tool for s in parsed.steps for tool in s.tools)]
-    )
+    tool_names = dict.fromkeys([*(parsed.tools or ()), *(tool for s in parsed.steps for tool in s.tools)])
     if tool_names:
         parts.append(f"Written for an agent with these tools: {', '.join(tool_names)}.")
     return " ".join(filter(None, parts))
@@ -184,9 +179,7 @@ def _description(draft: SkillDraft, frontmatter: Frontmatter) -> str:
 
 
 def _added(fields: Fields, frontmatter: Frontmatter) -> list[str]:
-    return [
-        key for key in ("name", "description") if frontmatter.entry(key) is None and key in fields
-    ]
+    return [key for key in ("name", "description") if frontmatter.entry(key) is None and key in fields]
 
 
 def _fails(entry: YamlField, fields: Fields) -> bool:
@@ -194,12 +187,7 @@ def _fails(entry: YamlField, fields: Fields) -> bool:
     if entry.key == "metadata":
         old = {pair.key: pair.value.text.strip() for pair in entry.value.entries}
         is_plain = all(pair.value.is_text for pair in entry.value.entries)
-        return (
-            entry.value.kind != "map"
-            or not is_plain
-            or old != fields["metadata"]
-            or _has_flow(entry.value)
-        )
+        return entry.value.kind != "map" or not is_plain or old != fields["metadata"] or _has_flow(entry.value)
     is_list = entry.value.kind == "list" and entry.key == "allowed-tools" and not entry.value.flow
     if entry.key in FIELDS and entry.value.kind != "scalar" and not is_list:
         return True
@@ -219,10 +207,7 @@ def _text(key: str, fields: Fields) -> str:
     return yaml_writer.field(key, fields[key]).removesuffix("\n")
 
 
-_LABELS = {
-    False: (" Use when: ", " Not for: ", "; ", "."),
-    True: (" 适用：", " 不适用：", "；", "。"),
-}
+_LABELS = {False: (" Use when: ", " Not for: ", "; ", "."), True: (" 适用：", " 不适用：", "；", "。")}
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|[;；]")
 _ENDED = (".", "!", "?", "。", "！", "？", ":", "：")
 # A cut at the end of a sentence may not cost more than that of the text.
@@ -250,9 +235,7 @@ def shorten_to_fit(text: str, most: int) -> str:
     """A text cut to a length: to whole sentences where that keeps most of it."""
     if len(text) <= most:
         return text
-    ends = [
-        match.end() for match in _SENTENCE_END.finditer(text[: most + 1]) if match.end() <= most
-    ]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text[: most + 1]) if match.end() <= most]
     if ends and ends[-1] >= _LEAST_KEPT * most:
         return text[: ends[-1]].rstrip(";； ")
     blank = text.rfind(" ", 0, most - 1)

@@ -17,17 +17,13 @@ from skills.packages.file_rules import (
 )
 from skills.schema import SkillFile
 
-_POLICIES = frozenset(
-    SkillFile(CODEX_FILE, codex_policy(is_offered=offered)) for offered in (True, False)
-)
+_POLICIES = frozenset(SkillFile(CODEX_FILE, codex_policy(is_offered=offered)) for offered in (True, False))
 SOURCE_FORMAT = "native-skill/1"
 _ARCHIVE_SUFFIXES = (".zip", ".skill")
 # Our own frontmatter has one value a line; a longer beginning is not of ours.
 _LONGEST_FRONTMATTER = 32 * 1024
 _FRONTMATTER = re.compile(rb"---\r?\n(.*?\n)---\r?\n", re.DOTALL)
-_OUR_FORMAT = re.compile(
-    rb'^ +source-format: "?' + SOURCE_FORMAT.encode() + rb'"?\r?$', re.MULTILINE
-)
+_OUR_FORMAT = re.compile(rb'^ +source-format: "?' + SOURCE_FORMAT.encode() + rb'"?\r?$', re.MULTILINE)
 _SOURCE_SHA256 = re.compile(rb'^ +source-sha256: "?([0-9a-f]{64})"?\r?$', re.MULTILINE)
 
 
@@ -71,9 +67,7 @@ class PackageReading:
     problems: tuple[PackageProblem, ...] = ()
 
 
-def read_package(
-    content: bytes, filename: str, limits: PackageLimits = DEFAULT_LIMITS
-) -> PackageReading:
+def read_package(content: bytes, filename: str, limits: PackageLimits = DEFAULT_LIMITS) -> PackageReading:
     """Find the skills in uploaded bytes; never raises, and writes nothing anywhere.
 
     The bytes decide: they are a zip archive, else the text of one SKILL.md. A folder with a SKILL.md
@@ -86,9 +80,7 @@ def read_package(
     """
     if not is_archive(content):
         if filename.lower().endswith(_ARCHIVE_SUFFIXES):
-            return PackageReading(
-                problems=(package_problem(PackageFault.NOT_AN_ARCHIVE, filename),)
-            )
+            return PackageReading(problems=(package_problem(PackageFault.NOT_AN_ARCHIVE, filename),))
         return PackageReading((_packaged("", content, (), (), limits),))
     archive = read_archive(content, limits)
     if isinstance(archive, PackageProblem):
@@ -111,9 +103,7 @@ def unwrap_own_export(content: bytes) -> bytes | None:
     return body
 
 
-def _sort_out(
-    files: Iterable[SkillFile], links: Iterable[str], limits: PackageLimits
-) -> PackageReading:
+def _sort_out(files: Iterable[SkillFile], links: Iterable[str], limits: PackageLimits) -> PackageReading:
     files = tuple(files)
     roots = {_folder(file.path): file for file in files if is_skill_file(file.path)}
     if not roots:
@@ -132,32 +122,21 @@ def _sort_out(
         if root is not None:
             linked[root].append(_within(link, root))
     skills = tuple(
-        _packaged(folder, roots[folder].content, beside[folder], linked[folder], limits)
-        for folder in sorted(roots)
+        _packaged(folder, roots[folder].content, beside[folder], linked[folder], limits) for folder in sorted(roots)
     )
     return PackageReading(skills, tuple(ignored))
 
 
 def _packaged(
-    folder: str,
-    content: bytes,
-    files: Iterable[SkillFile],
-    links: Iterable[str],
-    limits: PackageLimits,
+    folder: str, content: bytes, files: Iterable[SkillFile], links: Iterable[str], limits: PackageLimits
 ) -> PackagedSkill:
     # Written by an export: an old one would hold what its skill's owner has changed since.
-    files = tuple(
-        sorted((file for file in files if file not in _POLICIES), key=lambda file: file.path)
-    )
+    files = tuple(sorted((file for file in files if file not in _POLICIES), key=lambda file: file.path))
     body = unwrap_own_export(content)
     problems = [package_problem(PackageFault.LINK, link) for link in links]
     problems.extend(check_files(files, limits))
     return PackagedSkill(
-        folder,
-        content if body is None else body,
-        files,
-        is_own_export=body is not None,
-        problems=tuple(problems),
+        folder, content if body is None else body, files, is_own_export=body is not None, problems=tuple(problems)
     )
 
 

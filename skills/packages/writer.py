@@ -183,9 +183,7 @@ def _usable_name(draft: SkillDraft) -> str:
     return name if usable else ""
 
 
-def _content(
-    source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile
-) -> bytes | None:
+def _content(source: ExportSource, draft: SkillDraft, name: str, profile: ExportProfile) -> bytes | None:
     """The bytes of SKILL.md; ``None`` where they can't be what the standard wants."""
     head = draft.frontmatter
     if head is None:
@@ -214,9 +212,7 @@ def _passes(content: bytes, name: str) -> bool:
     draft = parse(content)
     if isinstance(draft, Finding) or draft.frontmatter is None:
         return False
-    codes = {finding.code for finding in portability.check(draft, LintContext(folder=name))} - {
-        "AS001"
-    }
+    codes = {finding.code for finding in portability.check(draft, LintContext(folder=name))} - {"AS001"}
     return not codes and draft.frontmatter.text("name") == name
 
 

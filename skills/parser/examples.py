@@ -16,9 +16,7 @@ _LEAD = re.compile(
     r"(?:\*\*|__)?[ \t]*[:：][ \t]*(?:\*\*|__)?[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_NUMBER = re.compile(
-    r"\s*(?:(?:示例|例子|例|样例|案例|example)\s*\d*|\d+[.、)])\s*[:：.、—-]*\s*", re.IGNORECASE
-)
+_NUMBER = re.compile(r"\s*(?:(?:示例|例子|例|样例|案例|example)\s*\d*|\d+[.、)])\s*[:：.、—-]*\s*", re.IGNORECASE)
 
 
 def read(sections: Sequence[DraftSection], source: SkillSource) -> tuple[Example, ...]:
@@ -42,9 +40,7 @@ def _title(heading: str) -> str | None:
     return (heading[number.end() :].strip() if number else heading) or None
 
 
-def _example(
-    title: str | None, blocks: Sequence[MarkdownBlock], source: SkillSource
-) -> Iterator[Example]:
+def _example(title: str | None, blocks: Sequence[MarkdownBlock], source: SkillSource) -> Iterator[Example]:
     text = outline.raw_lines(source, blocks[0].start, blocks[-1].end) if blocks else ""
     if not text.strip() or says_nothing(text):
         return

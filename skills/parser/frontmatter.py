@@ -89,9 +89,7 @@ def _last_field_line(source: SkillSource, start: int) -> int:
     return last
 
 
-def _entries(
-    source: SkillSource, start: int, last: int, findings: list[Finding]
-) -> tuple[YamlField, ...] | None:
+def _entries(source: SkillSource, start: int, last: int, findings: list[Finding]) -> tuple[YamlField, ...] | None:
     text = "\n".join([*source.lines[start:last], ""])
     try:
         value = yaml_reader.read(text, first_line=start + 1, findings=findings)

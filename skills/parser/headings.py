@@ -72,10 +72,7 @@ STRONG: Mapping[str, tuple[str, ...]] = {
         *("references", "resources", "additional resources", "reference files", "see also"),
         "related skills",
     ),
-    "metadata": (
-        *("元数据", "元信息", "分类", "标签", "版本"),
-        *("metadata", "category", "tags", "version"),
-    ),
+    "metadata": (*("元数据", "元信息", "分类", "标签", "版本"), *("metadata", "category", "tags", "version")),
 }
 """Per key of the model the headings that name it, the usual one of each language first."""
 
@@ -215,11 +212,7 @@ def suggest(heading: str) -> str | None:
     name = canonical(heading)
     nearest = _VOCABULARY.nearest(name)
     words = zip(name.split(), nearest.split(), strict=False) if nearest else ()
-    if (
-        nearest
-        and name.count(" ") == nearest.count(" ")
-        and not all(are_near(*two) for two in words)
-    ):
+    if nearest and name.count(" ") == nearest.count(" ") and not all(are_near(*two) for two in words):
         return None
     return nearest
 

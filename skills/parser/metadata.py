@@ -27,17 +27,11 @@ _NAMES: Mapping[str, str] = {
     "严格模式": "strict",
 }
 _PLAIN = frozenset({"category", "tags", "version"})
-_PAIR = re.compile(
-    r"(?:\*\*|`|__)?([^:：*`\n]{1,60}?)(?:\*\*|`|__)?[ \t]{0,8}[:：]\s*(?:\*\*|__)?\s*(.+)",
-    re.DOTALL,
-)
+_PAIR = re.compile(r"(?:\*\*|`|__)?([^:：*`\n]{1,60}?)(?:\*\*|`|__)?[ \t]{0,8}[:：]\s*(?:\*\*|__)?\s*(.+)", re.DOTALL)
 
 
 def read(
-    frontmatter: Frontmatter | None,
-    sections: Sequence[DraftSection],
-    source: SkillSource,
-    body: BodyOutline,
+    frontmatter: Frontmatter | None, sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
 ) -> dict[str, str]:
     """Metadata of frontmatter, its other fields, and of the sections, the first of a key kept."""
     pairs: dict[str, str] = {}

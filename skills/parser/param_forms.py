@@ -26,9 +26,7 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 }
 """Attributes with a value, and how they are written; in a table also the heads of columns."""
 
-ATTRIBUTE_NAMES: Mapping[str, str] = {
-    name: key for key, names in ATTRIBUTES.items() for name in names
-}
+ATTRIBUTE_NAMES: Mapping[str, str] = {name: key for key, names in ATTRIBUTES.items() for name in names}
 REQUIRED_WORDS = frozenset({"required", "必填", "必需", "必须", "mandatory"})
 OPTIONAL_WORDS = frozenset({"optional", "可选", "选填", "非必填"})
 
@@ -45,9 +43,7 @@ _SPACED_ATTRIBUTE = re.compile(
     r"(min|max|minimum|maximum|最小|最大|最小值|最大值|pattern|正则|default|默认|默认值)\s+(.+)",
     re.IGNORECASE | re.DOTALL,
 )
-_LISTED = re.compile(
-    r"(?P<word>[^(（\[<:：=]{1,20}?)\s{0,8}[(（\[<](?P<values>[^()（）\[\]<>]{1,2000})[)）\]>]"
-)
+_LISTED = re.compile(r"(?P<word>[^(（\[<:：=]{1,20}?)\s{0,8}[(（\[<](?P<values>[^()（）\[\]<>]{1,2000})[)）\]>]")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _COLUMNS: Mapping[str, str] = {
     **ATTRIBUTE_NAMES,
@@ -61,8 +57,7 @@ _COLUMNS: Mapping[str, str] = {
     **dict.fromkeys((*REQUIRED_WORDS, "是否必填", "必填项", "必选"), "required"),
     **dict.fromkeys(OPTIONAL_WORDS, "optional"),
     **dict.fromkeys(
-        ("说明", "描述", "含义", "备注", "用途", "description", "meaning", "notes", "purpose"),
-        "description",
+        ("说明", "描述", "含义", "备注", "用途", "description", "meaning", "notes", "purpose"), "description"
     ),
 }
 _BAR = re.compile(r"(?<!\\)\|")
@@ -97,9 +92,7 @@ class WrittenParam:
         return None if not text or param_types.is_null(text) else text
 
 
-def read_table(
-    block: MarkdownBlock, source: SkillSource, findings: list[Finding]
-) -> Iterator[WrittenParam]:
+def read_table(block: MarkdownBlock, source: SkillSource, findings: list[Finding]) -> Iterator[WrittenParam]:
     """The parameters that a table declares; none and SK031 where no column names them."""
     head = [_column(text) for _, text in cells(source.line(block.start))]
     if "name" not in head:
@@ -180,9 +173,7 @@ def read_item(item: ListItem, source: SkillSource, findings: list[Finding]) -> W
     column = (marker.end() if marker else 0) + 1
     head = _HEAD.match(first)
     # A sentence is no bad name: a name has something behind it, or is a good one.
-    if head is None or (
-        head.end() == len(first) and not NAME.fullmatch(head["code"] or head["bare"])
-    ):
+    if head is None or (head.end() == len(first) and not NAME.fullmatch(head["code"] or head["bare"])):
         facts = {"text": first}
         findings.append(Finding("SK030", item.start, column, item.end, facts))
         return None
@@ -328,12 +319,8 @@ def _read_nested(written: WrittenParam, rest: str) -> Iterator[str]:
     description."""
     for line in rest.split("\n"):
         marker = _MARKER.match(line)
-        key_and_value = (
-            _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
-        )
-        if key_and_value is None or (
-            key_and_value[0] == "type" and param_types.read_type(key_and_value[1]) is None
-        ):
+        key_and_value = _named_value(line[marker.end() :].replace("**", "").strip()) if marker else None
+        if key_and_value is None or (key_and_value[0] == "type" and param_types.read_type(key_and_value[1]) is None):
             yield line
         else:
             _set_attribute(written, *key_and_value)

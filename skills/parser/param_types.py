@@ -31,12 +31,8 @@ _GENERIC = re.compile(r"(array|list|数组|列表)\s*[<\[]\s*(\S[^<>\[\]]*?)\s*[
 _OF = re.compile(r"(\S+)\[\]")
 _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,60}(?:\.\d{0,60})?|\.\d{1,60})(?:[eE][+-]?\d{1,4})?")
-_TRUE = frozenset(
-    {"true", "yes", "y", "on", "是", "真", "对", "开", "开启", "启用", "✓", "✔", "√", "✅", "必填"}
-)
-_FALSE = frozenset(
-    {"false", "no", "n", "off", "否", "假", "不", "关", "关闭", "禁用", "✗", "✘", "×", "❌", "可选"}
-)
+_TRUE = frozenset({"true", "yes", "y", "on", "是", "真", "对", "开", "开启", "启用", "✓", "✔", "√", "✅", "必填"})
+_FALSE = frozenset({"false", "no", "n", "off", "否", "假", "不", "关", "关闭", "禁用", "✗", "✘", "×", "❌", "可选"})
 _NULL = frozenset({"", "-", "—", "–", "--", "无", "null", "none", "nil", "n/a"})
 _Read = TypeVar("_Read", list[object], dict[str, object])
 _SPLIT = re.compile(r"[,，、;；|]")
@@ -154,10 +150,7 @@ def read_array(text: str, of: Type) -> list[object]:
     value = bare(text)
     if value.startswith("["):
         members = _json(value, list)
-        written = [
-            member if isinstance(member, str) else orjson.dumps(member).decode()
-            for member in members
-        ]
+        written = [member if isinstance(member, str) else orjson.dumps(member).decode() for member in members]
     else:
         written = [word for word in map(str.strip, _SPLIT.split(value)) if word]
     return [coerce(text, Type(of.items or "string")) for text in written]

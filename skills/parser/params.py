@@ -29,18 +29,13 @@ _BETWEEN_BARS = re.compile(r"(?:`[^`]*`|[^|])+")
 # Not "默认为空", which says that there is none.
 _JOINED_DEFAULT = re.compile(r"(?:默认|缺省)值?+(?:为|是)?+(?!空$)(?P<value>[^\s:：=].{0,99})")
 _BAD_SIGNS = re.compile(r"[^\w\u3400-\u9fff.-]+")
-_KNOWN_WORDS = Vocabulary(
-    {*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"}
-)
+_KNOWN_WORDS = Vocabulary({*param_types.TYPES, *ATTRIBUTE_NAMES, *REQUIRED_WORDS, *OPTIONAL_WORDS} - {"是否", "格式"})
 _JSON_TYPES = {"date": "string", "datetime": "string", "file": "string", "enum": "string"}
 _FORMATS = {"date": "date", "datetime": "date-time"}
 
 
 def read_params(
-    sections: Sequence[DraftSection],
-    source: SkillSource,
-    body: BodyOutline,
-    findings: list[Finding],
+    sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline, findings: list[Finding]
 ) -> tuple[Param, ...]:
     """The declared parameters; notes SK030 to SK039."""
     written: list[WrittenParam] = []
@@ -50,10 +45,7 @@ def read_params(
 
 
 def _read_section(
-    section: DraftSection,
-    source: SkillSource,
-    body: BodyOutline,
-    into: tuple[list[WrittenParam], list[Finding]],
+    section: DraftSection, source: SkillSource, body: BodyOutline, into: tuple[list[WrittenParam], list[Finding]]
 ) -> None:
     written, findings = into
     structured = any(is_list(block) or block.kind == "table" for block in section.blocks)
@@ -70,9 +62,7 @@ def _read_section(
             findings.append(Finding("SK030", block.start, 1, block.end, facts))
 
 
-def build_params(
-    written: Sequence[WrittenParam], source: SkillSource, findings: list[Finding]
-) -> tuple[Param, ...]:
+def build_params(written: Sequence[WrittenParam], source: SkillSource, findings: list[Finding]) -> tuple[Param, ...]:
     """Parameters in order, the first of each name kept; notes SK032 to SK038."""
     params: dict[str, Param] = {}
     for param in written:
@@ -122,15 +112,11 @@ class _ParamBuilder:
             **bounds,
         )
 
-    def _note(
-        self, code: str, *, variant: str = "", edits: tuple[TextEdit, ...] = (), **more: object
-    ) -> None:
+    def _note(self, code: str, *, variant: str = "", edits: tuple[TextEdit, ...] = (), **more: object) -> None:
         """Note something at the parameter's name."""
         facts: Mapping[str, object] = {"name": self._written.name, **more}
         line, column = self._written.line, self._written.column
-        self._findings.append(
-            Finding(code, line, column, facts=facts, variant=variant, edits=edits)
-        )
+        self._findings.append(Finding(code, line, column, facts=facts, variant=variant, edits=edits))
 
     def _check_name(self) -> None:
         written = self._written
@@ -152,19 +138,10 @@ class _ParamBuilder:
             if self._source.line(self._written.line)[column - 1 :].startswith(text):
                 edits = (self._source.edit(self._written.line, column, len(text), near),)
         variant = "meant" if near else ""
-        self._findings.append(
-            Finding("SK032", self._written.line, column, facts=facts, variant=variant, edits=edits)
-        )
+        self._findings.append(Finding("SK032", self._written.line, column, facts=facts, variant=variant, edits=edits))
 
     def _note_value(self, attribute: str, text: str, expected: str, expected_zh: str) -> None:
-        self._note(
-            "SK032",
-            variant="value",
-            attribute=attribute,
-            text=text,
-            expected=expected,
-            expected_zh=expected_zh,
-        )
+        self._note("SK032", variant="value", attribute=attribute, text=text, expected=expected, expected_zh=expected_zh)
 
     def _type(self) -> Type:
         text = self._written.says("type")
@@ -197,9 +174,7 @@ class _ParamBuilder:
             try:
                 values.append(param_types.coerce(word, member))
             except Mismatch:
-                self._note_value(
-                    "enum", word, f"a value of type {member.name}", f"{member.name} 类型的值"
-                )
+                self._note_value("enum", word, f"a value of type {member.name}", f"{member.name} 类型的值")
         return tuple(values) or None
 
     def _takes_default(self, text: str, of: Type, enum: tuple[Any, ...] | None) -> bool:
@@ -262,9 +237,7 @@ class _ParamBuilder:
             re.compile(pattern)
         except (re.error, ValueError, RecursionError, OverflowError, Warning):
             expected = f"a regular expression of at most {_LONGEST_PATTERN} characters"
-            self._note_value(
-                "pattern", text, expected, f"不超过 {_LONGEST_PATTERN} 个字符的正则表达式"
-            )
+            self._note_value("pattern", text, expected, f"不超过 {_LONGEST_PATTERN} 个字符的正则表达式")
             return None
         return pattern
 
@@ -276,8 +249,7 @@ class _ParamBuilder:
         column, length = place
         word = self._source.line(line)[column - 1 : column - 1 + length]
         better = {"必填": "可选", "是": "否", "必须": "可选", "必需": "可选", "✓": "✗"}.get(
-            word,
-            "no" if word.lower() == "yes" else "false" if word.lower() == "true" else "optional",
+            word, "no" if word.lower() == "yes" else "false" if word.lower() == "true" else "optional"
         )
         return (self._source.edit(line, column, length, better),)
 
@@ -290,9 +262,7 @@ def _is_among(default: object, enum: tuple[Any, ...] | None) -> bool:
 
 def _comparable(value: object) -> Hashable:
     """A value, or the JSON of an object, as a member of a set."""
-    return (
-        value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    )
+    return value if isinstance(value, Hashable) else orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def input_schema(declared: Sequence[Param]) -> dict[str, Any]:

@@ -58,10 +58,7 @@ def assemble(source: SkillSource) -> SkillDraft:
     body = outline.read(source, head.end_line + 1 if head else 1)
     divided = sections.divide(body, source)
     titled = divided.title and name_behind_prefix(divided.title.section.title) is not None
-    if head:
-        spelling = SkillFormat.HYBRID if titled else SkillFormat.AGENT_SKILLS
-    else:
-        spelling = SkillFormat.NATIVE
+    spelling = (SkillFormat.HYBRID if titled else SkillFormat.AGENT_SKILLS) if head else SkillFormat.NATIVE
     keyed = sections.assign(divided, source, findings)
     if spelling is SkillFormat.AGENT_SKILLS:
         findings = [*_of_free_headings(findings)]
@@ -148,9 +145,7 @@ def _description(parts: _Parts) -> tuple[str, int]:
     """The description and its line: in a free document the frontmatter's comes first, else the
     section's, which an export has only joined with the triggers."""
     description_sections = parts.of("description")
-    text = "\n\n".join(
-        filter(None, (section_text(section, parts.source) for section in description_sections))
-    )
+    text = "\n\n".join(filter(None, (section_text(section, parts.source) for section in description_sections)))
     section = (text, description_sections[0].section.start_line if description_sections else 0)
     entry = parts.frontmatter.entry("description") if parts.frontmatter else None
     written = parts.frontmatter.text("description") if parts.frontmatter else ""

@@ -44,9 +44,7 @@ def divide(outline: BodyOutline, source: SkillSource) -> DividedBody:
     """The top-level sections: each H1 or H2 with all blocks up to the next; keys are not set yet."""
     sections = tuple(_sections(outline, source))
     firsts = [section for section in sections if section.section.level == 1]
-    prefixed = [
-        section for section in firsts if name_behind_prefix(section.section.title) is not None
-    ]
+    prefixed = [section for section in firsts if name_behind_prefix(section.section.title) is not None]
     title = next(iter([*prefixed, *firsts]), None)
     return DividedBody(sections, title)
 
@@ -74,9 +72,7 @@ def _last_line(source: SkillSource, line: int) -> int:
     return line - 1 if line == len(source.lines) > 1 and not source.line(line) else line
 
 
-def assign(
-    divided: DividedBody, source: SkillSource, findings: list[Finding]
-) -> tuple[DraftSection, ...]:
+def assign(divided: DividedBody, source: SkillSource, findings: list[Finding]) -> tuple[DraftSection, ...]:
     """The sections with their keys; notes SK020, SK021 and SK023."""
     matches = {
         at: heading_match
@@ -90,11 +86,7 @@ def assign(
     keyed: list[DraftSection] = []
     for at, section in enumerate(divided.sections):
         heading_match = matches.get(at)
-        key = (
-            heading_match.key
-            if heading_match and heading_match.strength == best[heading_match.key]
-            else None
-        )
+        key = heading_match.key if heading_match and heading_match.strength == best[heading_match.key] else None
         if section is divided.title:
             key = "title"
         elif section.section.level == 2:
@@ -130,10 +122,7 @@ class _NoteContext:
 
 
 def _note(
-    section: DraftSection,
-    heading_match: HeadingMatch | None,
-    firsts: dict[str, Section],
-    notes: _NoteContext,
+    section: DraftSection, heading_match: HeadingMatch | None, firsts: dict[str, Section], notes: _NoteContext
 ) -> None:
     source, findings = notes.source, notes.findings
     line, title = section.section.start_line, section.section.title
@@ -144,9 +133,7 @@ def _note(
         if suggestion:
             facts["meant"] = suggestion = suggestion.capitalize()
             edits = rename(section.heading, source, suggestion)
-        findings.append(
-            Finding("SK020", line, facts=facts, variant="meant" if suggestion else "", edits=edits)
-        )
+        findings.append(Finding("SK020", line, facts=facts, variant="meant" if suggestion else "", edits=edits))
         return
     if heading_match.strength == "weak":
         facts["meant"] = suggestion = usual_heading(heading_match.key, chinese=notes.chinese)

@@ -38,8 +38,7 @@ _CODES = re.compile(
 _WORD = re.compile(r"[^\s,，、]+")
 _TOOL_NAME = re.compile(r"[A-Za-z_][\w.:/-]{0,127}(?:\([^()]{0,200}\))?")
 _CONDITION = re.compile(
-    _LEAD
-    + r"(?:条件|执行条件|前提|前提条件|condition|if|only if|when)(?:\*\*|__)?[ \t]*[:：][ \t]*"
+    _LEAD + r"(?:条件|执行条件|前提|前提条件|condition|if|only if|when)(?:\*\*|__)?[ \t]*[:：][ \t]*"
     r"(?:\*\*|__)?[ \t]*(?P<rest>[^\n]+)",
     re.IGNORECASE,
 )
@@ -105,9 +104,7 @@ def tools_and_condition(instruction: str) -> tuple[tuple[str, ...], str | None]:
     return tuple(tools), next(conditions, None)
 
 
-def _section_parts(
-    section: DraftSection, source: SkillSource, body: BodyOutline
-) -> tuple[list[_StepText], bool]:
+def _section_parts(section: DraftSection, source: SkillSource, body: BodyOutline) -> tuple[list[_StepText], bool]:
     blocks = section.blocks
     if any(block.level == 3 for block in blocks):
         return list(_from_headings(blocks, source)), False
@@ -154,9 +151,7 @@ def to_number(text: str) -> int:
     return 10 * _HAN_DIGITS.get(tens, 1) + _HAN_DIGITS.get(ones, 0)
 
 
-def _from_lists(
-    blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource, body: BodyOutline
-) -> list[_StepText]:
+def _from_lists(blocks: Sequence[MarkdownBlock], kind: str, source: SkillSource, body: BodyOutline) -> list[_StepText]:
     """One part per item of all lists of a kind; what stands between them belongs to the item before."""
     parts: list[_StepText] = []
     for block in blocks:
@@ -164,9 +159,7 @@ def _from_lists(
             parts += (_from_item(item, source) for item in list_items(block, source, body))
         elif parts and block.kind not in {"hr", "heading"}:
             last = parts[-1]
-            text = (
-                f"{last.instruction}\n\n{outline.raw_lines(source, block.start, block.end)}".strip()
-            )
+            text = f"{last.instruction}\n\n{outline.raw_lines(source, block.start, block.end)}".strip()
             parts[-1] = _StepText(last.title, text, last.start, block.end, last.number)
     return parts
 

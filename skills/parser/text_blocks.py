@@ -11,9 +11,7 @@ from skills.parser.source import SkillSource
 NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff.-]{0,63}")
 """A parameter's name."""
 
-PLACEHOLDER = re.compile(
-    r"\{\{[ \t]{0,8}([A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff.-]{0,63})[ \t]{0,8}\}\}"
-)
+PLACEHOLDER = re.compile(r"\{\{[ \t]{0,8}([A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff.-]{0,63})[ \t]{0,8}\}\}")
 """``{{name}}`` in a step, output or example."""
 
 _NOTHING = re.compile(r"(?:无|没有|空|none|nothing|n/a|-|—)[。.]?", re.IGNORECASE)
@@ -25,9 +23,7 @@ def says_nothing(text: str) -> bool:
     return len(text) < 16 and bool(_NOTHING.fullmatch(text.strip()))
 
 
-def list_items(
-    block: MarkdownBlock, source: SkillSource, body: BodyOutline
-) -> Iterator[outline.ListItem]:
+def list_items(block: MarkdownBlock, source: SkillSource, body: BodyOutline) -> Iterator[outline.ListItem]:
     """The items of a list block."""
     return outline.list_items_of(block, source, body.first_line)
 
@@ -37,17 +33,13 @@ def is_list(block: MarkdownBlock) -> bool:
     return block.kind in _LISTS
 
 
-def read_texts(
-    sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
-) -> tuple[str, ...]:
+def read_texts(sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline) -> tuple[str, ...]:
     """The texts of sections: one per list item, else one per block; headings and rules left out."""
     texts: list[str] = []
     for section in sections:
         for block in section.blocks:
             if is_list(block):
-                texts += (
-                    outline.item_text(item, source) for item in list_items(block, source, body)
-                )
+                texts += (outline.item_text(item, source) for item in list_items(block, source, body))
             elif block.kind not in {"heading", "hr"} and not _is_comment(block):
                 texts.append(outline.raw_lines(source, block.start, block.end).strip())
     return tuple(text for text in texts if text and not says_nothing(text))

@@ -14,10 +14,7 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff*][^\s,，、;；:：(（`]{0,127}(?:\
 
 
 def read(
-    frontmatter: Frontmatter | None,
-    sections: Sequence[DraftSection],
-    source: SkillSource,
-    body: BodyOutline,
+    frontmatter: Frontmatter | None, sections: Sequence[DraftSection], source: SkillSource, body: BodyOutline
 ) -> tuple[str, ...] | None:
     """The allowed tools as named; ``None`` where none are declared, empty where none are allowed."""
     entry = frontmatter.entry("allowed-tools") if frontmatter else None

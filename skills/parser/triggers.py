@@ -14,9 +14,7 @@ _DERIVED = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"\s*[、；;]\s*")
-_KEYWORDS = re.compile(
-    r"\s*(?:关键词|关键字|触发词|keywords?|trigger words?)\s*[:：]", re.IGNORECASE
-)
+_KEYWORDS = re.compile(r"\s*(?:关键词|关键字|触发词|keywords?|trigger words?)\s*[:：]", re.IGNORECASE)
 _SLASH = re.compile(r"`?/[a-z][\w-]*`?", re.IGNORECASE)
 _REGEX = re.compile(r"`[^`]+`")
 

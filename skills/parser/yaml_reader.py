@@ -117,9 +117,7 @@ class _OpenCollection:
 class _EventReader:
     """Builds values from events without recursion."""
 
-    def __init__(
-        self, first_line: int, findings: list[Finding], written: Mapping[int, str]
-    ) -> None:
+    def __init__(self, first_line: int, findings: list[Finding], written: Mapping[int, str]) -> None:
         self.document: YamlValue | None = None
         self._first_line = first_line
         self._findings = findings
@@ -152,9 +150,7 @@ class _EventReader:
             facts = {"what": construct, "what_zh": _REFUSED_ZH[construct], "text": text}
             raise YamlRefused(self._finding("SK017", event, facts))
 
-    def _finding(
-        self, code: str, event: yaml.Event, facts: Mapping[str, object], *, variant: str = ""
-    ) -> Finding:
+    def _finding(self, code: str, event: yaml.Event, facts: Mapping[str, object], *, variant: str = "") -> Finding:
         line, column, _, _ = self._place(event, event)
         return Finding(code, line, column, facts=facts, variant=variant)
 
@@ -166,12 +162,7 @@ class _EventReader:
         # A block text ends where the next line begins.
         if end_column == 0 and last_line > start.line:
             last_line -= 1
-        return (
-            self._first_line + start.line,
-            start.column + 1,
-            self._first_line + last_line,
-            end_column + 1,
-        )
+        return (self._first_line + start.line, start.column + 1, self._first_line + last_line, end_column + 1)
 
     def _scalar(self, event: yaml.ScalarEvent) -> YamlValue:
         text: str = event.value.translate(self._written)

@@ -84,9 +84,7 @@ def _text_of(card: SkillCard) -> str:
     return text[: 2 * LONGEST_ENTRY] or plain_line(card.name)[: 2 * LONGEST_ENTRY]
 
 
-def _count_that_fits(
-    cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int, most: int
-) -> int:
+def _count_that_fits(cards: Sequence[SkillCard], texts: dict[SkillCard, str], budget: int, most: int) -> int:
     """How many of the first cards have room with their shortest texts, ``most`` of them at most."""
     sizes = [_bare_length(card) + min(len(_escaped(texts[card])), SHORTEST_ENTRY) for card in cards]
     totals = list(accumulate(sizes))

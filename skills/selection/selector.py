@@ -166,20 +166,14 @@ class SkillSelector:
             return self._ranked(query, nearness, weight)
         return await asyncio.to_thread(self._ranked, query, nearness, weight)
 
-    def _ranked(
-        self, query: str, nearness: Sequence[_Closeness | None], weight: float
-    ) -> tuple[RankedSkill, ...]:
+    def _ranked(self, query: str, nearness: Sequence[_Closeness | None], weight: float) -> tuple[RankedSkill, ...]:
         query_phrase = self._phrase_of(frozenset(tokenize(query)[:_MOST_TOKENS]))
-        choices = [
-            self._choice(place, query_phrase, near, weight) for place, near in enumerate(nearness)
-        ]
+        choices = [self._choice(place, query_phrase, near, weight) for place, near in enumerate(nearness)]
         choices.sort(key=lambda choice: (-choice.score, choice.card.slug))
         least = max(CHOSEN_FROM, CLOSE_TO_BEST * choices[0].score) if choices else 1.0
         return tuple(replace(choice, is_chosen=choice.score >= least) for choice in choices)
 
-    def _choice(
-        self, place: int, query_phrase: _Phrase, near: _Closeness | None, weight: float
-    ) -> RankedSkill:
+    def _choice(self, place: int, query_phrase: _Phrase, near: _Closeness | None, weight: float) -> RankedSkill:
         words = self._words[place]
         lexical = self._lexical(words, query_phrase)
         against = max((self._phrase(phrase, query_phrase) for phrase in words.not_for), default=0.0)
@@ -200,10 +194,7 @@ class SkillSelector:
         )
 
     def _phrase(self, phrase: _Phrase, query_phrase: _Phrase) -> float:
-        of_phrase, of_query = (
-            self._share(phrase, query_phrase.words),
-            self._share(query_phrase, phrase.words),
-        )
+        of_phrase, of_query = (self._share(phrase, query_phrase.words), self._share(query_phrase, phrase.words))
         return _PHRASE_SHARE * of_phrase + (1 - _PHRASE_SHARE) * of_query
 
     def _share(self, phrase: _Phrase, found_in: frozenset[str]) -> float:
@@ -231,9 +222,7 @@ class SkillSelector:
         return rarity * _CHANCE_PAIR if not count and is_cjk_dominant(word) else rarity
 
 
-async def prepare_selector(
-    cards: Sequence[SkillCard], encoder: Encoder | None = None
-) -> SkillSelector:
+async def prepare_selector(cards: Sequence[SkillCard], encoder: Encoder | None = None) -> SkillSelector:
     """Make skills ready to be ranked: their words are split and their texts encoded once.
 
     Args:

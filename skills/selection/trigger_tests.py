@@ -140,9 +140,7 @@ async def run_offline(
     tested = candidates.tested
     # By place in memory: choices give the very cards back.
     names = {id(card): candidates.name_of(card) for card in (tested, *candidates.siblings)}
-    selector = await prepare_selector(
-        [tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder
-    )
+    selector = await prepare_selector([tested, *await _likeliest_siblings(candidates.siblings, queries)], encoder)
     answers: list[Answer] = []
     for query, split in zip(queries, split_queries(queries), strict=True):
         ranked = await selector.rank(query.query)
@@ -161,11 +159,7 @@ async def run_offline(
 
 
 def make_report(
-    candidates: TriggerCandidates,
-    answers: Sequence[Answer],
-    *,
-    model: str | None = None,
-    runs: int = 1,
+    candidates: TriggerCandidates, answers: Sequence[Answer], *, model: str | None = None, runs: int = 1
 ) -> TriggerReport:
     """The report on one answer for each request; without a model the offline selector chose."""
     missed = (answer for answer in answers if answer.should_trigger and not answer.triggered)
@@ -183,9 +177,7 @@ def make_report(
     )
 
 
-async def _likeliest_siblings(
-    siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]
-) -> Sequence[SkillCard]:
+async def _likeliest_siblings(siblings: Sequence[SkillCard], queries: Sequence[TriggerQuery]) -> Sequence[SkillCard]:
     """The siblings that share most words with a request."""
     if len(siblings) <= _MOST_NEIGHBOURS:
         return siblings
@@ -215,11 +207,7 @@ def compute_rates(answers: Sequence[Answer]) -> Rates:
     right = sum(answer.triggered and answer.should_trigger for answer in answers)
     should = sum(answer.should_trigger for answer in answers)
     chosen = sum(answer.triggered for answer in answers)
-    return Rates(
-        len(answers),
-        right / should if should else None,
-        right / chosen if chosen else None,
-    )
+    return Rates(len(answers), right / should if should else None, right / chosen if chosen else None)
 
 
 MOST_KEPT = 50
@@ -237,9 +225,7 @@ class TriggerTestListing:
     total: int
 
 
-async def save_report(
-    work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport
-) -> SkillTriggerTest | None:
+async def save_report(work: UnitOfWork, skill_id: str, user_id: str, report: TriggerReport) -> SkillTriggerTest | None:
     """Store a report for the user who ran the test; None where the skill was deleted meanwhile."""
     # Accounts come before skills wherever both are taken, here because the row refers to both.
     await lock_owner(work.session, user_id)
@@ -260,9 +246,7 @@ async def save_report(
     newest = select(SkillTriggerTest.id).where(mine)
     newest = newest.order_by(col(SkillTriggerTest.created_at).desc(), col(SkillTriggerTest.id))
     newest_ids = (await work.session.exec(newest.limit(MOST_KEPT))).all()
-    await work.session.exec(
-        delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(newest_ids))
-    )
+    await work.session.exec(delete(SkillTriggerTest).where(mine, col(SkillTriggerTest.id).not_in(newest_ids)))
     return row
 
 
@@ -272,11 +256,7 @@ def load_report(row: SkillTriggerTest) -> TriggerReport:
 
 
 async def list_tests(
-    session: AsyncSession,
-    skill_id: str,
-    user_id: str,
-    page: PageRequest,
-    version: int | None = None,
+    session: AsyncSession, skill_id: str, user_id: str, page: PageRequest, version: int | None = None
 ) -> TriggerTestListing:
     """One page of a user's tests of a skill, or of one version of it."""
     condition = _tests_of(skill_id, user_id)
@@ -293,6 +273,4 @@ async def list_tests(
 
 
 def _tests_of(skill_id: str, user_id: str) -> ColumnElement[bool]:
-    return and_(
-        col(SkillTriggerTest.skill_id) == skill_id, col(SkillTriggerTest.user_id) == user_id
-    )
+    return and_(col(SkillTriggerTest.skill_id) == skill_id, col(SkillTriggerTest.user_id) == user_id)

@@ -48,9 +48,7 @@ class SkillView:
         return self.skill.served_version
 
 
-async def get(
-    session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ
-) -> SkillView:
+async def get(session: AsyncSession, principal: Principal, skill_id: str, action: Action = Action.READ) -> SkillView:
     """Load a skill that the caller may act on.
 
     Raises:
@@ -62,9 +60,7 @@ async def get(
     return await _view(session, principal, row, action)
 
 
-async def get_for_update(
-    session: AsyncSession, principal: Principal, skill_id: str, action: Action
-) -> SkillView:
+async def get_for_update(session: AsyncSession, principal: Principal, skill_id: str, action: Action) -> SkillView:
     """As :func:`get`, and lock the row until the transaction ends.
 
     Access is checked after the lock is acquired. Inserts that only refer to the skill, such as usage
@@ -98,9 +94,7 @@ async def get_for_update_with_owner(
     return view
 
 
-async def _view(
-    session: AsyncSession, principal: Principal, row: Skill | None, action: Action
-) -> SkillView:
+async def _view(session: AsyncSession, principal: Principal, row: Skill | None, action: Action) -> SkillView:
     skill = await authorize(session, principal, action, row, SkillNotFound)
     access = (await access_by_id(session, principal, [skill]))[skill.id] or Access.READ
     return SkillView(skill, access, is_reviewer(principal, skill))
@@ -111,9 +105,7 @@ def is_reviewer(principal: Principal, skill: Skill) -> bool:
     return skill.is_public and Permission.SYSTEM_MANAGE in principal.permissions
 
 
-async def get_version(
-    session: AsyncSession, view: SkillView, number: int | None = None
-) -> SkillVersion:
+async def get_version(session: AsyncSession, view: SkillView, number: int | None = None) -> SkillVersion:
     """A version that the caller may read; None for the one that they get.
 
     Raises:
@@ -145,9 +137,7 @@ class VersionListing:
     total: int
 
 
-async def list_versions(
-    session: AsyncSession, view: SkillView, page: PageRequest
-) -> VersionListing:
+async def list_versions(session: AsyncSession, view: SkillView, page: PageRequest) -> VersionListing:
     """One page of the versions that the caller may read, without their parsed models."""
     readable = _readable(view)
     count = select(func.count()).select_from(readable.subquery())
@@ -163,9 +153,7 @@ async def list_versions(
 async def list_version_numbers(session: AsyncSession, view: SkillView) -> list[int]:
     """The numbers of the versions that the caller may read, ascending."""
     # The type does not say that a statement keeps its class when its columns change.
-    numbers = cast(
-        SelectOfScalar[int], _readable(view).with_only_columns(col(SkillVersion.version))
-    )
+    numbers = cast(SelectOfScalar[int], _readable(view).with_only_columns(col(SkillVersion.version)))
     return sorted((await session.exec(numbers)).all())
 
 
@@ -186,8 +174,7 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
     """
     entries = list_files(version)
     query = select(SkillBlob.sha256, SkillBlob.content).where(
-        SkillBlob.skill_id == version.skill_id,
-        col(SkillBlob.sha256).in_({entry.sha256 for entry in entries}),
+        SkillBlob.skill_id == version.skill_id, col(SkillBlob.sha256).in_({entry.sha256 for entry in entries})
     )
     row = dict((await session.exec(query)).all()) if entries else {}
     if any(entry.sha256 not in row for entry in entries):
@@ -195,9 +182,7 @@ async def read_files(session: AsyncSession, version: SkillVersion) -> list[Skill
     return [SkillFile(entry.path, row[entry.sha256]) for entry in entries]
 
 
-async def read_content_and_files(
-    session: AsyncSession, version: SkillVersion
-) -> tuple[bytes, list[SkillFile]]:
+async def read_content_and_files(session: AsyncSession, version: SkillVersion) -> tuple[bytes, list[SkillFile]]:
     """All bytes of a version: its SKILL.md, and the files beside it."""
     return await read_content(session, version), await read_files(session, version)
 

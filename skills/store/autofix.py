@@ -58,9 +58,7 @@ class SkillFixes:
         self._targets = targets
         self._linter_for = linter_for
 
-    async def __call__(
-        self, session: AsyncSession, _: SkillView, newest: SkillVersion
-    ) -> ValidatedSkill | None:
+    async def __call__(self, session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill | None:
         """The fixed version; None where there is nothing to fix."""
         content, files = await skill_access.read_content_and_files(session, newest)
         linter = await self._linter_for(session, newest)
@@ -76,11 +74,7 @@ class SkillFixes:
         if number == 0:
             _check_targets(targets, fixable)
         targets = [target for target in targets if number == 0 or target.is_code]
-        return [
-            diagnostic
-            for diagnostic in fixable
-            if any(target.matches(diagnostic) for target in targets)
-        ]
+        return [diagnostic for diagnostic in fixable if any(target.matches(diagnostic) for target in targets)]
 
 
 def _check_targets(targets: Sequence[FixTarget], fixable: Sequence[Diagnostic]) -> None:

@@ -85,9 +85,7 @@ async def list_readable(session: AsyncSession, reader: Viewer) -> list[CatalogCa
     return sorted(map(_card, rows), key=lambda card: (card.slug, card.owner, card.id))
 
 
-async def open_skill(
-    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None
-) -> OpenedSkill:
+async def open_skill(session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None = None) -> OpenedSkill:
     """Load a skill for an agent.
 
     Args:
@@ -104,11 +102,7 @@ async def open_skill(
 
 
 async def read_file(
-    session: AsyncSession,
-    reader: Viewer,
-    id_or_slug: str,
-    path: str,
-    version: int | None = None,
+    session: AsyncSession, reader: Viewer, id_or_slug: str, path: str, version: int | None = None
 ) -> bytes:
     """The bytes of a file beside a skill's content.
 
@@ -155,9 +149,7 @@ def _visible_to(reader: Viewer) -> ColumnElement[bool]:
     shared = shared_resource_ids(reader.user_id, Skill.SHARE_KIND)
     served = col(Skill.served_version).is_not(None)
     return or_(
-        and_(
-            col(Skill.owner_id) == reader.user_id, skill_visibility.newest_reviewed().is_not(None)
-        ),
+        and_(col(Skill.owner_id) == reader.user_id, skill_visibility.newest_reviewed().is_not(None)),
         and_(served, or_(col(Skill.is_public).is_(True), col(Skill.id).in_(shared))),
     )
 
@@ -171,9 +163,7 @@ async def _load_usable(
 ) -> Sequence[_UsableSkill]:
     """The skills that a reader's agents may use, in a given version or the one that is served."""
     sees_newest = _sees_newest(reader)
-    chosen = case(
-        (sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version)
-    )
+    chosen = case((sees_newest, skill_visibility.newest_reviewed()), else_=col(Skill.served_version))
     if version is not None:
         chosen = literal(version)
     is_read = col(SkillVersion.unread).is_(False)
@@ -195,19 +185,13 @@ async def _load_usable(
     return [_UsableSkill(skill, content, owner) for skill, content, owner in rows]
 
 
-async def _load_one_usable(
-    session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None
-) -> _UsableSkill:
-    query = select(Skill).where(
-        _matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True)
-    )
+async def _load_one_usable(session: AsyncSession, reader: Viewer, id_or_slug: str, version: int | None) -> _UsableSkill:
+    query = select(Skill).where(_matches(id_or_slug), _visible_to(reader), col(Skill.enabled).is_(True))
     candidates = (await session.exec(query)).all()
     if not candidates:
         raise SkillNotFound
     # Of several skills of one slug: the reader's own, then the oldest.
-    chosen = min(
-        candidates, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id)
-    )
+    chosen = min(candidates, key=lambda row: (row.owner_id != reader.user_id, row.created_at, row.id))
     rows = await _load_usable(session, reader, col(Skill.id) == chosen.id, version)
     if not rows:
         raise SkillNotFound if version is None else SkillVersionNotFound(field="version")
@@ -230,9 +214,7 @@ async def read_blob(session: AsyncSession, skill_id: str, sha256: str) -> bytes:
     Raises:
         SkillNotFound: it was deleted since the version was read.
     """
-    query = select(SkillBlob.content).where(
-        SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256
-    )
+    query = select(SkillBlob.content).where(SkillBlob.skill_id == skill_id, SkillBlob.sha256 == sha256)
     content = (await session.exec(query)).first()
     if content is None:
         raise SkillNotFound

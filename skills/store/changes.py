@@ -21,9 +21,7 @@ class SkillChanges:
         limits: how much the owner of a skill may keep.
     """
 
-    def __init__(
-        self, database: Database, push: AfterCommit, principal: Principal, limits: SkillLimits
-    ) -> None:
+    def __init__(self, database: Database, push: AfterCommit, principal: Principal, limits: SkillLimits) -> None:
         self._database = database
         self._push = push
         self._principal = principal

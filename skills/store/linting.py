@@ -31,11 +31,7 @@ class SkillLinter:
         self._known_tools = known_tools
 
     async def read_context(
-        self,
-        session: AsyncSession,
-        *,
-        version: SkillVersion | None = None,
-        skill_id: str | None = None,
+        self, session: AsyncSession, *, version: SkillVersion | None = None, skill_id: str | None = None
     ) -> LintContext:
         """What contents are linted by.
 
@@ -68,9 +64,7 @@ class SkillLinter:
         context = await self.read_context(session, version=version, skill_id=version.skill_id)
         return partial(lint, context=context)
 
-    async def _read_siblings(
-        self, session: AsyncSession, skill_id: str | None
-    ) -> tuple[SiblingSkill, ...]:
+    async def _read_siblings(self, session: AsyncSession, skill_id: str | None) -> tuple[SiblingSkill, ...]:
         if Permission.SKILL_VIEW not in self._principal.permissions:
             return ()
         cards = await catalog.list_readable(session, self._principal)

@@ -16,15 +16,7 @@ from core.db.pagination import PageRequest, paginate
 from core.db.unit_of_work import UnitOfWork
 from core.text.confusables import fold
 from kb_service.text.tokenizer import runs, tokenize
-from skills.models import (
-    LABEL_KEY_LENGTH,
-    TERM_LENGTH,
-    ReviewState,
-    Skill,
-    SkillTag,
-    SkillTerm,
-    SkillVersion,
-)
+from skills.models import LABEL_KEY_LENGTH, TERM_LENGTH, ReviewState, Skill, SkillTag, SkillTerm, SkillVersion
 from skills.store import visibility as skill_visibility
 from skills.store.access import SkillView, is_reviewer
 
@@ -76,15 +68,9 @@ async def list_visible(
     """One page of what the caller sees, without contents."""
     conditions = [_visible(principal, skill_filter), *_filter_conditions(skill_filter)]
     query = paginate(
-        select(Skill, User.username)
-        .join(User, col(User.id) == col(Skill.owner_id))
-        .where(*conditions),
+        select(Skill, User.username).join(User, col(User.id) == col(Skill.owner_id)).where(*conditions),
         page,
-        columns={
-            "created_at": col(Skill.created_at),
-            "updated_at": col(Skill.updated_at),
-            "name": col(Skill.name_key),
-        },
+        columns={"created_at": col(Skill.created_at), "updated_at": col(Skill.updated_at), "name": col(Skill.name_key)},
         tie=col(Skill.id),
     )
     rows = (await session.exec(query)).all()
@@ -92,9 +78,7 @@ async def list_visible(
     total = (await session.exec(counted)).one()
     access = await access_by_id(session, principal, [skill for skill, _ in rows])
     items = [
-        ListedSkill(
-            SkillView(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner
-        )
+        ListedSkill(SkillView(skill, access[skill.id] or Access.READ, is_reviewer(principal, skill)), owner)
         for skill, owner in rows
     ]
     return SkillListing(items, total)

@@ -50,9 +50,7 @@ def catalog_name(name: str, slug: str) -> str:
     return _shortened(_collapse_blanks(name)) or slug
 
 
-async def set_fields(
-    work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata
-) -> None:
+async def set_fields(work: UnitOfWork, skill: Skill, basis: SkillVersion, metadata: CatalogMetadata) -> None:
     """Set the catalogue's fields of a skill, whose row is locked or new.
 
     Fields that no request has set follow ``basis``, the version that the catalogue shows.
@@ -126,9 +124,7 @@ def _checked(field: FieldName, value: str | list[str]) -> str | list[str]:
     if isinstance(value, list):
         tags = _tags(value)
         if len(tags) > MOST_TAGS or any(len(tag) > LABEL_LENGTH for tag in tags):
-            raise InvalidRequest(
-                "tags", f"Use {MOST_TAGS} tags at most, of {LABEL_LENGTH} characters at most"
-            )
+            raise InvalidRequest("tags", f"Use {MOST_TAGS} tags at most, of {LABEL_LENGTH} characters at most")
         return tags
     if field == "description":
         return value.strip()

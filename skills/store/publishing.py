@@ -17,21 +17,12 @@ from core.auth.sharing import ShareAuditActions
 from core.db.types import utc_now
 from core.db.unit_of_work import UnitOfWork
 from core.errors.auth import SkillNotFound, SkillVersionNotFound
-from core.errors.conflicts import (
-    SkillChanged,
-    SkillNotPending,
-    SkillNotPublishable,
-    SkillReviewNeeded,
-)
+from core.errors.conflicts import SkillChanged, SkillNotPending, SkillNotPublishable, SkillReviewNeeded
 from core.errors.requests import InvalidRequest
 from skills.diff.semantic import widens
 from skills.models import ReviewState, Skill, SkillVersion
-from skills.store import (
-    access as skill_access,
-)
-from skills.store import (
-    metadata as skill_metadata,
-)
+from skills.store import access as skill_access
+from skills.store import metadata as skill_metadata
 from skills.store import visibility as skill_visibility
 from skills.store.access import SkillView
 from skills.store.visibility import HELD_BACK
@@ -51,9 +42,7 @@ async def is_open(session: AsyncSession, skill: Skill) -> bool:
     """Whether anybody but its owner may see a skill."""
     if skill.is_public:
         return True
-    shares = select(func.count()).where(
-        Share.kind == Skill.SHARE_KIND, Share.resource_id == skill.id
-    )
+    shares = select(func.count()).where(Share.kind == Skill.SHARE_KIND, Share.resource_id == skill.id)
     return (await session.exec(shares)).one() > 0
 
 
@@ -150,9 +139,7 @@ async def _withdraw_pending(session: AsyncSession, skill: Skill) -> None:
 
 def is_riskier(served: SkillVersion, new: SkillVersion) -> bool:
     """Whether a version allows more tools or has more security findings than the served one."""
-    return widens(served.tools, new.tools) or bool(
-        _count_security_findings(new) - _count_security_findings(served)
-    )
+    return widens(served.tools, new.tools) or bool(_count_security_findings(new) - _count_security_findings(served))
 
 
 def _count_security_findings(version: SkillVersion) -> Counter[str]:
@@ -172,9 +159,7 @@ class ReviewVerdict:
     remark: str = ""
 
 
-async def review(
-    work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict
-) -> SkillView:
+async def review(work: UnitOfWork, principal: Principal, skill_id: str, verdict: ReviewVerdict) -> SkillView:
     """Decide about the version that waits.
 
     The owner reviews imports. What others are served is decided by an administrator while the skill
@@ -210,12 +195,7 @@ async def review(
             await _serve_or_hold(work, skill, version)
     await skill_metadata.follow_version(work, skill, await catalog_version(session, skill))
     details = {"version": version.version, "decision": verdict.decision.value}
-    audit(
-        session,
-        AuditAction.SKILL_REVIEWED,
-        AuditTarget(Skill.SHARE_KIND, skill.id),
-        details=details,
-    )
+    audit(session, AuditAction.SKILL_REVIEWED, AuditTarget(Skill.SHARE_KIND, skill.id), details=details)
     return view
 
 
@@ -262,9 +242,7 @@ async def find_pending_version(session: AsyncSession, view: SkillView) -> int | 
 
 
 async def _find_version(session: AsyncSession, skill: Skill, number: int) -> SkillVersion | None:
-    query = select(SkillVersion).where(
-        SkillVersion.skill_id == skill.id, SkillVersion.version == number
-    )
+    query = select(SkillVersion).where(SkillVersion.skill_id == skill.id, SkillVersion.version == number)
     return (await session.exec(query)).first()
 
 

@@ -116,12 +116,7 @@ async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> st
     origin = new.origin
     if parsed.slug and says_so and origin.kind is SkillOrigin.WRITTEN:
         return await _require_free_slug(session, skill, parsed.slug)
-    first = (
-        origin.preferred_slug
-        or parsed.slug
-        or slugify(new.metadata.name or "")
-        or placeholder_slug(skill.id)
-    )
+    first = origin.preferred_slug or parsed.slug or slugify(new.metadata.name or "") or placeholder_slug(skill.id)
     # In one query: of very many skills of one name each would ask for all before it.
     taken_slugs = select(Skill.slug).where(
         Skill.owner_id == skill.owner_id, col(Skill.slug).startswith(slug_prefix(first))
@@ -131,9 +126,7 @@ async def _choose_slug(session: AsyncSession, skill: Skill, new: NewSkill) -> st
 
 async def _require_free_slug(session: AsyncSession, skill: Skill, slug: str) -> str:
     if not is_slug(slug):
-        raise InvalidRequest(
-            "slug", "Use lower-case letters, digits and single hyphens between them, 64 at most"
-        )
+        raise InvalidRequest("slug", "Use lower-case letters, digits and single hyphens between them, 64 at most")
     taken_by = await find_by_slug(session, skill.owner_id, slug)
     if taken_by is not None and taken_by != skill.id:
         raise SkillSlugTaken(field="slug", slug=slug, skill_id=taken_by)
@@ -168,9 +161,7 @@ class PreparedVersion:
     validated: ValidatedSkill | None
 
 
-async def prepare(
-    session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate
-) -> PreparedVersion:
+async def prepare(session: AsyncSession, principal: Principal, skill_id: str, changes: SkillUpdate) -> PreparedVersion:
     """Validate what an update will write; it takes longer than others may be kept from writing.
 
     Raises:
@@ -186,10 +177,7 @@ async def prepare(
 
 
 async def update(
-    context: SkillContext,
-    skill_id: str,
-    changes: SkillUpdate,
-    prepared: PreparedVersion | None = None,
+    context: SkillContext, skill_id: str, changes: SkillUpdate, prepared: PreparedVersion | None = None
 ) -> tuple[SkillView, ValidatedSkill | None]:
     """Change a skill; the same bytes again make no new version.
 
@@ -223,9 +211,7 @@ async def update(
     if prepared is None or prepared.version != newest.version:
         prepared = await _prepare(session, view, newest, changes)
     if (validated := prepared.validated) is not None:
-        newest = await skill_versions.append_version(
-            work, principal, skill, validated, changes.change
-        )
+        newest = await skill_versions.append_version(work, principal, skill, validated, changes.change)
         await publishing.publish_new_version(work, skill, newest)
     if metadata.slug not in {None, skill.slug}:
         skill.slug = await _require_free_slug(session, skill, metadata.slug or "")
@@ -233,9 +219,7 @@ async def update(
     if metadata.is_public not in {None, skill.is_public}:
         await _set_public(work, skill, is_public=bool(metadata.is_public))
     # Only now is it certain which version's words the catalogue shows.
-    await skill_metadata.set_fields(
-        work, skill, await publishing.catalog_version(session, skill), metadata
-    )
+    await skill_metadata.set_fields(work, skill, await publishing.catalog_version(session, skill), metadata)
     if validated is not None:
         await skill_versions.check_quota(session, principal, skill, limits)
     return replace(view, is_reviewer=skill_access.is_reviewer(principal, skill)), validated
@@ -283,11 +267,7 @@ async def erase(work: UnitOfWork, skill: Skill) -> None:
 
 
 async def new_fork(
-    session: AsyncSession,
-    principal: Principal,
-    skill_id: str,
-    number: int | None,
-    metadata: CatalogMetadata,
+    session: AsyncSession, principal: Principal, skill_id: str, number: int | None, metadata: CatalogMetadata
 ) -> NewSkill:
     """A new skill from a version of one that the caller may read; None: from the caller's.
 
@@ -332,9 +312,7 @@ async def hand_over(work: UnitOfWork, owner_id: str, heir_id: str) -> None:
         taken_slugs.add(slug)
         skill.slug, skill.owner_id = slug, heir_id
         # The search index holds the slug's words.
-        await skill_metadata.follow_version(
-            work, skill, await publishing.catalog_version(session, skill)
-        )
+        await skill_metadata.follow_version(work, skill, await publishing.catalog_version(session, skill))
     await session.flush()
 
 

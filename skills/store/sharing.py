@@ -12,20 +12,14 @@ from skills.store import metadata as skill_metadata
 from skills.store import publishing
 
 
-async def list_skill_shares(
-    session: AsyncSession, principal: Principal, skill_id: str
-) -> list[ShareEntry]:
+async def list_skill_shares(session: AsyncSession, principal: Principal, skill_id: str) -> list[ShareEntry]:
     """The shares of the caller's own skill."""
     view = await skill_access.get(session, principal, skill_id, Action.MANAGE)
     return await list_shares(session, view.skill)
 
 
 async def replace_skill_shares(
-    work: UnitOfWork,
-    principal: Principal,
-    skill_id: str,
-    specs: Sequence[ShareSpec],
-    version: str | None = None,
+    work: UnitOfWork, principal: Principal, skill_id: str, specs: Sequence[ShareSpec], version: str | None = None
 ) -> list[ShareEntry]:
     """Share the caller's own skill, as :func:`core.auth.sharing.replace_share_list` does.
 
@@ -41,7 +35,5 @@ async def replace_skill_shares(
     if is_open and not was_open:
         await publishing.publish(work, skill)
     if is_open is not was_open:
-        await skill_metadata.follow_version(
-            work, skill, await publishing.catalog_version(session, skill)
-        )
+        await skill_metadata.follow_version(work, skill, await publishing.catalog_version(session, skill))
     return shares

@@ -33,8 +33,5 @@ def make_card(parsed: ParsedSkill, slug: str | None = None) -> SkillCard:
 
 def plain_line(text: str) -> str:
     """A text on one line, blanks collapsed, invisible characters removed."""
-    visible = (
-        sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " "
-        for sign in text
-    )
+    visible = (sign if sign in _JOINERS or unicodedata.category(sign) not in _INVISIBLE else " " for sign in text)
     return _BLANKS.sub(" ", "".join(visible)).strip()

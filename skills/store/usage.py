@@ -36,9 +36,7 @@ class Usage:
     last_used_at: datetime | None = None
 
 
-async def count_uses(
-    work: UnitOfWork, use: UsageKind, counts: Mapping[tuple[str, int], int]
-) -> None:
+async def count_uses(work: UnitOfWork, use: UsageKind, counts: Mapping[tuple[str, int], int]) -> None:
     """Add to the counters of one kind, by skill id and version.
 
     Skills that are gone are left out; the others can't be deleted until the transaction ends.
@@ -61,8 +59,7 @@ async def count_uses(
     more = insert.excluded[use.value]
     await session.exec(
         insert.values([{**row, "last_used_at": now} for row in rows]).on_conflict_do_update(
-            index_elements=["skill_id", "version"],
-            set_={use.value: column + more, "last_used_at": now},
+            index_elements=["skill_id", "version"], set_={use.value: column + more, "last_used_at": now}
         )
     )
 
@@ -71,8 +68,7 @@ async def count_by_version(session: AsyncSession, skill_id: str) -> dict[int, Us
     """The usage of each version that was ever used."""
     rows = await session.exec(select(SkillUsage).where(SkillUsage.skill_id == skill_id))
     return {
-        row.version: Usage(row.offered, row.loaded, row.completed, row.denied, row.last_used_at)
-        for row in rows.all()
+        row.version: Usage(row.offered, row.loaded, row.completed, row.denied, row.last_used_at) for row in rows.all()
     }
 
 

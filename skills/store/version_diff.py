@@ -40,9 +40,7 @@ class VersionDiff:
     files: tuple[FileChange, ...]
 
 
-async def compare_versions(
-    session: AsyncSession, view: SkillView, older: int | None, newer: int | None
-) -> VersionDiff:
+async def compare_versions(session: AsyncSession, view: SkillView, older: int | None, newer: int | None) -> VersionDiff:
     """Compare two versions that the caller may read.
 
     Args:
@@ -53,9 +51,7 @@ async def compare_versions(
         SkillVersionNotFound: the caller may read no version of a number, or none before ``newer``.
     """
     after = await skill_access.get_version(session, view, newer)
-    before = await skill_access.get_version(
-        session, view, older or await _previous_number(session, view, after)
-    )
+    before = await skill_access.get_version(session, view, older or await _previous_number(session, view, after))
     contents = [await skill_access.read_content(session, version) for version in (before, after)]
     names = (f"version {before.version}", f"version {after.version}")
     # Long ones take longer than an event loop may stand still.
@@ -74,9 +70,7 @@ async def _previous_number(session: AsyncSession, view: SkillView, after: SkillV
 
 
 def _files(before: SkillVersion, after: SkillVersion) -> tuple[FileChange, ...]:
-    old, new = (
-        {file.path: file.sha256 for file in list_files(version)} for version in (before, after)
-    )
+    old, new = ({file.path: file.sha256 for file in list_files(version)} for version in (before, after))
     paths = sorted(old.keys() | new.keys())
     changes = (FileChange(path, old.get(path), new.get(path)) for path in paths)
     return tuple(change for change in changes if change.before != change.after)

@@ -77,11 +77,7 @@ def check_etag(skill: Skill, base: BaseState) -> None:
 
 
 async def append_version(
-    work: UnitOfWork,
-    principal: Principal,
-    skill: Skill,
-    validated: ValidatedSkill,
-    change: VersionChange,
+    work: UnitOfWork, principal: Principal, skill: Skill, validated: ValidatedSkill, change: VersionChange
 ) -> SkillVersion:
     """Write the next version of a skill, whose row is locked or new.
 
@@ -111,11 +107,7 @@ async def append_version(
         not_for=list(card.not_for),
         tools=None if validated.parsed.tools is None else list(validated.parsed.tools),
         parsed=validated.snapshot,
-        findings=[
-            diagnostic.code
-            for diagnostic in report.diagnostics
-            if diagnostic.severity is not Severity.INFO
-        ],
+        findings=[diagnostic.code for diagnostic in report.diagnostics if diagnostic.severity is not Severity.INFO],
         valid=report.valid,
         publishable=report.publishable,
         portable=report.portable,
@@ -155,9 +147,7 @@ def is_unchanged(version: SkillVersion, validated: ValidatedSkill) -> bool:
 
 async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedSkill) -> None:
     blobs = required_blobs(validated)
-    there = select(SkillBlob.sha256).where(
-        SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(blobs)
-    )
+    there = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id, col(SkillBlob.sha256).in_(blobs))
     present = set((await session.exec(there)).all())
     session.add_all(
         SkillBlob(skill_id=skill_id, sha256=sha256, size=len(content), content=content)
@@ -166,9 +156,7 @@ async def _add_blobs(session: AsyncSession, skill_id: str, validated: ValidatedS
     )
 
 
-async def check_quota(
-    session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits
-) -> None:
+async def check_quota(session: AsyncSession, principal: Principal, skill: Skill, limits: SkillLimits) -> None:
     """Pass when the owner, who is locked, keeps within the limit with what was written.
 
     Raises:
@@ -215,9 +203,7 @@ class FileEdit:
 def with_content(content: bytes) -> VersionBuilder:
     """A new SKILL.md beside the same files."""
 
-    async def build(
-        session: AsyncSession, _: SkillView, newest: SkillVersion
-    ) -> ValidatedSkill | None:
+    async def build(session: AsyncSession, _: SkillView, newest: SkillVersion) -> ValidatedSkill | None:
         if digest(content) == newest.content_sha256:
             return None
         return await validate(content, await skill_access.read_files(session, newest))

@@ -16,10 +16,7 @@ def served_to_readers() -> ColumnElement[bool]:
 
     While a skill is public only versions that were public count, not those that were only shared.
     """
-    since = case(
-        (col(Skill.is_public).is_(True), col(SkillVersion.public_at)),
-        else_=col(SkillVersion.published_at),
-    )
+    since = case((col(Skill.is_public).is_(True), col(SkillVersion.public_at)), else_=col(SkillVersion.published_at))
     return and_(since.is_not(None), col(SkillVersion.review).not_in(HELD_BACK))
 
 
@@ -30,10 +27,7 @@ def newest_reviewed() -> ColumnElement[int]:
         col(other.skill_id) == col(Skill.id), col(other.unread).is_(False)
     )
     # Nearly always the newest of all, which needs no subquery.
-    return case(
-        (col(Skill.trusted).is_(True), col(Skill.version)),
-        else_=query.correlate(Skill).scalar_subquery(),
-    )
+    return case((col(Skill.trusted).is_(True), col(Skill.version)), else_=query.correlate(Skill).scalar_subquery())
 
 
 def reviewable() -> ColumnElement[bool]:
@@ -43,8 +37,7 @@ def reviewable() -> ColumnElement[bool]:
     """
     is_newest = col(SkillVersion.version) == col(Skill.version)
     return or_(
-        col(SkillVersion.review) == ReviewState.PENDING.value,
-        and_(col(SkillVersion.unread).is_(True), is_newest),
+        col(SkillVersion.review) == ReviewState.PENDING.value, and_(col(SkillVersion.unread).is_(True), is_newest)
     )
 
 

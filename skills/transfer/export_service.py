@@ -24,9 +24,7 @@ from skills.store.access import SkillView
 from skills.store.catalog import list_files
 
 
-async def read_source(
-    session: AsyncSession, view: SkillView, version: SkillVersion
-) -> ExportSource:
+async def read_source(session: AsyncSession, view: SkillView, version: SkillVersion) -> ExportSource:
     """The bytes of a version and its catalogue fields, for an export."""
     skill = view.skill
     owner = await session.get(User, skill.owner_id)
@@ -39,11 +37,7 @@ async def read_source(
 def catalog_fields(skill: Skill, version: int, owner: str) -> CatalogFields:
     """The catalogue fields of a version; ``owner`` is a user name."""
     return CatalogFields(
-        title=skill.name,
-        version=version,
-        category=skill.category,
-        tags=tuple(skill.tags),
-        owner=owner,
+        title=skill.name, version=version, category=skill.category, tags=tuple(skill.tags), owner=owner
     )
 
 
@@ -77,9 +71,7 @@ def check_size(versions: Mapping[str, SkillVersion]) -> None:
         raise SkillNotExportable(problems=problems)
 
 
-async def export_many(
-    ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile
-) -> bytes:
+async def export_many(ids: Sequence[str], sources: Sequence[ExportSource], profile: ExportProfile) -> bytes:
     """Several skills as one archive, each in its own folder; ``ids`` name them in the error.
 
     Raises:

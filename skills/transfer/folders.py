@@ -188,9 +188,7 @@ class SkillFolders:
         await self._count(folder.card)
         return FolderFile(folder, path, made[1])
 
-    async def _source(
-        self, reader: Viewer, segments: Sequence[str], *, is_whole: bool = False
-    ) -> _FolderSource:
+    async def _source(self, reader: Viewer, segments: Sequence[str], *, is_whole: bool = False) -> _FolderSource:
         owner, slug = [*segments[:2], "", ""][:2]
         if not is_slug(slug) or not owner or len(owner) > _LONGEST_OWNER or "\0" in owner:
             raise SkillNotFound
@@ -244,9 +242,7 @@ class SkillFolders:
         fresh = [source for source in sources if source.export is not None]
         if fresh:
             # Parsing takes longer than an event loop may stand still.
-            made = await asyncio.to_thread(
-                lambda: [_export_head(source.export) for source in fresh]
-            )
+            made = await asyncio.to_thread(lambda: [_export_head(source.export) for source in fresh])
             for source, head_and_content in zip(fresh, made, strict=True):
                 self._heads[source.key] = head_and_content[0] if head_and_content else None
         heads = {source.key: self._heads[source.key] for source in fresh}

@@ -138,8 +138,7 @@ async def import_all(
             if not results:
                 raise
             return results + [
-                ImportResult(skill, SkillImportOutcome.REFUSED, error=error)
-                for skill in incoming[start:]
+                ImportResult(skill, SkillImportOutcome.REFUSED, error=error) for skill in incoming[start:]
             ]
         results += imported
     return results
@@ -157,19 +156,14 @@ async def _import_batch(
                 results.append(await _import_one(context, skill, policy))
         except AgentexError as error:
             results.append(ImportResult(skill, SkillImportOutcome.REFUSED, error=error))
-    imported = sum(
-        result.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION}
-        for result in results
-    )
+    imported = sum(result.outcome in {SkillImportOutcome.CREATED, SkillImportOutcome.NEW_VERSION} for result in results)
     if imported:
         details = {"skills": imported, "policy": policy.value}
         audit(context.work.session, AuditAction.SKILLS_IMPORTED, details=details)
     return results
 
 
-async def _import_one(
-    context: SkillContext, incoming: IncomingSkill, policy: ConflictPolicy
-) -> ImportResult:
+async def _import_one(context: SkillContext, incoming: IncomingSkill, policy: ConflictPolicy) -> ImportResult:
     if incoming.validated is None:
         return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
     slug = incoming.slug
@@ -231,12 +225,7 @@ async def plan_import(
 
 class _ImportPlan:
     def __init__(
-        self,
-        session: AsyncSession,
-        principal: Principal,
-        limits: SkillLimits,
-        slugs: dict[str, str],
-        used: int,
+        self, session: AsyncSession, principal: Principal, limits: SkillLimits, slugs: dict[str, str], used: int
     ) -> None:
         self._session = session
         self._principal = principal
@@ -256,16 +245,11 @@ class _ImportPlan:
         if incoming.validated is None:
             return ImportResult(incoming, SkillImportOutcome.REFUSED, error=incoming.error)
         if incoming.slug not in self._slugs or policy is ConflictPolicy.NEW:
-            return ImportResult(
-                incoming, SkillImportOutcome.CREATED, self._create(incoming, incoming.validated)
-            )
+            return ImportResult(incoming, SkillImportOutcome.CREATED, self._create(incoming, incoming.validated))
         planned = await self._load(self._slugs[incoming.slug])
         if policy is ConflictPolicy.SKIP:
             return ImportResult(incoming, SkillImportOutcome.SKIPPED, planned.as_imported())
-        if (planned.sha256, planned.manifest) == (
-            incoming.validated.sha256,
-            incoming.validated.manifest,
-        ):
+        if (planned.sha256, planned.manifest) == (incoming.validated.sha256, incoming.validated.manifest):
             return ImportResult(incoming, SkillImportOutcome.UNCHANGED, planned.as_imported())
         self._add_version(planned, incoming.validated)
         if not await publishing.is_open(self._session, planned.skill):
@@ -304,15 +288,9 @@ class _ImportPlan:
             newest = await publishing.get_version_by_number(session, skill, skill.version)
             hashes = select(SkillBlob.sha256).where(SkillBlob.skill_id == skill_id)
             blobs = set((await session.exec(hashes)).all())
-            self._planned[skill_id] = _PlannedSkill(
-                skill, True, newest.content_sha256, newest.files, blobs
-            )
+            self._planned[skill_id] = _PlannedSkill(skill, True, newest.content_sha256, newest.files, blobs)
         return self._planned[skill_id]
 
 
 def _planned_name(skill: Skill, validated: ValidatedSkill) -> str:
-    return (
-        skill.name
-        if "name" in skill.own_fields
-        else skill_metadata.catalog_name(validated.parsed.name, skill.slug)
-    )
+    return skill.name if "name" in skill.own_fields else skill_metadata.catalog_name(validated.parsed.name, skill.slug)

@@ -58,9 +58,7 @@ class InProcessEncoder:
         return minilm().encode(list(texts), whole=True)
 
 
-def memories_of(
-    database: Database, encoder: InProcessEncoder | None = None, *, most: int = MOST
-) -> MemoryService:
+def memories_of(database: Database, encoder: InProcessEncoder | None = None, *, most: int = MOST) -> MemoryService:
     """Long-term memory as one process has it."""
     return MemoryService(database, encoder or InProcessEncoder(), most=most)
 

@@ -17,15 +17,7 @@ from agents import event_log
 from agents.agui.decoder import read_run_request
 from agents.agui.message_reducer import MessageReducer
 from agents.agui.verifier import verify
-from agents.llm.base import (
-    ChatModel,
-    ModelEnd,
-    ModelEvent,
-    ModelMessage,
-    ModelText,
-    ModelToolCall,
-    ToolSpec,
-)
+from agents.llm.base import ChatModel, ModelEnd, ModelEvent, ModelMessage, ModelText, ModelToolCall, ToolSpec
 from agents.llm_registry.client_cache import PURPOSE, ModelClientCache
 from agents.llm_registry.selection import ModelSelector, SelectedModel
 from agents.models import AgentRun, ChatMessage, ChatSession
@@ -184,9 +176,7 @@ def hanging_searcher(database: Database, folder: Path) -> tuple[Searcher, Hangin
 
 def models_of(configured: ChatModel) -> ModelSelector:
     """The models of an installation that has registered none."""
-    adapters = ModelClientCache(
-        Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES)
-    )
+    adapters = ModelClientCache(Vault(b"of the tests", PURPOSE), httpx.AsyncClient(verify=NO_CERTIFICATES))
     return ModelSelector(configured, adapters)
 
 

@@ -73,9 +73,7 @@ def shelf_of(
 ) -> RunSkills:
     """The skills of a run of the library's owner."""
     offered = {
-        slug: OfferedSkill(
-            slug, SkillVersionRef(slug, 1, parsed.content_sha256), make_card(parsed, slug)
-        )
+        slug: OfferedSkill(slug, SkillVersionRef(slug, 1, parsed.content_sha256), make_card(parsed, slug))
         for slug, parsed in library.skills.items()
     }
     cards = [one.card for one in offered.values()]

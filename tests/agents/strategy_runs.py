@@ -32,9 +32,7 @@ RELAY = passage("The relay listens on port 7070. Its logs are kept for thirty da
 VAULT = passage("The vault keeps a backup. It is written every night at two.", id="vault")
 
 
-def inputs(
-    server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
-) -> RunContext:
+def inputs(server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object) -> RunContext:
     """A question to the scripted server; the relay's passage can be found."""
     endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever((RELAY,)), **changes}

@@ -62,12 +62,8 @@ def test_input_of_the_seed_is_read_in_snake_case():
         thread_id="session-uuid",
         run_id="run-uuid",
         messages=(UserMessage("m1", "查询服务器状态"),),
-        options=RunOptions(
-            "react", "model-uuid", ("kb-uuid",), ("mcp-uuid",), (SkillChoice("skill-uuid"),)
-        ),
-        tools=(
-            ClientTool("world_tps_get", "获取服务器 TPS", {"type": "object", "properties": {}}),
-        ),
+        options=RunOptions("react", "model-uuid", ("kb-uuid",), ("mcp-uuid",), (SkillChoice("skill-uuid"),)),
+        tools=(ClientTool("world_tps_get", "获取服务器 TPS", {"type": "object", "properties": {}}),),
         context=(ContextItem("当前会话上下文", "..."),),
         spelling="snake",
     )
@@ -101,9 +97,7 @@ def test_missing_ids_are_made():
 
 def test_nulls_of_optional_fields_are_absent():
     nulls = dict.fromkeys(["state", "tools", "context", "forwardedProps", "resume", "parentRunId"])
-    request = read_run_request(
-        {**body(**nulls), "messages": [{**ASK, "name": None, "metadata": None}]}
-    )
+    request = read_run_request({**body(**nulls), "messages": [{**ASK, "name": None, "metadata": None}]})
 
     assert request == read_run_request(body())
 
@@ -116,9 +110,7 @@ def test_only_user_messages_are_taken():
         {
             "id": "a",
             "role": "assistant",
-            "toolCalls": [
-                {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-            ],
+            "toolCalls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
         },
         {"id": "x", "role": "tool", "toolCallId": "c", "content": "forged"},
         {"id": "h", "role": "reasoning", "content": "hm"},

@@ -120,11 +120,7 @@ def test_steps_and_calls_are_balanced(entries):
         assert begun["stepName"] in {"router", "worker"}
     assert len(steps) % 2 == 0 or not is_over
     for begun in (e for e in events if e["type"] == "TOOL_CALL_START"):
-        of_call = [
-            e["type"]
-            for e in events
-            if begun["toolCallId"] in (e.get("toolCallId"), e.get("tool_call_id"))
-        ]
+        of_call = [e["type"] for e in events if begun["toolCallId"] in (e.get("toolCallId"), e.get("tool_call_id"))]
         assert of_call == ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
 
 

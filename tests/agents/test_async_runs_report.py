@@ -200,9 +200,7 @@ async def long(_: Nothing) -> str:
 
 @pytest.mark.anyio
 async def test_every_failure_of_a_tool_is_told_as_one():
-    scope = scope_of(
-        top_k=3, retriever=InMemoryRetriever((passage("x", id="x"),)), documents=object()
-    )
+    scope = scope_of(top_k=3, retriever=InMemoryRetriever((passage("x", id="x"),)), documents=object())
     reading = Toolbox([*read_document.tools(scope), *search_knowledge_base.tools(scope)])
     clock = Toolbox(current_time.tools(scope))
     failures = [

@@ -18,9 +18,7 @@ from tests.fixtures.connection import Connection
 pytestmark = pytest.mark.anyio
 
 
-async def test_stream_is_kept_alive_while_a_run_is_silent(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-):
+async def test_stream_is_kept_alive_while_a_run_is_silent(database: Database, monkeypatch: pytest.MonkeyPatch):
     principal = await register(database)
     monkeypatch.setattr(event_stream, "_KEEP_ALIVE_SECONDS", 0)
     monkeypatch.setattr(subscribers, "_SILENT_SECONDS", 0.01)

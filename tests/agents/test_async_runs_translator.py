@@ -72,9 +72,7 @@ def test_run_has_one_answer_at_most(events: tuple[RunEvent, ...], expected: list
         (["m1"], Finished(RunUsage(), outcome="cancelled"), [("partial_success", "The po")]),
     ],
 )
-def test_what_a_dead_process_had_begun_to_say_is_no_answer(
-    kept: list[str], last: RunEvent, expected: list
-):
+def test_what_a_dead_process_had_begun_to_say_is_no_answer(kept: list[str], last: RunEvent, expected: list):
     translator = EventTranslator()
     told(*TORN, translator=translator)
     messages = [{"id": name, "role": "assistant", "content": "The po"} for name in kept]
@@ -117,9 +115,7 @@ def test_arguments_are_told_whole_and_once(pieces: tuple[str, ...], args: dict, 
     )
     by_entry = [(event["type"], translator.translate(event)) for event in logged]
 
-    ((at, given),) = [
-        (kind, event) for kind, events in by_entry for event in events if "args" in event
-    ]
+    ((at, given),) = [(kind, event) for kind, events in by_entry for event in events if "args" in event]
     assert (given["args"], at) == (args, place)
 
 

@@ -15,13 +15,7 @@ from PIL import Image, PngImagePlugin
 
 from agents.attachments import reencode_main, service
 from agents.attachments.image_sanitizer import ImageSanitizer, detect_type
-from agents.attachments.service import (
-    UNUSED_SECONDS,
-    AttachmentLimits,
-    AttachmentService,
-    assign_to_session,
-    get_many,
-)
+from agents.attachments.service import UNUSED_SECONDS, AttachmentLimits, AttachmentService, assign_to_session, get_many
 from agents.attachments.signed_links import PREFIX, LinkSigner, parse_link
 from agents.sessions import service as sessions
 from core.auth.models import User
@@ -64,9 +58,7 @@ def flood(width: int, height: int) -> bytes:
 
     header = pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     data = zlib.compress(b"\0" * 1000)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def opened(content: bytes) -> Image.Image:
@@ -145,9 +137,7 @@ async def test_transparency_stays():
 
 
 async def test_large_image_is_made_smaller():
-    picture = await ImageSanitizer().sanitize(
-        image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100))
-    )
+    picture = await ImageSanitizer().sanitize(image_of("JPEG", (reencode_main.LONGEST_SIDE + 1000, 100)))
     assert picture.width == reencode_main.LONGEST_SIDE
 
 
@@ -218,9 +208,7 @@ def test_link_is_taken_apart_as_it_was_made():
     assert link.expires_at == now.replace(microsecond=0) + timedelta(seconds=600)
     assert make_links().is_valid(claim, "owner")
     assert not make_links().is_valid(claim, "somebody")
-    assert not LinkSigner(UrlSigner(b"other", "attachment links"), seconds=1).is_valid(
-        claim, "owner"
-    )
+    assert not LinkSigner(UrlSigner(b"other", "attachment links"), seconds=1).is_valid(claim, "owner")
     assert not LinkSigner(UrlSigner(SECRET, "another use"), seconds=1).is_valid(claim, "owner")
 
 
@@ -303,9 +291,7 @@ async def rows_in(database: Database) -> set[str]:
         return {row.id for row in (await session.exec(select(Attachment))).all()}
 
 
-async def test_image_is_found_by_its_owner_through_its_link(
-    attachments: AttachmentService, principal: Principal
-):
+async def test_image_is_found_by_its_owner_through_its_link(attachments: AttachmentService, principal: Principal):
     row = await attachments.add(principal, image_of("PNG"))
     link = attachments.link(row)
 
@@ -322,9 +308,7 @@ async def test_links_of_others_and_forged_and_expired_ones_are_refused_by_name(
 ):
     row = await attachments.add(principal, image_of("PNG"))
     link, other = attachments.link(row), await register(database)
-    forged = f"{PREFIX}{row.id}/content?" + urlencode(
-        {"expires": 9999999999, "signature": "0" * 64}
-    )
+    forged = f"{PREFIX}{row.id}/content?" + urlencode({"expires": 9999999999, "signature": "0" * 64})
     unknown = make_links().make(new_id(), principal.user_id, now=utc_now()).url
 
     for url, who, reason in (
@@ -364,9 +348,7 @@ async def test_what_is_refused_leaves_no_row_and_no_file(
     assert await store.keys() == []
 
 
-async def test_quota_holds_for_images(
-    database: Database, store: LocalObjectStore, principal: Principal
-):
+async def test_quota_holds_for_images(database: Database, store: LocalObjectStore, principal: Principal):
     size = len((await ImageSanitizer().sanitize(image_of("PNG"))).content)
     limits = AttachmentLimits(100_000, quota_bytes=2 * size)
     attachments = AttachmentService(database, store, make_links(), limits=limits)
@@ -408,9 +390,7 @@ class BrokenStore(LocalObjectStore):
         raise ObjectStoreUnavailable
 
 
-async def test_store_that_fails_leaves_nothing(
-    database: Database, tmp_path: Path, principal: Principal
-):
+async def test_store_that_fails_leaves_nothing(database: Database, tmp_path: Path, principal: Principal):
     store = BrokenStore(tmp_path / "files")
     attachments = AttachmentService(database, store, make_links(), limits=AttachmentLimits(100_000))
     with pytest.raises(ObjectStoreUnavailable):

@@ -90,9 +90,7 @@ async def listed(database: Database, owner: Principal) -> list[CalendarEvent]:
         return list((await session.exec(query)).all())
 
 
-async def test_event_is_created_in_the_zone_that_was_said(
-    box: Toolbox, database: Database, principal: Principal
-):
+async def test_event_is_created_in_the_zone_that_was_said(box: Toolbox, database: Database, principal: Principal):
     told = await written(box, **MEETING, location="Room 1")
     (row,) = await listed(database, principal)
 
@@ -128,9 +126,7 @@ async def test_call_that_is_made_again_does_not_bring_back_what_was_deleted(
     assert gone == {"status": "deleted", "id": told["id"], "sequence": 0}
     assert (again["id"], again["repeated"]) == (told["id"], True)
     assert await listed(database, principal) == []
-    repeated = await written(
-        box, "call-2", action="delete", event_id=told["id"], event_timezone=zone
-    )
+    repeated = await written(box, "call-2", action="delete", event_id=told["id"], event_timezone=zone)
     assert repeated["status"] == "deleted"
 
 
@@ -145,9 +141,7 @@ async def test_other_call_other_arguments_or_other_run_makes_another_event(
     assert len(await listed(database, principal)) == 4
 
 
-async def test_update_moves_the_event_and_keeps_its_length(
-    box: Toolbox, database: Database, principal: Principal
-):
+async def test_update_moves_the_event_and_keeps_its_length(box: Toolbox, database: Database, principal: Principal):
     told = await written(box, **MEETING, end="2026-03-17T10:30")
     zone = "America/Los_Angeles"
     moved = await written(
@@ -175,15 +169,11 @@ async def test_update_moves_the_event_and_keeps_its_length(
     (row,) = await listed(database, principal)
     assert named == {"status": "updated", "id": row.id, "sequence": 2}
     assert (row.title, row.time_zone) == ("Talk", zone)
-    same = await written(
-        box, "c4", action="update", event_id=told["id"], event_timezone=zone, title="Talk"
-    )
+    same = await written(box, "c4", action="update", event_id=told["id"], event_timezone=zone, title="Talk")
     assert same["sequence"] == 2
 
 
-async def test_all_day_event_is_days_where_it_was_said(
-    box: Toolbox, database: Database, principal: Principal
-):
+async def test_all_day_event_is_days_where_it_was_said(box: Toolbox, database: Database, principal: Principal):
     trip = {**MEETING, "title": "Trip", "start": "2026-03-07", "end": "2026-03-10", "all_day": True}
     told = await written(box, **trip)
     # Clocks go forward on the 8th.
@@ -244,9 +234,7 @@ async def test_time_that_comes_twice_is_told_in_the_result(box: Toolbox):
     assert "comes twice" in told["notes"][0]
 
 
-async def test_calendar_is_read_in_the_persons_zone_and_by_nobody_else(
-    database: Database, principal: Principal
-):
+async def test_calendar_is_read_in_the_persons_zone_and_by_nobody_else(database: Database, principal: Principal):
     box = await box_of(database, principal, "Asia/Shanghai")
     told = await written(box, **MEETING, notes="n" * 500)
     await written(box, "c2", **{**MEETING, "start": "2026-03-25T09:00"})
@@ -287,9 +275,7 @@ async def test_range_of_reading_must_be_one(box: Toolbox):
     assert json.loads((await box.call("calendar_read", "{}")).content)["events"] == []
 
 
-async def test_writing_asks_for_the_zone_and_names_the_users_own(
-    database: Database, principal: Principal
-):
+async def test_writing_asks_for_the_zone_and_names_the_users_own(database: Database, principal: Principal):
     box = await box_of(database, principal, "Asia/Shanghai")
     (spec,) = [spec for spec in box.specs if spec.name == "calendar_write"]
     assert "event_timezone" in spec.parameters["required"]
@@ -299,9 +285,7 @@ async def test_writing_asks_for_the_zone_and_names_the_users_own(
 # The feed
 
 
-async def add(
-    database: Database, owner: Principal, details: EventDetails, **said: Any
-) -> CalendarEvent:
+async def add(database: Database, owner: Principal, details: EventDetails, **said: Any) -> CalendarEvent:
     zone = find_zone(said.pop("zone", "America/Los_Angeles"))
     assert zone is not None
     async with unit_of_work(database) as work:
@@ -309,13 +293,9 @@ async def add(
         return row
 
 
-async def test_feed_is_a_calendar_that_reads_back_what_was_written(
-    database: Database, principal: Principal
-):
+async def test_feed_is_a_calendar_that_reads_back_what_was_written(database: Database, principal: Principal):
     hostile = "a,b;c\\d\r\nATTENDEE:mailto:x@example.com\rEND:VEVENT\x07"
-    first = await add(
-        database, principal, EventDetails(hostile, "Room; 1", hostile), start="2026-11-01T01:30"
-    )
+    first = await add(database, principal, EventDetails(hostile, "Room; 1", hostile), start="2026-11-01T01:30")
     await add(database, principal, EventDetails("旅行 🎒" * 30), start="2026-03-07", all_day=True)
     async with unit_of_work(database) as work:
         _, token = await feeds.rotate(work, principal.user_id)
@@ -352,9 +332,7 @@ async def test_uid_stays_and_sequence_grows_with_a_change(database: Database, pr
     assert after.decoded("dtstamp") >= before.decoded("dtstamp")
 
 
-async def test_token_is_kept_as_a_hash_rotated_and_revoked(
-    database: Database, principal: Principal
-):
+async def test_token_is_kept_as_a_hash_rotated_and_revoked(database: Database, principal: Principal):
     async with unit_of_work(database) as work:
         row, token = await feeds.rotate(work, principal.user_id)
     assert token not in row.model_dump_json()
@@ -378,9 +356,7 @@ async def test_token_is_kept_as_a_hash_rotated_and_revoked(
             await feeds.read(session, second)
 
 
-async def test_feed_of_an_account_that_is_switched_off_is_not_there(
-    database: Database, principal: Principal
-):
+async def test_feed_of_an_account_that_is_switched_off_is_not_there(database: Database, principal: Principal):
     async with unit_of_work(database) as work:
         _, token = await feeds.rotate(work, principal.user_id)
         user = await work.session.get_one(User, principal.user_id)

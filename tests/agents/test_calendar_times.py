@@ -10,15 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agents.calendar.local_time import (
-    BadTime,
-    day_start,
-    local_day,
-    read_bound,
-    read_date,
-    read_moment,
-    to_utc,
-)
+from agents.calendar.local_time import BadTime, day_start, local_day, read_bound, read_date, read_moment, to_utc
 from core.time_zones import zone_names
 
 NEW_YORK = ZoneInfo("America/New_York")

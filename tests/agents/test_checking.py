@@ -56,9 +56,7 @@ def saying(text: str) -> dict[str, Any]:
 async def spoil(database: Database, run_key: str, *, seq: int) -> None:
     """Make an event one that nobody began."""
     event = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "none", "delta": SECRET}
-    changed = update(LoggedEvent).where(
-        col(LoggedEvent.run_id) == run_key, col(LoggedEvent.seq) == seq
-    )
+    changed = update(LoggedEvent).where(col(LoggedEvent.run_id) == run_key, col(LoggedEvent.seq) == seq)
     async with database.writing() as session:
         await session.exec(changed.values(type=event["type"], payload=orjson.dumps(event).decode()))
 
@@ -87,9 +85,7 @@ async def test_first_fault_of_a_stream_is_logged_without_what_was_said(
     ]
 
 
-async def test_rest_of_a_stream_is_checked_with_what_was_before(
-    database: Database, principal: Principal, log: Log
-):
+async def test_rest_of_a_stream_is_checked_with_what_was_before(database: Database, principal: Principal, log: Log):
     runs = service_of(database, ExtractiveModel(), checks=True)
     key, _ = await begin(runs, principal, **saying('/tool confirm_action {"message": "Sure?"}'))
     asked = await follow(runs, key)
@@ -108,9 +104,7 @@ async def test_rest_of_a_stream_is_checked_with_what_was_before(
     assert [line["event"] for line in log.lines] == ["stream.violation"]
 
 
-async def test_nothing_is_checked_unless_it_is_asked_for(
-    database: Database, principal: Principal, log: Log
-):
+async def test_nothing_is_checked_unless_it_is_asked_for(database: Database, principal: Principal, log: Log):
     runs = service_of(database, ExtractiveModel())
     key, _ = await begin(runs, principal, **saying("hello"))
     await follow(runs, key)

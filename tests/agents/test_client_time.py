@@ -103,9 +103,7 @@ MAYBE = st.one_of(st.none(), NAMES)
 
 
 @given(explicit=MAYBE, device=MAYBE, profile=MAYBE)
-def test_the_first_source_that_names_a_zone_counts(
-    explicit: str | None, device: str | None, profile: str | None
-):
+def test_the_first_source_that_names_a_zone_counts(explicit: str | None, device: str | None, profile: str | None):
     now = datetime.fromisoformat("2026-03-16T09:12:33Z")
     client_time = None if device is None else ClientTime(device, now, 0)
     chosen = UserClock(client_time, profile).zone(explicit)

@@ -9,13 +9,7 @@ from sqlalchemy import event
 from sqlmodel import SQLModel, col, select
 
 from agents.accounts import deletion
-from agents.accounts.deletion import (
-    DeletionMode,
-    DeletionResult,
-    OwnedCounts,
-    delete_account,
-    purge,
-)
+from agents.accounts.deletion import DeletionMode, DeletionResult, OwnedCounts, delete_account, purge
 from agents.calendar.models import CalendarEvent, CalendarFeed
 from agents.memory.models import Memory
 from agents.models import AgentRun, ChatMessage, ChatSession, LoggedEvent
@@ -34,14 +28,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import UserNotFound
 from core.errors.conflicts import LastAdministrator, UserOwnsThings
 from core.errors.requests import InvalidRequest
-from kb_service.models import (
-    Attachment,
-    Document,
-    Evaluation,
-    KnowledgeBase,
-    RetrievalRecord,
-    Transfer,
-)
+from kb_service.models import Attachment, Document, Evaluation, KnowledgeBase, RetrievalRecord, Transfer
 from migrations.tables import all_tables
 from tests.fixtures.database import statements_of
 from tests.fixtures.skill_rows import add_skill
@@ -116,9 +103,7 @@ async def fill(database: Database, owner: Principal) -> tuple[str, str]:
     return busy.id, run.id
 
 
-async def delete(
-    database: Database, by: Principal, user: Principal, fate: DeletionMode
-) -> DeletionResult:
+async def delete(database: Database, by: Principal, user: Principal, fate: DeletionMode) -> DeletionResult:
     async with unit_of_work(database) as work:
         return await delete_account(work, by, user.user_id, fate)
 
@@ -211,9 +196,7 @@ async def test_everything_is_erased_and_the_name_is_free_at_once(database: Datab
     (base,) = await rows_of(database, KnowledgeBase)
     (document,) = await rows_of(database, Document)
     assert None not in (base.deleted_at, document.deleted_at)
-    assert [job.key for job in await rows_of(database, OutboxJob)] == [
-        f"knowledge_base.erase:{base.id}"
-    ]
+    assert [job.key for job in await rows_of(database, OutboxJob)] == [f"knowledge_base.erase:{base.id}"]
     async with database.reading() as session:
         assert await find_user_by_login(session, "anna") is None
         query = select(User).where(col(User.id) == anna.user_id)
@@ -239,12 +222,9 @@ async def test_many_rows_go_a_few_at_a_time_and_what_is_left_in_the_next_round(
     busy, run = await fill(database, anna)
     async with unit_of_work(database) as work:
         work.session.add_all(
-            ChatMessage(session_id=busy, message_id=str(n), position=n, role="user", content="x")
-            for n in range(1, 36)
+            ChatMessage(session_id=busy, message_id=str(n), position=n, role="user", content="x") for n in range(1, 36)
         )
-        work.session.add_all(
-            LoggedEvent(run_id=run, seq=n, type="CUSTOM", payload="{}") for n in range(2, 26)
-        )
+        work.session.add_all(LoggedEvent(run_id=run, seq=n, type="CUSTOM", payload="{}") for n in range(2, 26))
     await end_run(database, busy)
     with statements_of(database) as sent:
         await delete(database, root, anna, DeletionMode(erase=True))

@@ -3,16 +3,7 @@
 import pytest
 
 from agents.evidence import Evidence, read_passages
-from agents.llm.base import (
-    ModelEnd,
-    ModelEvent,
-    ModelMessage,
-    ModelText,
-    ModelToolCall,
-    TokenUsage,
-    ToolCall,
-    ToolSpec,
-)
+from agents.llm.base import ModelEnd, ModelEvent, ModelMessage, ModelText, ModelToolCall, TokenUsage, ToolCall, ToolSpec
 from agents.llm.extractive.model import ExtractiveModel, quote_passages
 from tests.agents.fakes import CHINESE, INSTALL, LIBRARY, SETTINGS, passage
 
@@ -28,9 +19,7 @@ ENGLISH_NOTICE = "No language model is configured"
 CHINESE_NOTICE = "当前未配置语言模型"
 
 
-async def turn(
-    *messages: ModelMessage, tools: tuple[ToolSpec, ...] = (SEARCH,)
-) -> list[ModelEvent]:
+async def turn(*messages: ModelMessage, tools: tuple[ToolSpec, ...] = (SEARCH,)) -> list[ModelEvent]:
     return [event async for event in ExtractiveModel().events(messages, tools)]
 
 
@@ -136,9 +125,7 @@ async def test_follow_up_without_terms_takes_those_of_the_last_question():
 
 
 async def test_follow_up_with_own_terms_stands_alone():
-    events = await turn(
-        ModelMessage("user", "What is the default port?"), ModelMessage("user", "And on Windows?")
-    )
+    events = await turn(ModelMessage("user", "What is the default port?"), ModelMessage("user", "And on Windows?"))
 
     assert query_of(events) == '{"query": "And on Windows?"}'
 
@@ -152,9 +139,7 @@ async def test_greeting_is_answered_without_a_search(greeting):
 
 
 async def test_says_that_no_knowledge_base_is_selected_when_nothing_can_search():
-    assert "no knowledge base" in text(
-        await turn(ModelMessage("user", "Which port?"), tools=(CLOCK,))
-    )
+    assert "no knowledge base" in text(await turn(ModelMessage("user", "Which port?"), tools=(CLOCK,)))
 
 
 async def test_failed_search_is_reported_not_repeated():
@@ -180,9 +165,7 @@ async def test_slash_command_shows_the_result_when_it_is_no_search():
         ModelMessage("assistant", tool_calls=(call,)),
         ModelMessage("tool", "12:00", tool_call_id="c"),
     ]
-    assert "12:00" in text(
-        await turn(ModelMessage("user", "/tool clock {}"), *result, tools=(CLOCK,))
-    )
+    assert "12:00" in text(await turn(ModelMessage("user", "/tool clock {}"), *result, tools=(CLOCK,)))
 
 
 async def test_slash_command_search_is_answered_by_its_query():
@@ -240,9 +223,7 @@ def test_quote_that_points_back_brings_the_sentence_before_it():
 
 
 def test_heading_leads_to_the_sentences_below_it():
-    section = passage(
-        "Run the two commands of the quick start.", id="a", headings=("Uninstalling the worker",)
-    )
+    section = passage("Run the two commands of the quick start.", id="a", headings=("Uninstalling the worker",))
     noise = passage("Workers are processes that parse.", id="b")
 
     assert quotes("How do I go about uninstalling?", noise, section) == [

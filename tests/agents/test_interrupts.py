@@ -134,9 +134,7 @@ def kinds_of(events: list[dict[str, Any]]) -> list[str]:
     return [event["type"] for event in events]
 
 
-@pytest.mark.parametrize(
-    "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
-)
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_answer_of_a_person_is_the_result_of_the_call(database, principal, agent_type):
     talk = Talk(database, principal, agent_type)
     asked = await talk.ask(ASK_INPUT)
@@ -217,9 +215,7 @@ async def test_call_is_run_with_the_arguments_a_person_gives(database, principal
     assert postbox.sent == ["b@example.com"]
 
 
-async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(
-    database, principal, postbox
-):
+async def test_run_keeps_its_policies_but_not_what_the_operator_switched_off(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     later = service_of(database, ExtractiveModel(), tools={"send_mail": "never"})
@@ -255,9 +251,7 @@ async def test_arguments_that_fit_no_tool_are_never_asked_about(database, princi
 
 
 @one_database
-@pytest.mark.parametrize(
-    "payload", [None, {}, {"approved": "yes"}, {"approved": True, "editedArgs": {"to": 5}}]
-)
+@pytest.mark.parametrize("payload", [None, {}, {"approved": "yes"}, {"approved": True, "editedArgs": {"to": 5}}])
 async def test_answer_of_another_shape_changes_nothing(database, principal, postbox, payload):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
@@ -277,9 +271,7 @@ async def test_question_of_another_kind_is_refused_while_an_answer_is_open(datab
         await talk.ask("hello")
 
 
-async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(
-    database, principal, postbox
-):
+async def test_question_can_be_refused_by_a_run_that_leaves_the_thread_as_it_was(database, principal, postbox):
     talk = Talk(database, principal)
     interrupts = interrupts_of(await talk.ask(SEND))
     events = await talk.ask("hello", reject=RejectPolicy.RUN)
@@ -306,9 +298,7 @@ async def test_refusal_is_told_in_the_language_of_the_question(database, princip
     assert answered[-1]["message"] == InterruptsOpen.message
 
 
-async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(
-    database, principal, postbox
-):
+async def test_result_of_a_call_is_told_with_its_name_when_a_run_was_refused_meanwhile(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     await talk.ask("hello", reject=RejectPolicy.RUN)
@@ -339,9 +329,7 @@ async def test_interrupt_can_always_be_cancelled(database, principal, postbox):
     assert kinds_of(again) == ["RUN_STARTED", "STATE_SNAPSHOT", "RUN_FINISHED"]
 
 
-async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_is_gone(
-    database, principal, postbox
-):
+async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_is_gone(database, principal, postbox):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     async with database.writing() as session:
@@ -353,9 +341,7 @@ async def test_interrupt_can_be_answered_when_the_knowledge_base_of_its_thread_i
     assert postbox.sent == ["a@example.com"]
 
 
-async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwhile(
-    database, principal, monkeypatch
-):
+async def test_question_does_not_give_up_what_the_thread_came_to_wait_for_meanwhile(database, principal, monkeypatch):
     talk = Talk(database, principal)
     plan = talk.runs._planner._plan
 
@@ -424,9 +410,7 @@ async def test_waiting_survives_the_process(database, principal, postbox):
     assert postbox.sent == ["a@example.com"]
 
 
-async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(
-    database, principal, postbox, monkeypatch
-):
+async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(database, principal, postbox, monkeypatch):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
     # The process dies once the answer is written down: nothing is launched.
@@ -444,9 +428,7 @@ async def test_answered_run_whose_process_dies_before_the_call_is_taken_up(
     assert postbox.sent == ["a@example.com"]
 
 
-async def test_call_that_may_have_happened_is_not_made_again(
-    database, principal, postbox, monkeypatch
-):
+async def test_call_that_may_have_happened_is_not_made_again(database, principal, postbox, monkeypatch):
     talk = Talk(database, principal)
     (interrupt,) = interrupts_of(await talk.ask(SEND))
 

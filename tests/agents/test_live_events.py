@@ -36,9 +36,7 @@ def entries(first: int, last: int) -> list[LogEntry]:
     told=st.lists(st.tuples(st.integers(1, 900), st.integers(0, 300))),
     after=st.integers(0, 1_200),
 )
-async def test_tail_gives_all_that_follows_or_says_that_it_can_not(
-    told: list[tuple[int, int]], after: int
-):
+async def test_tail_gives_all_that_follows_or_says_that_it_can_not(told: list[tuple[int, int]], after: int):
     buffer = EventBuffer()
     for first, more in told:
         buffer.add(entries(first, first + more))
@@ -141,9 +139,7 @@ async def test_run_of_another_process_is_followed_live_over_redis(
 
 
 @pytest.mark.usefixtures("never_looks")
-async def test_flushed_redis_leaves_no_gap(
-    database: Database, principal: Principal, find_redis: Callable[[], str]
-):
+async def test_flushed_redis_leaves_no_gap(database: Database, principal: Principal, find_redis: Callable[[], str]):
     url = find_redis()
     async with processes(database, url) as make, Redis.from_url(url) as redis:
         run = await followed(make, principal)

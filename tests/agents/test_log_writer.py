@@ -48,9 +48,7 @@ async def write_at_once(
     return outcomes, len(commits)
 
 
-async def test_runs_that_wait_are_written_in_one_transaction(
-    database: Database, principal: Principal
-):
+async def test_runs_that_wait_are_written_in_one_transaction(database: Database, principal: Principal):
     runs = [await begin(database, principal) for _ in range(3)]
     batches = [
         LogBatch(LogAddition(run.key, [SAID] * size, own_events=size), run.task_id, [EFFECT])
@@ -72,10 +70,7 @@ async def test_runs_that_wait_are_written_in_one_transaction(
 async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, principal: Principal):
     lost = await begin(database, principal, driver="another")
     own = [await begin(database, principal) for _ in range(2)]
-    batches = [
-        LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT])
-        for run in (own[0], lost, own[1])
-    ]
+    batches = [LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT]) for run in (own[0], lost, own[1])]
     outcomes, _ = await write_at_once(database, batches)
 
     assert [type(outcome) for outcome in outcomes] == [WriteResult, LogClosed, WriteResult]
@@ -87,10 +82,7 @@ async def test_lost_lease_keeps_no_other_run_from_writing(database: Database, pr
 async def test_run_that_can_not_be_written_fails_alone(database: Database, principal: Principal):
     runs = [await begin(database, principal) for _ in range(3)]
     # Twice at one place of its journal.
-    batches = [
-        LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT] * (1 + (run is runs[1])))
-        for run in runs
-    ]
+    batches = [LogBatch(LogAddition(run.key, [SAID]), run.task_id, [EFFECT] * (1 + (run is runs[1]))) for run in runs]
     outcomes, _ = await write_at_once(database, batches)
 
     assert [type(outcome) for outcome in outcomes] == [WriteResult, IntegrityError, WriteResult]
@@ -122,9 +114,7 @@ async def test_leases_are_kept_of_the_runs_that_are_driven_and_of_no_others(
     database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
 ):
     driven, abandoned = [await begin(database, principal) for _ in range(2)]
-    before = {
-        run.key: (await rows_of(database, run.key))[0].lease_until for run in (driven, abandoned)
-    }
+    before = {run.key: (await rows_of(database, run.key))[0].lease_until for run in (driven, abandoned)}
     monkeypatch.setattr(driver, "_HEARTBEAT_SECONDS", 0.01)
     monkeypatch.setattr(driver, "LEASE_SECONDS", 0.01)
     beating = Heartbeat(database, "me", asyncio.Lock())

@@ -50,9 +50,7 @@ def fault_of(error: AgentexError) -> str:
 
 
 @pytest.mark.parametrize("target_of", [http, ws])
-async def test_tools_are_listed_and_called_side_by_side_in_one_session(
-    servers: McpServers, target_of
-):
+async def test_tools_are_listed_and_called_side_by_side_in_one_session(servers: McpServers, target_of):
     async with pool_for(servers) as pool:
         opened = await pool.session(target_of(servers))
         tools = {tool.name: tool for tool in opened.tools}
@@ -65,9 +63,7 @@ async def test_tools_are_listed_and_called_side_by_side_in_one_session(
         assert flags["block.set"] == (False, False)
 
         call = opened.session.call
-        results = await asyncio.gather(
-            call("add", {"a": 1, "b": 2}), call("wait", {"seconds": 0.2}), call("fail", {})
-        )
+        results = await asyncio.gather(call("add", {"a": 1, "b": 2}), call("wait", {"seconds": 0.2}), call("fail", {}))
         texts = [read_result(result).text for result in results]
         assert texts[:2] == ["3", "waited"]
         assert texts[2].startswith("The tool reported an error: ")
@@ -75,9 +71,7 @@ async def test_tools_are_listed_and_called_side_by_side_in_one_session(
 
 
 @pytest.mark.parametrize("target_of", [http, ws])
-async def test_call_that_takes_too_long_ends_and_leaves_the_session_usable(
-    servers: McpServers, target_of
-):
+async def test_call_that_takes_too_long_ends_and_leaves_the_session_usable(servers: McpServers, target_of):
     async with pool_for(servers, replace(LIMITS, call_seconds=0.5)) as pool:
         session = (await pool.session(target_of(servers))).session
         with pytest.raises(McpUnavailable) as caught:
@@ -87,9 +81,7 @@ async def test_call_that_takes_too_long_ends_and_leaves_the_session_usable(
 
 
 @pytest.mark.parametrize("target_of", [http, ws])
-async def test_answer_beyond_the_limit_is_refused_and_the_next_call_works(
-    servers: McpServers, target_of
-):
+async def test_answer_beyond_the_limit_is_refused_and_the_next_call_works(servers: McpServers, target_of):
     async with pool_for(servers) as pool:
         session = (await pool.session(target_of(servers))).session
         with pytest.raises(McpResultTooLarge):
@@ -128,9 +120,7 @@ async def test_wrong_token_is_told_apart(servers: McpServers):
         ("many", {"None"}),
     ],
 )
-async def test_rogue_server_fails_in_time_and_takes_no_memory(
-    servers: McpServers, kind: str, faults: set[str]
-):
+async def test_rogue_server_fails_in_time_and_takes_no_memory(servers: McpServers, kind: str, faults: set[str]):
     async with pool_for(servers, replace(BRIEF, connect_seconds=2, list_seconds=2)) as pool:
         target = McpTarget(kind, McpType.STANDARD, servers.rogue_url(kind))
         before, start = psutil.Process().memory_info().rss, time.monotonic()
@@ -163,12 +153,8 @@ async def test_private_target_that_is_not_listed_is_not_connected_to(servers: Mc
     await pool.close()
 
 
-async def test_server_that_is_down_is_left_alone_for_ever_longer(
-    servers: McpServers, tmp_path: Path
-):
-    dead = McpTarget(
-        "dead", McpType.STANDARD, "http://127.0.0.1:9/mcp", pause_seconds=60, max_retries=2
-    )
+async def test_server_that_is_down_is_left_alone_for_ever_longer(servers: McpServers, tmp_path: Path):
+    dead = McpTarget("dead", McpType.STANDARD, "http://127.0.0.1:9/mcp", pause_seconds=60, max_retries=2)
     pool = McpPool(OutboundGuard(["127.0.0.1:9"]), LIMITS)
     faults: list[str] = []
     for insists in (False, False, False, True):

@@ -69,9 +69,7 @@ async def relist(
         return await connections.record_tools(work, row, listed, limits)
 
 
-async def names(
-    database: Database, owner: Principal, parsed: ToolListCache | None = None
-) -> list[list[str]]:
+async def names(database: Database, owner: Principal, parsed: ToolListCache | None = None) -> list[list[str]]:
     async with database.reading() as session:
         known = await connections.list_with_tools(session, parsed or ToolListCache(), owner.user_id)
     assert [one.row.tool_count for one in known] == [len(one.tools) for one in known]
@@ -102,9 +100,7 @@ async def test_servers_of_one_owner_share_the_room_for_tools(database: Database,
     assert (await names(database, owner))[1] == ["d", "e"]
 
 
-async def test_long_descriptions_of_one_owner_share_the_room_too(
-    database: Database, owner: Principal
-):
+async def test_long_descriptions_of_one_owner_share_the_room_too(database: Database, owner: Principal):
     short = replace(LIMITS, owner_characters=4000)
     await connect(database, owner, tools("a", described="x" * 2500), short)
     kept = await relist(
@@ -117,9 +113,7 @@ async def test_long_descriptions_of_one_owner_share_the_room_too(
     assert await names(database, owner) == [["a"], ["b"]]
 
 
-async def test_list_is_read_and_parsed_once_until_there_is_another(
-    database: Database, owner: Principal
-):
+async def test_list_is_read_and_parsed_once_until_there_is_another(database: Database, owner: Principal):
     row, parsed = await connect(database, owner, tools("a")), ToolListCache()
     assert await names(database, owner, parsed) == [["a"]]
     with statements_of(database) as sent:
@@ -130,9 +124,7 @@ async def test_list_is_read_and_parsed_once_until_there_is_another(
 
 
 @one_database
-async def test_run_reads_no_lists_of_connections_that_it_does_not_use(
-    database: Database, owner: Principal
-):
+async def test_run_reads_no_lists_of_connections_that_it_does_not_use(database: Database, owner: Principal):
     used = await connect(database, owner, tools("used"))
     off = await connect(database, owner, tools("off"))
     await connect(database, owner, tools("other"))

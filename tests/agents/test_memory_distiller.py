@@ -121,17 +121,13 @@ async def test_runs_are_looked_through_only_when_their_owner_wants_it(database: 
 
 
 @pytest.mark.parametrize("status", [RunStatus.FAILED, RunStatus.CANCELLED])
-async def test_only_completed_runs_are_looked_through(
-    database: Database, principal: Principal, status: RunStatus
-):
+async def test_only_completed_runs_are_looked_through(database: Database, principal: Principal, status: RunStatus):
     await finished(database, principal, STATED, status=status.value)
 
     assert await waiting(database) == []
 
 
-async def test_nothing_is_noted_when_the_owner_has_changed_their_mind(
-    database: Database, principal: Principal
-):
+async def test_nothing_is_noted_when_the_owner_has_changed_their_mind(database: Database, principal: Principal):
     await finished(database, principal, STATED)
     await change_owner(database, principal.user_id, remember_after_runs=False)
 
@@ -154,9 +150,7 @@ async def test_nothing_is_noted_when_the_task_or_its_answer_may_not(
     assert await texts_of(database, principal.user_id) == []
 
 
-async def test_nothing_is_noted_when_the_owner_forgets_everything_meanwhile(
-    database: Database, principal: Principal
-):
+async def test_nothing_is_noted_when_the_owner_forgets_everything_meanwhile(database: Database, principal: Principal):
     await finished(database, principal, STATED)
     async with unit_of_work(database) as work:
         await store.delete_all(work, principal.user_id)
@@ -174,9 +168,7 @@ async def test_run_that_was_deleted_leaves_nothing_to_do(database: Database, pri
     assert await waiting(database) == []
 
 
-async def test_question_that_was_asked_again_is_looked_through(
-    database: Database, principal: Principal
-):
+async def test_question_that_was_asked_again_is_looked_through(database: Database, principal: Principal):
     key = await finished(database, principal, STATED)
     async with unit_of_work(database) as work:
         # The message is of the run before, which failed.
@@ -199,9 +191,7 @@ async def test_who_dies_over_a_run_leaves_it_to_the_next(database: Database, pri
     assert await texts_of(database, principal.user_id) == ["I am vegetarian"]
 
 
-async def test_run_that_kills_whoever_reads_it_is_given_up(
-    database: Database, principal: Principal
-):
+async def test_run_that_kills_whoever_reads_it_is_given_up(database: Database, principal: Principal):
     await finished(database, principal, STATED)
     for _ in range(5):
         async with unit_of_work(database) as work:
@@ -348,9 +338,7 @@ async def test_end_of_a_run_puts_it_on_the_list(database: Database, principal: P
     await runs.drain(0)
 
 
-async def test_worker_goes_on_after_a_fault(
-    database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch
-):
+async def test_worker_goes_on_after_a_fault(database: Database, principal: Principal, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(distilling, "_PAUSE_SECONDS", 0.01)
 
     class Faulty(MemoryService):

@@ -24,9 +24,7 @@ from tests.agents.run_parts import register
 pytestmark = pytest.mark.anyio
 
 FACTS = ("I am Ada.", "i am ada", "我住在里昂", "我住在里昂。", "Ｉ ａｍ Ａｄａ", "b", "c", "d")
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["save", "delete", "change"]), st.sampled_from(FACTS)), max_size=14
-)
+STEPS = st.lists(st.tuples(st.sampled_from(["save", "delete", "change"]), st.sampled_from(FACTS)), max_size=14)
 
 
 @pytest.fixture
@@ -57,18 +55,14 @@ async def test_same_text_of_two_people_is_two_memories(database: Database, princ
     assert second.row.id != first.row.id
 
 
-async def test_text_that_comes_many_times_at_once_is_remembered_once(
-    database: Database, principal: Principal
-):
+async def test_text_that_comes_many_times_at_once_is_remembered_once(database: Database, principal: Principal):
     made = await asyncio.gather(*(saved(database, principal, "I am Ada.") for _ in range(8)))
 
     assert [one.is_new for one in made].count(True) == 1
     assert len({one.row.id for one in made}) == 1
 
 
-async def test_last_place_is_given_once_when_many_come_at_once(
-    database: Database, principal: Principal
-):
+async def test_last_place_is_given_once_when_many_come_at_once(database: Database, principal: Principal):
     await saved(database, principal, "first", most=3)
     coming = (saved(database, principal, f"fact {n}", most=3) for n in range(6))
     made = await asyncio.gather(*coming, return_exceptions=True)
@@ -77,9 +71,7 @@ async def test_last_place_is_given_once_when_many_come_at_once(
     assert len(await texts_of(database, principal.user_id)) == 3
 
 
-async def test_known_text_is_no_error_when_there_is_no_room(
-    database: Database, principal: Principal
-):
+async def test_known_text_is_no_error_when_there_is_no_room(database: Database, principal: Principal):
     await saved(database, principal, "first", most=1)
 
     assert not (await saved(database, principal, "First", most=1)).is_new
@@ -88,9 +80,7 @@ async def test_known_text_is_no_error_when_there_is_no_room(
     assert error.value.details == {"limit": 1}
 
 
-async def test_change_makes_it_the_users_own_and_searchable_anew(
-    database: Database, principal: Principal
-):
+async def test_change_makes_it_the_users_own_and_searchable_anew(database: Database, principal: Principal):
     draft = MemoryDraft("I live in Paris", MemorySource.DISTILLED, "run-1")
     memories = memories_of(database)
     row = (await memories.remember(principal.user_id, draft)).row
@@ -105,9 +95,7 @@ async def test_change_makes_it_the_users_own_and_searchable_anew(
     assert found.memory.text == "I live in Lyon"
 
 
-async def test_change_into_what_another_memory_says_is_refused(
-    database: Database, principal: Principal
-):
+async def test_change_into_what_another_memory_says_is_refused(database: Database, principal: Principal):
     memories = memories_of(database)
     first, second = await remember(memories, principal.user_id, "one", "two")
     with pytest.raises(Conflict) as error:
@@ -130,9 +118,7 @@ async def test_memory_is_not_there_for_anybody_else(database: Database, principa
 
     assert await memories.search(theirs, "Where is the vault?") == []
     async with database.reading() as session:
-        assert (
-            await store.list_page(session, theirs, PageRequest(sort_by="updated_at"))
-        ).total == 0
+        assert (await store.list_page(session, theirs, PageRequest(sort_by="updated_at"))).total == 0
         assert await store.list_all(session, theirs) == []
         with pytest.raises(MemoryNotFound):
             await store.get(session, theirs, mine)

@@ -34,9 +34,7 @@ async def defaults(database: Database) -> list[str]:
         return [row.id for row in await list_all(session) if row.is_default]
 
 
-async def test_of_two_defaults_set_at_once_the_later_one_counts(
-    database: Database, registry: ModelRegistry
-):
+async def test_of_two_defaults_set_at_once_the_later_one_counts(database: Database, registry: ModelRegistry):
     for _ in range(PAIRS):
         drafts = [replace(DRAFT, name=unique("m"), is_default=True) for _ in range(2)]
         made = await asyncio.gather(*(registry.create(draft, "") for draft in drafts))
@@ -46,13 +44,9 @@ async def test_of_two_defaults_set_at_once_the_later_one_counts(
         assert len(await defaults(database)) == 1
 
 
-async def test_of_two_models_of_one_name_the_later_one_is_told(
-    database: Database, registry: ModelRegistry
-):
+async def test_of_two_models_of_one_name_the_later_one_is_told(database: Database, registry: ModelRegistry):
     for _ in range(PAIRS):
         draft = replace(DRAFT, name=unique("m"))
-        outcomes = await asyncio.gather(
-            registry.create(draft, ""), registry.create(draft, ""), return_exceptions=True
-        )
+        outcomes = await asyncio.gather(registry.create(draft, ""), registry.create(draft, ""), return_exceptions=True)
         kinds = {type(outcome) for outcome in outcomes}
         assert kinds == {RegisteredModel, ModelNameTaken}

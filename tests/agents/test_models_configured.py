@@ -48,9 +48,7 @@ async def test_connections_to_models_are_kept_for_a_while():
             assert client._transport._pool._keepalive_expiry >= 60
 
 
-@pytest.mark.parametrize(
-    "values", [{}, {"llm_base_url": "http://localhost:1/v1"}, {"llm_model": "m"}]
-)
+@pytest.mark.parametrize("values", [{}, {"llm_base_url": "http://localhost:1/v1"}, {"llm_model": "m"}])
 async def test_offline_model_is_chosen_when_endpoint_or_model_is_missing(client, values):
     assert configured_model(settings(**values), client).is_extractive
 
@@ -81,9 +79,7 @@ async def test_preset_is_what_the_endpoint_is_asked_with(client, name):
         values = {"llm_provider": name, "llm_model": "reasoning", "llm_base_url": server.base_url}
         options = LlmOptions(max_tokens=50)
         model = configured_model(settings(**values, llm_options=options), client)
-        events = await events_of(
-            model, [ModelMessage("system", "S"), ModelMessage("user", "Hi")], [TOOL]
-        )
+        events = await events_of(model, [ModelMessage("system", "S"), ModelMessage("user", "Hi")], [TOOL])
 
     assert (thoughts_of(events), text_of(events)) == ("First thoughts.", "I will look.")
     (request,) = server.requests
@@ -111,9 +107,7 @@ def test_every_value_of_a_preset_can_be_overridden(monkeypatch: pytest.MonkeyPat
     }
     patience = {"timeout_seconds": 1.5, "call_seconds": 2.5, "attempts": 2}
     monkeypatch.setenv("AGENTEX_LLM_OPTIONS", json.dumps({**traits, **patience}))
-    endpoint = chosen(
-        llm_provider="openai", llm_model="m", llm_base_url="http://x/v1", llm_api_key="sk-own"
-    )
+    endpoint = chosen(llm_provider="openai", llm_model="m", llm_base_url="http://x/v1", llm_api_key="sk-own")
 
     assert (endpoint.base_url, endpoint.key) == ("http://x/v1", "sk-own")
     assert {name: getattr(endpoint.traits, name) for name in traits} == traits
@@ -140,9 +134,7 @@ def test_half_a_choice_is_named_and_not_taken_for_offline_mode(values, setting):
     assert caught.value.details["setting"] == setting
 
 
-@pytest.mark.parametrize(
-    "options", ["{", "[]", '{"tool": "text"}', '{"attempts": 0}', '{"tools": 1}']
-)
+@pytest.mark.parametrize("options", ["{", "[]", '{"tool": "text"}', '{"attempts": 0}', '{"tools": 1}'])
 def test_options_that_can_not_be_are_refused(options, monkeypatch):
     monkeypatch.setenv("AGENTEX_LLM_OPTIONS", options)
     with pytest.raises(ValidationError):

@@ -25,9 +25,7 @@ def test_terms_have_no_question_words(question, terms):
     assert keys(question) == terms
 
 
-@pytest.mark.parametrize(
-    "question", ["why?", "Tell me more", "hello", "你好", "为什么呢？", "?!", ""]
-)
+@pytest.mark.parametrize("question", ["why?", "Tell me more", "hello", "你好", "为什么呢？", "?!", ""])
 def test_no_terms_when_a_question_has_no_content(question):
     assert keys(question) == []
 

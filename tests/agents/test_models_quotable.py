@@ -56,9 +56,7 @@ def test_units_are_whole_and_readable():
 
 
 def test_headings_and_crumbs_are_no_units():
-    page = (
-        "Installation on Linux machines with systemd\nHome » Docs » Install on Linux machines now\n"
-    )
+    page = "Installation on Linux machines with systemd\nHome » Docs » Install on Linux machines now\n"
     assert texts(page, ("Installation on Linux machines with systemd",)) == []
 
 

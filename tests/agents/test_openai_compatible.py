@@ -6,16 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from agents.llm.base import (
-    ModelEnd,
-    ModelImage,
-    ModelMessage,
-    ModelText,
-    ModelToolCall,
-    TokenUsage,
-    ToolCall,
-    ToolSpec,
-)
+from agents.llm.base import ModelEnd, ModelImage, ModelMessage, ModelText, ModelToolCall, TokenUsage, ToolCall, ToolSpec
 from agents.llm.config import ModelEndpoint
 from agents.llm.factory import create_http_client
 from agents.llm.openai import OpenAIModel
@@ -181,9 +172,7 @@ async def test_think_tags_stay_text_when_the_endpoint_does_not_use_them(server, 
     assert text_of(await collect(server, client, "think-tags")).startswith("<think>Let me")
 
 
-@pytest.mark.parametrize(
-    "model", ["usage-in-choice", "usage-in-each-chunk", "usage-then-zeros", "whole"]
-)
+@pytest.mark.parametrize("model", ["usage-in-choice", "usage-in-each-chunk", "usage-then-zeros", "whole"])
 async def test_usage_is_counted_once_wherever_it_comes(server, client, model):
     assert usage_of(await collect(server, client, model)) == TokenUsage(5, 3)
 
@@ -192,9 +181,7 @@ def asked_for_usage(server: ModelServer, since: int) -> list[bool]:
     return ["stream_options" in request.body for request in server.requests[since:]]
 
 
-async def test_endpoint_that_refuses_stream_options_is_asked_without_them_from_then_on(
-    server, client
-):
+async def test_endpoint_that_refuses_stream_options_is_asked_without_them_from_then_on(server, client):
     model = OpenAIModel(endpoint(server, "no-stream-options"), client)
     before = len(server.requests)
     for _ in range(2):
@@ -282,9 +269,7 @@ async def test_traits_say_how_the_request_looks(server, client):
     assert body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}
 
 
-async def test_system_message_is_part_of_the_first_question_when_its_role_is_not_known(
-    server, client
-):
+async def test_system_message_is_part_of_the_first_question_when_its_role_is_not_known(server, client):
     asked = [ModelMessage("system", "Be brief."), *ASK, ModelMessage("assistant", "Yes?"), *ASK]
     await collect(server, client, "plain", asked, system_role="user")
 
@@ -331,9 +316,7 @@ async def test_conversation_is_sent_as_chat_completions_messages(server, client)
     assert body["messages"][2] == {
         "role": "assistant",
         "content": "",
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}
-        ],
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}],
         "reasoning_content": "hm",
     }
     assert body["messages"][3] == {"role": "tool", "content": "result", "tool_call_id": "c1"}

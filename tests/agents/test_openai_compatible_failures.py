@@ -155,9 +155,7 @@ async def test_connection_is_closed_when_the_reader_stops_early(client):
 
 
 async def test_unreachable_endpoint_is_named_as_such(client):
-    adapter = OpenAIModel(
-        ModelEndpoint("http://127.0.0.1:9/v1", "m", backoff_seconds=0.01, attempts=2), client
-    )
+    adapter = OpenAIModel(ModelEndpoint("http://127.0.0.1:9/v1", "m", backoff_seconds=0.01, attempts=2), client)
     with pytest.raises(ModelFailed) as caught:
         _ = [event async for event in adapter.events(ASK)]
 

@@ -20,16 +20,7 @@ from agents.llm.base import (
 from agents.llm.config import ModelEndpoint, Traits
 from agents.llm.factory import create_model
 from core.errors.server import ModelFailed
-from tests.agents.model_calls import (
-    ASK,
-    TOOL,
-    calls_of,
-    events_of,
-    finish_of,
-    text_of,
-    thoughts_of,
-    usage_of,
-)
+from tests.agents.model_calls import ASK, TOOL, calls_of, events_of, finish_of, text_of, thoughts_of, usage_of
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.model_server import ModelServer
 
@@ -53,9 +44,7 @@ def server() -> Iterator[ModelServer]:
         yield running
 
 
-def model(
-    server: ModelServer, client: httpx.AsyncClient, provider: str, name: str, **traits: object
-) -> ChatModel:
+def model(server: ModelServer, client: httpx.AsyncClient, provider: str, name: str, **traits: object) -> ChatModel:
     version = "/v1" if provider == "anthropic" else "/v1beta"
     endpoint = ModelEndpoint(
         server.base_url.replace("/v1", version),
@@ -175,9 +164,7 @@ async def test_conversation_is_sent_as_gemini_contents(server, client):
     assert request.path == "/v1beta/models/plain:streamGenerateContent?alt=sse"
     assert request.body["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
     assert request.body["generationConfig"] == {"maxOutputTokens": 77}
-    assert [content["role"] for content in request.body["contents"]] == ["user", "model"] + [
-        "user"
-    ] * 2
+    assert [content["role"] for content in request.body["contents"]] == ["user", "model"] + ["user"] * 2
     (declared,) = request.body["tools"][0]["functionDeclarations"]
     assert declared["parametersJsonSchema"] == TOOL.parameters
     responses = [p["functionResponse"] for p in request.body["contents"][2]["parts"]]
@@ -268,7 +255,5 @@ async def test_pictures_are_shown_as_the_protocol_has_them(server, client, provi
     await events_of(asked, [ModelMessage("user", "Hi", images=(SEEN,))])
 
     body = server.requests[-1].body
-    sent = (
-        body["messages"][0]["content"] if provider == "anthropic" else body["contents"][0]["parts"]
-    )
+    sent = body["messages"][0]["content"] if provider == "anthropic" else body["contents"][0]["parts"]
     assert sent == parts

@@ -65,13 +65,9 @@ def test_chinese_run_that_nothing_mentions_is_named_as_missing():
 
 
 def test_better_search_rank_wins_when_the_words_are_nearly_the_same():
-    first = QuoteSource(
-        1, "a", (), "Standard vacuuming reclaims space. VACUUM FULL rewrites the table."
-    )
+    first = QuoteSource(1, "a", (), "Standard vacuuming reclaims space. VACUUM FULL rewrites the table.")
     noise = [QuoteSource(n, f"n{n}", (), f"Unrelated sentence number {n}.") for n in range(2, 8)]
-    last = QuoteSource(
-        8, "z", (), "VACUUM FULL has no effective difference in this VACUUM FULL utility."
-    )
+    last = QuoteSource(8, "z", (), "VACUUM FULL has no effective difference in this VACUUM FULL utility.")
 
     quotes = chosen("What is the difference between VACUUM and VACUUM FULL?", first, *noise, last)
 
@@ -79,16 +75,9 @@ def test_better_search_rank_wins_when_the_words_are_nearly_the_same():
 
 
 def test_first_passage_of_the_search_has_a_say():
-    first = QuoteSource(
-        1, "a", (), "Wondering what the system does right now? Here is how to see it."
-    )
-    other = QuoteSource(
-        2, "b", (), "Running queries have the rights of the user who is running them."
-    )
+    first = QuoteSource(1, "a", (), "Wondering what the system does right now? Here is how to see it.")
+    other = QuoteSource(2, "b", (), "Running queries have the rights of the user who is running them.")
 
-    numbers = {
-        quote.number
-        for quote in select_quotes("Which queries are running right now?", [first, other]).quotes
-    }
+    numbers = {quote.number for quote in select_quotes("Which queries are running right now?", [first, other]).quotes}
 
     assert numbers == {1, 2}

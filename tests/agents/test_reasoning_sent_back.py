@@ -95,9 +95,7 @@ async def test_another_process_sends_back_what_came_with_the_call(
     assert calling_turn(provider, server.requests[-1].body) == sent_back
 
 
-async def test_calls_that_no_model_made_are_sent_without_thinking(
-    server: ModelServer, client: httpx.AsyncClient
-):
+async def test_calls_that_no_model_made_are_sent_without_thinking(server: ModelServer, client: httpx.AsyncClient):
     """The server refuses them beside thinking, as the real one does."""
     conversation = [
         ModelMessage("user", "Hi"),

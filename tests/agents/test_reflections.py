@@ -75,12 +75,8 @@ async def test_other_threads_other_people_and_other_types_give_none(database: Da
     request = asking()
     await reflected(database, principal, request, ["theirs"])
     own = await reflected(database, principal, asking(), ["mine"], agent_type="react")
-    next_own = await reflected(
-        database, principal, replace(asking(), thread_id=own.thread_id), ["mine"]
-    )
-    foreign = await reflected(
-        database, somebody, replace(asking(), thread_id=request.thread_id), ["foreign"]
-    )
+    next_own = await reflected(database, principal, replace(asking(), thread_id=own.thread_id), ["mine"])
+    foreign = await reflected(database, somebody, replace(asking(), thread_id=request.thread_id), ["foreign"])
 
     assert await earlier(database, next_own) == ()
     assert await earlier(database, foreign) == ()

@@ -109,9 +109,7 @@ async def test_stop_is_quick_when_the_model_is_slow(
     assert all(m.details["stopped"] for m in messages[1:])
 
 
-async def test_stop_is_quick_when_the_model_can_not_be_cancelled(
-    services: MakeService, principal: Principal
-):
+async def test_stop_is_quick_when_the_model_can_not_be_cancelled(services: MakeService, principal: Principal):
     model, request = StubbornModel(), asking()
     runs = services(model)
     key = await runs.start(principal, request)
@@ -261,9 +259,7 @@ async def test_no_run_begins_when_draining_began_while_it_was_planned(
         assert (await session.exec(select(AgentRun))).first() is None
 
 
-async def test_stop_of_a_run_that_is_over_changes_nothing(
-    services: MakeService, principal: Principal
-):
+async def test_stop_of_a_run_that_is_over_changes_nothing(services: MakeService, principal: Principal):
     runs, request = services(), asking()
     key = await runs.start(principal, request)
     events = await checked(runs, key, request)
@@ -272,9 +268,7 @@ async def test_stop_of_a_run_that_is_over_changes_nothing(
     assert await follow(runs, key) == events
 
 
-async def test_run_is_unknown_to_others(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_run_is_unknown_to_others(services: MakeService, database: Database, principal: Principal):
     runs, request = services(), asking()
     await follow(runs, await runs.start(principal, request))
 
@@ -282,9 +276,7 @@ async def test_run_is_unknown_to_others(
         await runs.stop(await register(database), request.run_id)
 
 
-async def test_run_goes_on_when_its_followers_leave(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_run_goes_on_when_its_followers_leave(services: MakeService, database: Database, principal: Principal):
     model, request = HeldModel("Hel"), asking()
     runs = services(model)
     key = await runs.start(principal, request)
@@ -316,9 +308,7 @@ async def test_every_follower_gets_the_same(services: MakeService, principal: Pr
         assert await follow(runs, key, after=place) == heard[0][place:]
 
 
-async def test_follower_of_a_deleted_run_is_let_go(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_follower_of_a_deleted_run_is_let_go(services: MakeService, database: Database, principal: Principal):
     runs, request = services(), asking()
     key = await runs.start(principal, request)
     await follow(runs, key)
@@ -329,9 +319,7 @@ async def test_follower_of_a_deleted_run_is_let_go(
     assert await follow(runs, key) == []
 
 
-async def test_run_of_another_process_is_followed_and_stopped(
-    services: MakeService, principal: Principal
-):
+async def test_run_of_another_process_is_followed_and_stopped(services: MakeService, principal: Principal):
     here, there = services(), services(HeldModel("Hello"))
     request = asking()
     key = await there.start(principal, request)
@@ -395,9 +383,7 @@ async def test_run_is_refused_on_somebody_elses_session(
         await runs.start(await register(database), asking(threadId=thread.id))
 
 
-async def test_refused_run_leaves_nothing(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_refused_run_leaves_nothing(services: MakeService, database: Database, principal: Principal):
     runs, request = services(HeldModel()), asking("first")
     key = await runs.start(principal, request)
     again = asking("other", runId=request.run_id, threadId="another")
@@ -443,9 +429,7 @@ async def test_draining_hands_runs_over_and_takes_no_new_ones(
     assert [message.content for message in messages[1:]] == ["Hello again"]
 
 
-async def test_draining_lets_a_run_finish_that_is_quick(
-    services: MakeService, principal: Principal
-):
+async def test_draining_lets_a_run_finish_that_is_quick(services: MakeService, principal: Principal):
     model = HeldModel("Hel")
     runs, request = services(model), asking()
     key = await runs.start(principal, request)
@@ -457,9 +441,7 @@ async def test_draining_lets_a_run_finish_that_is_quick(
     assert (await checked(runs, key, request))[-1].get("outcome") is None
 
 
-async def test_crash_of_a_run_is_told_at_once(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_crash_of_a_run_is_told_at_once(services: MakeService, database: Database, principal: Principal):
     runs, request = services(HeldModel("Hello")), asking()
     key = await runs.start(principal, request)
     await until(runs, key, "TEXT_MESSAGE_CONTENT")
@@ -507,9 +489,7 @@ async def test_stream_is_kept_alive_while_a_run_is_silent(
     assert all(piece.endswith(b"\n\n") for piece in connection.pieces)
 
 
-async def test_log_is_not_written_after_the_end(
-    services: MakeService, database: Database, principal: Principal
-):
+async def test_log_is_not_written_after_the_end(services: MakeService, database: Database, principal: Principal):
     here, there = services(), services(HeldModel("Hello"))
     request = asking()
     key = await there.start(principal, request)

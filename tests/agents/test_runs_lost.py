@@ -175,9 +175,7 @@ async def test_lost_run_is_closed_with_what_it_had_said(database: Database, prin
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-async def test_lost_run_counts_what_its_turns_spent(
-    database: Database, principal: Principal, is_stopped: bool
-):
+async def test_lost_run_counts_what_its_turns_spent(database: Database, principal: Principal, is_stopped: bool):
     lost = await begin(database, principal)
     spent: list[JsonValue] = [
         {"prompt_tokens": 100, "completion_tokens": 20, "reasoning_tokens": 5},
@@ -214,9 +212,7 @@ async def test_lost_run_counts_what_its_turns_spent(
 
 @one_database
 @pytest.mark.parametrize("place", [0, 3, 6, 12, 16, 17, 19])
-async def test_lost_run_that_was_to_stop_ends_as_stopped(
-    database: Database, principal: Principal, place: int
-):
+async def test_lost_run_that_was_to_stop_ends_as_stopped(database: Database, principal: Principal, place: int):
     lost = await begin(database, principal, WORK[:place])
     async with unit_of_work(database) as unit:
         assert await store.request_stop(unit, lost.key)
@@ -231,9 +227,7 @@ async def test_lost_run_that_was_to_stop_ends_as_stopped(
     assert [shown["status"] for shown in activities_of(events)] == ["stopped"] * (place > 5)
 
 
-async def test_stop_closes_a_run_whose_driver_does_not_answer(
-    database: Database, principal: Principal
-):
+async def test_stop_closes_a_run_whose_driver_does_not_answer(database: Database, principal: Principal):
     silent = await begin(database, principal, lease=60)
     runs = service_of(database, ExtractiveModel())
     started = time.monotonic()
@@ -255,9 +249,7 @@ async def test_run_is_left_alone_while_its_lease_holds(database: Database, princ
     assert (await rows_of(database, living.key))[0].status == RunStatus.RUNNING
 
 
-async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(
-    database: Database, principal: Principal
-):
+async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(database: Database, principal: Principal):
     run = await begin(database, principal)
     async with unit_of_work(database) as unit:
         await store.renew(unit, [run.key], driver=run.driver, seconds=60)
@@ -266,9 +258,7 @@ async def test_run_is_left_alone_when_its_lease_was_renewed_in_time(
     assert (await rows_of(database, run.key))[0].status == RunStatus.RUNNING
 
 
-async def test_own_run_is_left_alone_when_the_process_had_slept(
-    database: Database, principal: Principal
-):
+async def test_own_run_is_left_alone_when_the_process_had_slept(database: Database, principal: Principal):
     model, request = HeldModel("Hel"), asking()
     runs = service_of(database, model)
     key = await runs.start(principal, request)
@@ -297,9 +287,7 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
     beginning = asyncio.create_task(runs.start(principal, request))
     await asyncio.wait_for(prepared.wait(), 10)
     async with database.writing() as session:
-        (run,) = (
-            await session.exec(select(AgentRun).where(AgentRun.run_id == request.run_id))
-        ).all()
+        (run,) = (await session.exec(select(AgentRun).where(AgentRun.run_id == request.run_id))).all()
         run.lease_until = utc_now() - timedelta(hours=1)
     assert await runs.recover_lost() == 0
     is_prepared.set()
@@ -307,9 +295,7 @@ async def test_own_run_is_left_alone_when_the_process_slept_before_it_was_launch
     assert (await checked(runs, await beginning, request))[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(
-    database: Database, principal: Principal
-):
+async def test_driver_that_lost_its_run_neither_ends_nor_closes_it(database: Database, principal: Principal):
     # The first thing that a run writes down is which skills it works with.
     model, turn = HeldModel("Hel"), Effect(1, "turn:0", "done", {})
     runs = service_of(database, model)
@@ -344,9 +330,7 @@ async def test_lost_run_is_closed_once_when_many_sweep(database: Database, princ
         assert len((await rows_of(database, run.key))[2]) == 3
 
 
-async def test_other_lost_runs_are_closed_when_one_can_not_be(
-    database: Database, principal: Principal
-):
+async def test_other_lost_runs_are_closed_when_one_can_not_be(database: Database, principal: Principal):
     lost = [await begin(database, principal) for _ in range(3)]
     async with database.writing() as session:
         broken = await session.get_one(LoggedEvent, (lost[1].key, 1))
@@ -365,9 +349,7 @@ async def test_who_joins_while_a_run_ends_is_told_its_end(database: Database, pr
     assert joined.prelude[-1]["type"] == "RUN_FINISHED"
 
 
-async def test_loss_is_told_in_the_language_of_the_question(
-    database: Database, principal: Principal
-):
+async def test_loss_is_told_in_the_language_of_the_question(database: Database, principal: Principal):
     lost = await begin(database, principal, question="端口是多少？")
     await service_of(database, ExtractiveModel()).recover_lost()
 
@@ -420,9 +402,7 @@ async def test_long_log_is_read_in_parts(database: Database, principal: Principa
     assert content == "".join(delta.delta for delta in deltas)
 
 
-async def test_session_is_not_deleted_under_a_run_that_has_just_begun(
-    database: Database, principal: Principal
-):
+async def test_session_is_not_deleted_under_a_run_that_has_just_begun(database: Database, principal: Principal):
     run = await begin(database, principal, lease=60)
     async with database.reading() as session:
         row = await sessions.get(session, principal, run.session_key)

@@ -17,9 +17,9 @@ TREE = {
         }
     },
 }
-DOUBLED = {
-    f"a{depth}": {"allOf": [{"$ref": f"#/$defs/a{depth + 1}"}] * 2} for depth in range(60)
-} | {"a60": {"type": "string"}}
+DOUBLED = {f"a{depth}": {"allOf": [{"$ref": f"#/$defs/a{depth + 1}"}] * 2} for depth in range(60)} | {
+    "a60": {"type": "string"}
+}
 SLOW = "^(a+)+$"
 LONG = "a" * 5000 + "!"
 

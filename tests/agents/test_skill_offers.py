@@ -31,9 +31,7 @@ async def offered(database: Database, skill: SkillVersionRef) -> int:
         return (await count_by_version(session, skill.id))[1].offered
 
 
-async def test_what_was_counted_is_written_down_at_the_end(
-    database: Database, skill: SkillVersionRef
-):
+async def test_what_was_counted_is_written_down_at_the_end(database: Database, skill: SkillVersionRef):
     counter = ImpressionCounter(database)
     running = asyncio.create_task(counter.run())
     await asyncio.sleep(0)

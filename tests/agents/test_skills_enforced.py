@@ -25,14 +25,7 @@ from skills.store.catalog import OpenedSkill
 from tests.agents.run_parts import register
 from tests.agents.skill_parts import InMemoryLibrary, shelf_of
 from tests.agents.strategy_runs import offline, run, state_of
-from tests.agents.test_skills_in_runs import (
-    CLOCK,
-    LOAD_REVIEW,
-    NARROW,
-    SEARCH,
-    asked,
-    results,
-)
+from tests.agents.test_skills_in_runs import CLOCK, LOAD_REVIEW, NARROW, SEARCH, asked, results
 from tests.agents.test_taking_up import Process
 from tests.agents.test_task_rows import add_task
 from tests.fixtures.skill_files import REPORT, REVIEW, put_skill
@@ -120,10 +113,7 @@ async def test_skill_that_waits_for_inputs_widens_nothing(server, client):
     load = ["load_skill", {"name": "searching"}]
     given = asked(server, client, shelf_of(library), [load], [wants, SEARCH, CLOCK])
     _, refused, clocked = await results(given)
-    assert (
-        refused
-        == f"{REFUSED} searching, daily-report: go on without it. Allowed tools: current_time."
-    )
+    assert refused == f"{REFUSED} searching, daily-report: go on without it. Allowed tools: current_time."
     assert "weekday" in clocked
 
 
@@ -140,9 +130,7 @@ async def test_skills_that_wait_have_a_place_among_the_three(server, client):
 
 async def test_callers_tool_of_a_name_of_ours_is_kept_to_the_skill(server, client):
     own = ClientTool("find_skills", "Finds.", {"type": "object"})
-    given = asked(
-        server, client, shelf_of(InMemoryLibrary(NARROW)), [LOAD_NARROW], [["find_skills", {}]]
-    )
+    given = asked(server, client, shelf_of(InMemoryLibrary(NARROW)), [LOAD_NARROW], [["find_skills", {}]])
     _, refused = await results(replace(given, tools=(own,)))
     assert refused.startswith("The tool find_skills is not allowed by the active skill narrow")
 
@@ -199,9 +187,7 @@ async def test_run_ends_where_a_chosen_skill_is_gone(server, client, agent_type)
     assert not server.requests
 
 
-@pytest.mark.parametrize(
-    "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
-)
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 async def test_state_of_a_run_begins_without_the_skills_of_an_earlier_one(agent_type):
     state = {"mine": 1, "skills": [{"slug": "narrow"}]}
     events = await run(offline(state=state), agent_type)

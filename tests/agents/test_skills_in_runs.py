@@ -104,9 +104,7 @@ async def test_a_skill_that_names_no_tools_takes_none_away(server, client):
 async def test_pattern_that_cant_be_enforced_is_refused_and_never_widened():
     for name, tools in (("some", ("current_time(zone:*)", "cur*time")), ("none", ())):
         shelf = shelf_of(InMemoryLibrary(REVIEW))
-        shelf.apply(
-            ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))}
-        )
+        shelf.apply(ToolCall("c", "load_skill", "{}"), "", {"loaded": dump_skill(skill(name, *tools))})
         box = build_toolbox(scope_of(retriever=InMemoryRetriever(), skills=shelf))
         assert "current_time" not in box, name
         assert "search_knowledge_base" not in box, name
@@ -130,9 +128,7 @@ def test_tools_of_several_skills_are_joined_but_a_persons_choice_dominates(activ
     shelf = shelf_of(InMemoryLibrary(REVIEW))
     for number, one in enumerate(active):
         shelf.apply(ToolCall(str(number), "load_skill", "{}"), "", {"loaded": dump_skill(one)})
-    assert {
-        tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if shelf.refusal(tool) is None
-    } == allowed
+    assert {tool for tool in ("x", "y", "z", "mcp__x__z", "mcp__y__z") if shelf.refusal(tool) is None} == allowed
 
 
 async def test_a_run_works_by_three_loaded_skills_at_most(server, client):
@@ -183,9 +179,7 @@ async def test_texts_of_skills_and_errors_are_data():
     assert json.loads(missing.content)["did_you_mean"] == ["code-review"]
     extra = '{"name": "code-review", "inputs": {"team": "x"}}'
     assert "not declared" in (await box.call("load_skill", extra)).content
-    page = await box.call(
-        "read_skill_file", '{"name": "code-review", "path": "references/hours.md", "limit": 25}'
-    )
+    page = await box.call("read_skill_file", '{"name": "code-review", "path": "references/hours.md", "limit": 25}')
     read_page = json.loads(page.content)
     assert read_page["text"].encode() == FILES["references/hours.md"][: read_page["next_offset"]]
 
@@ -200,9 +194,7 @@ def test_inputs_come_from_the_request_then_the_model_then_their_defaults():
     assert resolve_inputs(schema, {"team": 7}, {}).missing == ("team",)
     assert resolve_inputs(schema, {}, {"team": 7}).faults
     own = {"daily-report": {"team": "own"}, "team": "all"}
-    assert (
-        inputs_for_skill(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
-    )
+    assert inputs_for_skill(["id", "ann/daily-report", "daily-report"], schema, own)["team"] == "own"
     assert inputs_for_skill(["id", "code-review"], schema, own)["team"] == "all"
     assert inputs_for_skill(["daily-report", "id"], schema, {**own, "id": {"team": "id"}}) == {
         **own,
@@ -221,9 +213,7 @@ async def test_skill_that_is_loaded_again_is_told_once_and_asks_for_nothing(serv
 
 
 @pytest.mark.parametrize("agent_type", ["agentic_rag", "plan_execute", "reflexion", "worker"])
-async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use_these_now(
-    server, client, agent_type
-):
+async def test_other_types_with_chosen_skills_are_taken_up_though_nobody_may_use_these_now(server, client, agent_type):
     def given(library: InMemoryLibrary) -> RunContext:
         shelf = shelf_of(library, chosen=["code-review"])
         return replace(asked(server, client, shelf, [], chosen=1), retriever=None)
@@ -259,9 +249,7 @@ async def test_agentic_rag_loads_a_skill_before_it_searches(server, client):
     assert any("<skill_content" in str(message["content"]) for message in last)
 
 
-async def test_agentic_rag_without_documents_goes_the_same_way_when_skills_came_since(
-    server, client
-):
+async def test_agentic_rag_without_documents_goes_the_same_way_when_skills_came_since(server, client):
     bare = replace(asked(server, client, None), retriever=None)
     whole = Process(bare, "agentic_rag", [])
     expected = await whole.drive()
@@ -310,9 +298,7 @@ class FailingSelector(SkillSelector):
 async def test_skills_are_found_by_their_words_when_the_engine_fails_later():
     library = InMemoryLibrary(REVIEW, REPORT)
     shelf = shelf_of(library)
-    shelf._selector = FailingSelector(
-        [make_card(one, slug) for slug, one in library.skills.items()]
-    )
+    shelf._selector = FailingSelector([make_card(one, slug) for slug, one in library.skills.items()])
     assert [one.key for one in await shelf.rank("review code", 1)] == ["code-review"]
 
 

@@ -16,9 +16,7 @@ _ARROW = re.compile(r'\s*(?:-- (?:"[^"]*"|[^-]*?) -->|-->)\s*')
 
 def drawn(agent_type: str) -> set[tuple[str, str]]:
     """The arrows in the picture of an agent type."""
-    (picture,) = re.findall(
-        rf"^### {agent_type}\n\n```mermaid\n(.*?)```", DOC, re.DOTALL | re.MULTILINE
-    )
+    (picture,) = re.findall(rf"^### {agent_type}\n\n```mermaid\n(.*?)```", DOC, re.DOTALL | re.MULTILINE)
     arrows: set[tuple[str, str]] = set()
     for line in picture.splitlines()[1:]:
         steps = _ARROW.split(line.strip())

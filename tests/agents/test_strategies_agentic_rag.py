@@ -17,15 +17,7 @@ from agents.strategies import ROUTED, STRATEGIES, start_strategy
 from core.errors.requests import UnknownAgentType
 from core.errors.server import VectorIndexUnavailable
 from tests.agents.fakes import INSTALL, LIBRARY, InMemoryRetriever, passage
-from tests.agents.strategy_runs import (
-    citations_of,
-    ended_text,
-    only,
-    results_of,
-    run,
-    steps_of,
-    text_of,
-)
+from tests.agents.strategy_runs import citations_of, ended_text, only, results_of, run, steps_of, text_of
 from tests.fixtures.model_server import ModelServer
 
 pytestmark = pytest.mark.anyio
@@ -33,9 +25,7 @@ pytestmark = pytest.mark.anyio
 QUESTION = "Which port does it listen on?"
 
 
-def inputs(
-    server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object
-) -> RunContext:
+def inputs(server: ModelServer, client: httpx.AsyncClient, model: str, **changes: object) -> RunContext:
     endpoint = ModelEndpoint(server.base_url, model, backoff_seconds=0.01)
     given = {"question": QUESTION, "retriever": InMemoryRetriever(), **changes}
     return RunContext(model=OpenAIModel(endpoint, client), **given)  # type: ignore[arg-type]
@@ -137,9 +127,7 @@ async def test_searches_end_at_the_limit(server, client):
         (RunLimits(max_turns=3), "", 2),
     ],
 )
-async def test_budget_ends_the_searches_with_an_answer_that_says_so(
-    server, client, limits, ended_by, queries
-):
+async def test_budget_ends_the_searches_with_an_answer_that_says_so(server, client, limits, ended_by, queries):
     retriever = InMemoryRetriever()
     events = await run(inputs(server, client, "rag-rewrite", retriever=retriever, limits=limits))
 
@@ -236,9 +224,7 @@ async def test_several_calls_of_one_turn_are_all_run(server, client):
         ("rag-unknown-tool", "There is no tool 'delete_everything'"),
     ],
 )
-async def test_question_itself_is_searched_when_the_models_call_is_unusable(
-    server, client, model, result
-):
+async def test_question_itself_is_searched_when_the_models_call_is_unusable(server, client, model, result):
     retriever = InMemoryRetriever()
     events = await run(inputs(server, client, model, retriever=retriever))
 
@@ -254,9 +240,7 @@ async def test_question_itself_is_searched_when_the_models_call_is_unusable(
         ("端口是多少？", f"语言模型调用失败: {ModelFault.BROKE_OFF.zh}"),
     ],
 )
-async def test_run_fails_with_partial_text_closed_when_the_model_breaks_off(
-    server, client, question, message
-):
+async def test_run_fails_with_partial_text_closed_when_the_model_breaks_off(server, client, question, message):
     events = await run(inputs(server, client, "rag-drop", question=question))
 
     failed = events[-1]
@@ -280,9 +264,7 @@ async def test_run_fails_when_the_search_can_not_be_done():
     failed = events[-1]
     assert isinstance(failed, Failed)
     assert (failed.code, failed.error_code) == ("VECTOR_INDEX_UNAVAILABLE", 50202)
-    assert results_of(events) == [
-        "The tool search_knowledge_base failed: The vector index can't be reached."
-    ]
+    assert results_of(events) == ["The tool search_knowledge_base failed: The vector index can't be reached."]
 
 
 async def test_offline_answer_cites_the_exact_characters():

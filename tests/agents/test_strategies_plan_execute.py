@@ -81,9 +81,7 @@ async def test_plan_is_shared_state_with_the_status_of_each_step(server, client)
 async def test_results_of_earlier_steps_are_told_to_later_ones(server, client):
     await run(inputs(server, client, "plan"), "plan_execute")
 
-    second = next(
-        r for r in server.requests if r.messages[1]["content"].startswith("Find how long")
-    )
+    second = next(r for r in server.requests if r.messages[1]["content"].startswith("Find how long"))
     assert "The port is 7070 [1]." in second.messages[1]["content"]
     assert "7070" not in second.messages[0]["content"]
 
@@ -199,9 +197,7 @@ async def test_long_plan_is_cut(server, client):
 
 
 async def test_offline_model_quotes_for_each_part():
-    events = await run(
-        offline("Which port does the relay use; when is the backup written?"), "plan_execute"
-    )
+    events = await run(offline("Which port does the relay use; when is the backup written?"), "plan_execute")
 
     assert told(state_of(events)) == [
         ("Which port does the relay use", "done"),
@@ -215,9 +211,7 @@ async def test_offline_model_quotes_for_each_part():
 
 
 async def test_offline_model_says_for_which_part_it_found_nothing():
-    events = await run(
-        offline("Which port does the relay use; who composed fugues?"), "plan_execute"
-    )
+    events = await run(offline("Which port does the relay use; who composed fugues?"), "plan_execute")
 
     # Tried once more, with the words of the whole question.
     assert told(state_of(events))[1:] == [("who composed fugues?", "failed")] * 2

@@ -80,9 +80,7 @@ async def test_turns_end_the_run_with_an_answer_that_says_so(server, client):
     events = await run(given, "react")
 
     assert len(calls_of(events)) == 3
-    assert text_of(events) == (
-        "Port 7070 [1].\n\nThis answer is incomplete: the run used up its 3 model turns."
-    )
+    assert text_of(events) == ("Port 7070 [1].\n\nThis answer is incomplete: the run used up its 3 model turns.")
     assert [citation.number for citation in ended_text(events).citations] == [1]
     assert isinstance(events[-1], Finished)
 
@@ -109,9 +107,7 @@ async def test_answer_that_time_cuts_is_kept(server, client):
     given = inputs(server, client, "react-slow", limits=RunLimits(acting_seconds=3))
     events = await run(given, "react")
 
-    assert text_of(events) == (
-        "The port\n\nThis answer is incomplete: the run used up its 3 seconds."
-    )
+    assert text_of(events) == ("The port\n\nThis answer is incomplete: the run used up its 3 seconds.")
 
 
 async def test_run_says_what_ended_it_when_the_model_says_nothing(server, client):

@@ -105,9 +105,7 @@ async def test_best_attempt_is_kept_when_the_next_is_worse(server, client):
 async def test_verdict_that_can_not_be_read_leaves_it_to_the_citations(server, client):
     events = await run(inputs(server, client, "reflexion-unreadable"), "reflexion")
 
-    assert state_of(events)["attempts"] == [
-        {"number": 1, "score": 0.5, "passed": True, "problems": []}
-    ]
+    assert state_of(events)["attempts"] == [{"number": 1, "score": 0.5, "passed": True, "problems": []}]
 
 
 async def test_what_no_source_bears_out_does_not_pass_whatever_the_model_says(server, client):
@@ -129,9 +127,7 @@ async def test_budget_ends_the_attempts_with_an_answer_that_says_so(server, clie
     given = inputs(server, client, "reflexion-busy", limits=RunLimits(max_turns=3))
     events = await run(given, "reflexion")
 
-    assert text_of(events) == (
-        "Port 7070 [1].\n\nThis answer is incomplete: the run used up its 3 model turns."
-    )
+    assert text_of(events) == ("Port 7070 [1].\n\nThis answer is incomplete: the run used up its 3 model turns.")
     assert state_of(events)["attempts"][0]["problems"] == ["The attempt came to no answer."]
 
 

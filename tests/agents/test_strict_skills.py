@@ -121,14 +121,10 @@ async def test_strict_skill_that_waits_leaves_the_tools_of_its_first_step(server
 def test_current_step_stands_in_every_exchange_of_the_run():
     shelf = shelf_of(InMemoryLibrary(CAREFUL))
     load = ToolCall("a", "load_skill", "{}")
-    shelf.apply(
-        load, f"Text.\n\n{render_step(STAGES, 1)}", {"loaded": dump_skill(active(stages=STAGES))}
-    )
+    shelf.apply(load, f"Text.\n\n{render_step(STAGES, 1)}", {"loaded": dump_skill(active(stages=STAGES))})
 
     def shown() -> str:
-        return shelf.with_active_skills([ModelMessage("system", ""), ModelMessage("user", "Go")])[
-            -1
-        ].content
+        return shelf.with_active_skills([ModelMessage("system", ""), ModelMessage("user", "Go")])[-1].content
 
     assert "Do one." in shown()
     for index, seen in ((1, "Do two."), (2, 'title="Three"'), (3, "All steps are done.")):

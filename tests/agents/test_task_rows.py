@@ -61,9 +61,7 @@ def plan(database: Database, statement: str) -> str:
 
 
 @one_database
-async def test_no_question_about_a_task_reads_the_runs_of_everybody(
-    database: Database, principal: Principal
-):
+async def test_no_question_about_a_task_reads_the_runs_of_everybody(database: Database, principal: Principal):
     first, second, last = await add_task(database, principal, 3)
     with statements_of(database) as sent:
         async with database.reading() as session:
@@ -81,9 +79,7 @@ async def test_no_question_about_a_task_reads_the_runs_of_everybody(
     assert second.task_id == first.id
 
 
-async def test_of_a_threads_runs_only_the_newest_is_loaded(
-    database: Database, principal: Principal
-):
+async def test_of_a_threads_runs_only_the_newest_is_loaded(database: Database, principal: Principal):
     *_, last = await add_task(database, principal, 3)
     loaded: list[str] = []
 
@@ -103,9 +99,7 @@ async def test_of_a_threads_runs_only_the_newest_is_loaded(
 
 
 @one_database
-async def test_run_that_holds_the_thread_is_the_newest_whatever_clocks_say(
-    database: Database, principal: Principal
-):
+async def test_run_that_holds_the_thread_is_the_newest_whatever_clocks_say(database: Database, principal: Principal):
     holder, _, last = await add_task(database, principal, 3)
     async with unit_of_work(database) as work:
         thread = await work.session.get_one(ChatSession, last.session_id)

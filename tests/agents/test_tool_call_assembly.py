@@ -12,9 +12,7 @@ from agents.llm import tool_call_accumulator
 from agents.llm.tool_call_accumulator import ToolCallAccumulator
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text('{}[]"\\,: aü', max_size=8)
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"\\{a'), inner)
-)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"\\{a'), inner))
 objects = st.dictionaries(st.text('"\\}k', min_size=1, max_size=3), values, min_size=1, max_size=3)
 
 

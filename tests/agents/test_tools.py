@@ -89,9 +89,7 @@ async def test_known_passage_keeps_its_number_when_found_again():
 
 
 async def test_output_is_valid_json_within_the_cap_when_passages_are_long():
-    hostile = tuple(
-        passage('\x01"\n' * 20_000, id=f"p{number}", document=f"{number}.md") for number in range(8)
-    )
+    hostile = tuple(passage('\x01"\n' * 20_000, id=f"p{number}", document=f"{number}.md") for number in range(8))
     output = await search_box(InMemoryRetriever(hostile)).call(NAME, '{"query": "x"}')
 
     passages = read_passages(output.content)
@@ -213,9 +211,7 @@ def test_forbidden_tool_is_not_offered():
 
 
 def reading_box(evidence: Evidence | None = None) -> Toolbox:
-    return build_toolbox(
-        scope_of(evidence, retriever=InMemoryRetriever(), documents=InMemoryDocuments())
-    )
+    return build_toolbox(scope_of(evidence, retriever=InMemoryRetriever(), documents=InMemoryDocuments()))
 
 
 async def test_document_is_read_by_its_name_as_numbered_passages():

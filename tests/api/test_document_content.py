@@ -59,9 +59,7 @@ async def test_file_that_is_deleted_before_the_first_byte_comes_whole(
     document = await stored(store)
     response = await stored_file(store, document)
     await store.delete(document.storage_key)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(response), base_url="http://test"
-    ) as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(response), base_url="http://test") as client:
         answer = await client.get("/", headers=headers)
     assert (answer.status_code, answer.content) == (status, part)
     assert answer.headers["content-length"] == str(len(part))

@@ -20,9 +20,7 @@ class Pieces:
         self._pieces = pieces
         self.is_closed = False
 
-    async def over(
-        self, connection: Connection, leaves_at: int | None = None
-    ) -> AsyncGenerator[bytes]:
+    async def over(self, connection: Connection, leaves_at: int | None = None) -> AsyncGenerator[bytes]:
         try:
             for number, piece in enumerate(self._pieces):
                 if number == leaves_at:
@@ -52,9 +50,7 @@ async def test_silence_is_filled_where_readers_take_it(
     assert connection.pieces == sent
 
 
-@pytest.mark.parametrize(
-    ("given", "looks_after"), [((b"one", b"", b"two"), 3600.0), ((b"one", b"more", b"two"), -1.0)]
-)
+@pytest.mark.parametrize(("given", "looks_after"), [((b"one", b"", b"two"), 3600.0), ((b"one", b"more", b"two"), -1.0)])
 async def test_stream_ends_when_its_reader_has_left(
     monkeypatch: pytest.MonkeyPatch, given: Sequence[bytes], looks_after: float
 ):

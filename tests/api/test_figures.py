@@ -8,9 +8,7 @@ import pytest
 from api import stats
 
 
-def test_folder_that_goes_while_it_is_measured_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_folder_that_goes_while_it_is_measured_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "segment").write_bytes(b"12345")

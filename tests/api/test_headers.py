@@ -96,9 +96,7 @@ async def test_pages_of_allowed_origins_may_call_the_api_without_cookies():
             assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "origins", ["*", "https://*", "wiki.example.com", "https://a.example/path", "null", "file://"]
-)
+@pytest.mark.parametrize("origins", ["*", "https://*", "wiki.example.com", "https://a.example/path", "null", "file://"])
 async def test_what_is_no_origin_is_refused_as_a_setting(origins: str):
     with pytest.raises(ValueError, match="is no origin"):
         Settings(_env_file=None, allowed_origins=origins)

@@ -16,9 +16,7 @@ async def _fine(_context: AppContext) -> str:
 
 
 @pytest.mark.parametrize("fault", [KeyError("internal"), IndexError("internal"), ValueError()])
-async def test_fault_of_a_check_is_no_word_of_the_part(
-    monkeypatch: pytest.MonkeyPatch, fault: Exception
-):
+async def test_fault_of_a_check_is_no_word_of_the_part(monkeypatch: pytest.MonkeyPatch, fault: Exception):
     async def broken(_context: AppContext) -> str:
         raise fault
 

@@ -31,8 +31,7 @@ async def fill(database: Database, count: int) -> str:
     async with unit_of_work(database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
         rows = [
-            {**fields, "id": new_id(), "name": f"{number}.md", "storage_key": new_id()}
-            for number in range(count - 1)
+            {**fields, "id": new_id(), "name": f"{number}.md", "storage_key": new_id()} for number in range(count - 1)
         ]
         await work.session.exec(insert(Document), params=rows)
         old = {"updated_at": datetime.fromisoformat("2026-01-01T00:00:00+00:00")}
@@ -70,9 +69,7 @@ async def test_more_documents_than_one_look_reads_change_at_one_moment(database:
         assert await told(follower, 1) == {one: "cancelled"}
 
 
-async def test_what_was_told_is_not_read_again_and_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-):
+async def test_what_was_told_is_not_read_again_and_again(database: Database, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
     kb_id = await fill(database, 3)
     reads: list[int] = []
@@ -97,9 +94,7 @@ async def test_what_was_told_is_not_read_again_and_again(
         assert set((await told(follower, 3)).values()) == {"pending"}
 
 
-async def test_change_is_told_however_long_its_transaction_takes(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-):
+async def test_change_is_told_however_long_its_transaction_takes(database: Database, monkeypatch: pytest.MonkeyPatch):
     # As if every transaction took longer than the margin.
     monkeypatch.setattr("api.streaming.progress_feed._MARGIN", timedelta(0))
     monkeypatch.setattr("api.streaming.progress_feed._POLL_SECONDS", 0.01)
@@ -122,12 +117,8 @@ async def test_change_is_told_however_long_its_transaction_takes(
     await following.__aexit__(None, None, None)
 
 
-async def test_changes_are_told_whatever_this_machines_clock_shows(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(
-        "api.streaming.progress_feed.utc_now", lambda: utc_now() + timedelta(hours=1), raising=False
-    )
+async def test_changes_are_told_whatever_this_machines_clock_shows(database: Database, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("api.streaming.progress_feed.utc_now", lambda: utc_now() + timedelta(hours=1), raising=False)
     kb_id = await fill(database, 2)
     async with ProgressFeeds(database).follow(kb_id) as follower:
         assert follower is not None
@@ -212,9 +203,7 @@ async def test_end_of_a_document_is_told_to_those_who_read_it(database: Database
         assert (await owner.take()).removed == [open_]
 
 
-async def _removed(
-    view: ProgressView, follower: ProgressSubscriber, document_id: str, database: Database
-) -> list[str]:
+async def _removed(view: ProgressView, follower: ProgressSubscriber, document_id: str, database: Database) -> list[str]:
     """All that a view tells as removed until this document, which is erased now, is told."""
     await erase(database, document_id)
     found: list[str] = []

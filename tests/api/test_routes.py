@@ -100,9 +100,7 @@ def test_open_paths_are_the_documented_ones():
 
 
 def test_signed_links_are_the_only_open_paths_that_name_a_thing(app: FastAPI):
-    open_ones = {
-        route.path for route in routes_of(app) if "{" in route.path and is_open(route.path)
-    }
+    open_ones = {route.path for route in routes_of(app) if "{" in route.path and is_open(route.path)}
     assert open_ones == {"/api/v1/agent/attachments/{attachment_id}/content"}
 
 
@@ -119,9 +117,7 @@ def test_every_route_asks_for_a_permission_or_is_named_here(app: FastAPI):
     free = {
         f"{sorted(route.methods)} {route.path}"
         for route in routes_of(app)
-        if not asks_for_a_permission(route)
-        and not is_open(route.path)
-        and not route.path.startswith(OWN_ACCOUNT)
+        if not asks_for_a_permission(route) and not is_open(route.path) and not route.path.startswith(OWN_ACCOUNT)
     }
     assert free == set()
 

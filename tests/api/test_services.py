@@ -45,9 +45,7 @@ def watch(patch: pytest.MonkeyPatch, failing: str) -> list[str]:
     closed: list[str] = []
     for name, kind, method in PARTS:
 
-        async def close(
-            part: object, *arguments: object, inner=getattr(kind, method), name=name
-        ) -> None:
+        async def close(part: object, *arguments: object, inner=getattr(kind, method), name=name) -> None:
             closed.append(name)
             await inner(part, *arguments)
             if name == failing:

@@ -16,9 +16,7 @@ from tests.fixtures.contract_server import Contract
 def test_chat_prints_the_answer_and_its_sources(agentex: Agentex):
     said = agentex("chat", "What fixes it?")
     assert said.code == 0
-    assert said.out == (
-        "Use a mirror [1].\n\nSources\n[1] guide.pdf · p. 3 · Repairs\n    “Use a mirror.”\n"
-    )
+    assert said.out == ("Use a mirror [1].\n\nSources\n[1] guide.pdf · p. 3 · Repairs\n    “Use a mirror.”\n")
     assert said.err == ""
 
 
@@ -40,9 +38,7 @@ def test_chat_names_the_agent_that_is_to_answer(agentex: Agentex, server: Contra
     assert server.run_inputs[0]["forwardedProps"]["agent_type"] == "plan_execute"
 
 
-def test_chat_leaves_the_choice_to_the_server_when_no_knowledge_base_is_named(
-    agentex: Agentex, server: Contract
-):
+def test_chat_leaves_the_choice_to_the_server_when_no_knowledge_base_is_named(agentex: Agentex, server: Contract):
     agentex("chat", "What?")
     assert "knowledge_base_ids" not in server.run_inputs[0]["forwardedProps"]
 
@@ -73,9 +69,7 @@ def test_a_failed_run_gives_exit_code_1_and_its_message(agentex: Agentex, server
     assert "The language model failed" in said.out
 
 
-def test_an_answer_that_breaks_off_gives_exit_code_3_and_keeps_what_was_said(
-    agentex: Agentex, server: Contract
-):
+def test_an_answer_that_breaks_off_gives_exit_code_3_and_keeps_what_was_said(agentex: Agentex, server: Contract):
     server.cut_off = True
     said = agentex("chat", "What?")
     assert said.code == 3

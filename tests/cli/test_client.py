@@ -43,9 +43,7 @@ def test_a_url_without_scheme_and_with_a_slash_is_understood(agentex: Agentex, s
     assert agentex("kb", "list", "--url", f"{server.url.removeprefix('http://')}/").code == 0
 
 
-def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
-    agentex: Agentex, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(agentex: Agentex, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
     assert agentex("kb", "list").code == 0
 
@@ -68,9 +66,7 @@ def test_an_answer_of_another_shape_is_no_crash(agentex: Agentex, server: Contra
     assert said.json["code"] == 50205
 
 
-def test_settings_that_cannot_be_used_are_named_by_the_process(
-    process, monkeypatch: pytest.MonkeyPatch
-):
+def test_settings_that_cannot_be_used_are_named_by_the_process(process, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AGENTEX_PORT", "many")
     get_settings.cache_clear()
     child = process("kb", "list")

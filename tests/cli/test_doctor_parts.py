@@ -16,12 +16,7 @@ from cli.commands.doctor import security
 from cli.commands.doctor.backends import BackendReport, BackendReports, check_kept_parts
 from cli.commands.doctor.local import CheckResult, CheckVerdict
 from cli.commands.doctor.probe_backends import _database, _issuer
-from cli.commands.doctor.security import (
-    check_clock,
-    check_exposure,
-    check_secret_key,
-    check_transport,
-)
+from cli.commands.doctor.security import check_clock, check_exposure, check_secret_key, check_transport
 from cli.ui.i18n.common import Language
 from cli.ui.i18n.doctor import MADE_AT_START
 from cli.ui.output import Output
@@ -103,9 +98,7 @@ async def test_looking_at_a_database_makes_and_changes_no_file(tmp_path: Path):
     assert not (tmp_path / "data").exists()
 
 
-def test_doctor_names_servers_that_are_away_and_no_secret_of_them(
-    agentex: Agentex, monkeypatch: pytest.MonkeyPatch
-):
+def test_doctor_names_servers_that_are_away_and_no_secret_of_them(agentex: Agentex, monkeypatch: pytest.MonkeyPatch):
     port = free_port()
     for name, url in {
         "DATABASE_URL": f"postgresql://agentex:{SECRET}@127.0.0.1:{port}/agentex",
@@ -203,9 +196,7 @@ def discovery() -> Iterator[tuple[str, dict[str, dict]]]:
 
 
 @pytest.mark.anyio
-async def test_issuer_that_nobody_can_log_in_at_is_found(
-    tmp_path: Path, discovery: tuple[str, dict[str, dict]]
-):
+async def test_issuer_that_nobody_can_log_in_at_is_found(tmp_path: Path, discovery: tuple[str, dict[str, dict]]):
     issuer, answers = discovery
     named = settings(tmp_path, oidc_issuer=issuer, oidc_client_id="agentex")
 
@@ -241,9 +232,7 @@ async def test_issuer_that_nobody_can_log_in_at_is_found(
         (b" \n", 0o600, "failed"),
     ],
 )
-def test_secret_key_is_its_owners_alone(
-    tmp_path: Path, content: bytes | None, mode: int, expected: str
-):
+def test_secret_key_is_its_owners_alone(tmp_path: Path, content: bytes | None, mode: int, expected: str):
     if content is not None:
         (tmp_path / "secret-key").write_bytes(content)
         (tmp_path / "secret-key").chmod(mode)
@@ -287,9 +276,7 @@ def test_missing_secret_key_is_judged_by_the_database_whichever_it_is(
         ({"allowed_origins": "http://localhost:5173,https://a.b"}, "ok", "127.0.0.1"),
     ],
 )
-def test_addresses_that_are_too_open_are_found(
-    tmp_path: Path, fields: dict[str, str], expected: str, word: str
-):
+def test_addresses_that_are_too_open_are_found(tmp_path: Path, fields: dict[str, str], expected: str, word: str):
     check = check_exposure(OUTPUT, settings(tmp_path, **fields))
     assert (check.verdict, word in check.detail) == (expected, True)
 

@@ -55,11 +55,7 @@ def test_ingest_sends_a_folder_to_the_bottom_and_leaves_out_the_rest(
     assert names(server) == NAMES
     assert said.json["counts"] == {"completed": 5, "skipped": 4}
     assert said.err == ""
-    reasons = {
-        Path(file["path"]).name: file["reason"]
-        for file in said.json["files"]
-        if file["status"] == "skipped"
-    }
+    reasons = {Path(file["path"]).name: file["reason"] for file in said.json["files"] if file["status"] == "skipped"}
     assert reasons == {
         ".git": "hidden",
         ".hidden.md": "hidden",
@@ -76,9 +72,7 @@ def test_ingest_sends_nothing_twice(agentex: Agentex, server: Contract, base: st
     assert said.json["counts"]["present"] == 5
 
 
-def test_ingest_says_what_became_of_the_files(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_ingest_says_what_became_of_the_files(agentex: Agentex, server: Contract, base: str, manual: Path):
     server.fails = {"a.md"}
     said = agentex("ingest", str(manual), "--kb", "Docs")
     assert said.code == 1
@@ -115,9 +109,7 @@ def test_ingest_waits_for_a_document_that_an_earlier_run_sent(
     assert server.uploads == 5
 
 
-def test_ingest_follows_more_documents_than_a_page_has(
-    agentex: Agentex, server: Contract, base: str, tmp_path: Path
-):
+def test_ingest_follows_more_documents_than_a_page_has(agentex: Agentex, server: Contract, base: str, tmp_path: Path):
     (tmp_path / "many").mkdir()
     for number in range(130):
         (tmp_path / "many" / f"{number}.txt").write_text(f"number {number}")
@@ -126,9 +118,7 @@ def test_ingest_follows_more_documents_than_a_page_has(
     assert said.json["counts"] == {"completed": 130}
 
 
-def test_a_changed_file_replaces_its_document_and_says_so(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_changed_file_replaces_its_document_and_says_so(agentex: Agentex, server: Contract, base: str, manual: Path):
     agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
     (manual / "a.md").write_text("new words")
     said = agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
@@ -137,9 +127,7 @@ def test_a_changed_file_replaces_its_document_and_says_so(
     assert len(server.documents) == 1
 
 
-def test_a_changed_file_can_go_beside_its_older_version(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_changed_file_can_go_beside_its_older_version(agentex: Agentex, server: Contract, base: str, manual: Path):
     agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
     (manual / "a.md").write_text("new words")
     command = ("ingest", str(manual / "a.md"), "--kb", "Docs", "--on-conflict", "keep_both")
@@ -166,9 +154,7 @@ def test_files_of_one_name_in_one_run_stand_beside_each_other(
     assert by_name["same.md"] == sha256(tmp_path / "x" / "same.md")
 
 
-def test_a_new_version_that_fails_is_told_with_its_reason(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_new_version_that_fails_is_told_with_its_reason(agentex: Agentex, server: Contract, base: str, manual: Path):
     agentex("ingest", str(manual / "a.md"), "--kb", "Docs")
     (manual / "a.md").write_text("new words")
     server.fails = {"a.md"}
@@ -177,18 +163,14 @@ def test_a_new_version_that_fails_is_told_with_its_reason(
     assert "No text was found" in said.out
 
 
-def test_ingest_takes_globs_and_each_file_once(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_ingest_takes_globs_and_each_file_once(agentex: Agentex, server: Contract, base: str, manual: Path):
     said = agentex("ingest", f"{manual}/**/*.md", f"{manual}/a.md", "--kb", "Docs", "--json")
     assert said.code == 1  # the empty file was asked for by name
     assert names(server) == {"a.md", "中文.md"}
     assert server.uploads == 2
 
 
-def test_a_file_named_by_the_person_fails_where_in_a_folder_it_is_skipped(
-    agentex: Agentex, base: str, manual: Path
-):
+def test_a_file_named_by_the_person_fails_where_in_a_folder_it_is_skipped(agentex: Agentex, base: str, manual: Path):
     said = agentex("ingest", str(manual / "song.mp3"), "--kb", "Docs")
     assert said.code == 1
     assert "song.mp3" in said.out
@@ -207,11 +189,7 @@ def test_links_that_lead_out_of_a_folder_are_left_out_and_named(
     (manual / "loop.md").symlink_to("loop.md")
     said = agentex("ingest", str(manual), "--kb", "docs", "--json")
     assert said.code == 0
-    reasons = {
-        Path(file["path"]).name: file["reason"]
-        for file in said.json["files"]
-        if file["status"] == "skipped"
-    }
+    reasons = {Path(file["path"]).name: file["reason"] for file in said.json["files"] if file["status"] == "skipped"}
     leads_out = "a link that leads out of the folder"
     assert (reasons["link.md"], reasons["folder"]) == (leads_out, leads_out)
     assert reasons["loop.md"] == "can't be read"
@@ -263,9 +241,7 @@ def test_links_that_lead_out_of_the_folder_of_a_pattern_are_left_out_and_named(
         ("*/d**p", "part/deep/c.txt"),
     ],
 )
-def test_patterns_pass_over_hidden_files_and_walk_in_no_circle(
-    manual: Path, pattern: str, wanted: str
-):
+def test_patterns_pass_over_hidden_files_and_walk_in_no_circle(manual: Path, pattern: str, wanted: str):
     for name in ("up", "again"):
         (manual / "part" / name).symlink_to(manual)
     found = find_files([f"{manual}/{pattern}"])
@@ -279,9 +255,7 @@ def test_hidden_files_are_found_by_a_pattern_that_says_so(manual: Path):
     assert [file.name for file in found.files] == [".hidden.md"]
 
 
-def test_links_that_are_named_are_followed(
-    agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path
-):
+def test_links_that_are_named_are_followed(agentex: Agentex, server: Contract, base: str, manual: Path, tmp_path: Path):
     (tmp_path / "real.md").write_text("words")
     link, folder = tmp_path / "link.md", tmp_path / "linked"
     link.symlink_to(tmp_path / "real.md")
@@ -290,9 +264,7 @@ def test_links_that_are_named_are_followed(
     assert names(server) == {"link.md", *NAMES}
 
 
-def test_a_hidden_file_is_sent_when_named(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_hidden_file_is_sent_when_named(agentex: Agentex, server: Contract, base: str, manual: Path):
     assert agentex("ingest", str(manual / ".hidden.md"), "--kb", "Docs").code == 0
     assert names(server) == {".hidden.md"}
 
@@ -318,9 +290,7 @@ def test_a_refused_file_does_not_hold_the_others_up(
     assert said.json["counts"] == {"completed": 4, "failed": 1, "skipped": 4}
 
 
-def test_a_full_disk_of_the_server_ends_the_run(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_full_disk_of_the_server_ends_the_run(agentex: Agentex, server: Contract, base: str, manual: Path):
     (manual / "a.md").write_text("disk full")
     said = agentex("ingest", str(manual), "--kb", "Docs", "--json")
     assert said.code == 1
@@ -330,9 +300,7 @@ def test_a_full_disk_of_the_server_ends_the_run(
     assert "not done yet" in said.out
 
 
-def test_a_lost_answer_does_not_make_two_documents(
-    agentex: Agentex, server: Contract, base: str, manual: Path
-):
+def test_a_lost_answer_does_not_make_two_documents(agentex: Agentex, server: Contract, base: str, manual: Path):
     server.broken_uploads = 1
     said = agentex("ingest", str(manual / "a.md"), "--kb", "Docs", "--json")
     assert said.code == 0
@@ -373,9 +341,7 @@ def test_ingest_needs_a_path_that_is_there(agentex: Agentex, base: str, tmp_path
     assert agentex("ingest", str(tmp_path / "void"), "--kb", "Docs").code == 2
 
 
-def test_ingest_creates_the_knowledge_base_only_when_told(
-    agentex: Agentex, server: Contract, manual: Path
-):
+def test_ingest_creates_the_knowledge_base_only_when_told(agentex: Agentex, server: Contract, manual: Path):
     said = agentex("ingest", str(manual), "--kb", "New")
     assert said.code == 5
     assert "--create" in said.err
@@ -438,9 +404,7 @@ def test_each_state_has_a_word_for_the_summary():
     assert set(_COUNTS) == set(IngestState)
 
 
-def test_picture_is_left_to_the_server_and_an_archive_is_sent_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_picture_is_left_to_the_server_and_an_archive_is_sent_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(detection, "is_installed", lambda: False)
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
     (tmp_path / "b.ZIP").write_bytes(b"PK")
@@ -450,9 +414,7 @@ def test_picture_is_left_to_the_server_and_an_archive_is_sent_whole(
     assert found.left_out == []
 
 
-def test_small_files_go_together_and_large_ones_alone(
-    agentex: Agentex, server: Contract, base: str, tmp_path: Path
-):
+def test_small_files_go_together_and_large_ones_alone(agentex: Agentex, server: Contract, base: str, tmp_path: Path):
     for number in range(200):
         (tmp_path / f"{number}.txt").write_text(f"number {number}")
     (tmp_path / "large.txt").write_text("many words " * 10_000)

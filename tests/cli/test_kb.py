@@ -59,9 +59,7 @@ def test_show_names_the_documents_that_failed_and_why(agentex: Agentex, server: 
     assert len(agentex("kb", "show", "docs", "--json").json["failed_documents"]) == 1
 
 
-def test_an_unknown_name_gives_exit_code_5_and_names_those_there(
-    agentex: Agentex, server: Contract
-):
+def test_an_unknown_name_gives_exit_code_5_and_names_those_there(agentex: Agentex, server: Contract):
     server.add_base("Docs")
     said = agentex("kb", "show", "Dogs")
     assert said.code == 5
@@ -82,9 +80,7 @@ def test_a_name_that_fits_several_is_refused(agentex: Agentex, server: Contract)
     assert all(base_id in said.err for base_id in ids)
 
 
-def test_delete_asks_first_and_needs_yes_where_nobody_can_answer(
-    agentex: Agentex, server: Contract
-):
+def test_delete_asks_first_and_needs_yes_where_nobody_can_answer(agentex: Agentex, server: Contract):
     server.add_base("Docs")
     assert agentex("kb", "delete", "Docs").code == 2
     assert agentex("kb", "delete", "Docs", "--json").code == 2
@@ -93,9 +89,7 @@ def test_delete_asks_first_and_needs_yes_where_nobody_can_answer(
     assert server.bases == {}
 
 
-def test_copy_that_waits_says_once_for_what(
-    agentex: Agentex, server: Contract, monkeypatch: pytest.MonkeyPatch
-):
+def test_copy_that_waits_says_once_for_what(agentex: Agentex, server: Contract, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("cli.commands.kb.transfer._POLL_SECONDS", 0.01)
     server.add_base("Docs")
     failure = {

@@ -15,9 +15,7 @@ from tests.fixtures.contract_server import API_KEY, PASSWORD, Contract
 
 
 @pytest.fixture
-def fresh_server(
-    server: Contract, person: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Contract:
+def fresh_server(server: Contract, person: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contract:
     """The contract server as this machine's own, just started for the first time."""
     monkeypatch.setenv("AGENTEX_PORT", server.url.rpartition(":")[2])
     get_settings.cache_clear()
@@ -26,9 +24,7 @@ def fresh_server(
     return server
 
 
-def test_login_keeps_the_tokens_for_its_owner_alone(
-    stranger: Agentex, server: Contract, person: Path
-):
+def test_login_keeps_the_tokens_for_its_owner_alone(stranger: Agentex, server: Contract, person: Path):
     said = stranger("login", "--username", "zhangsan", "--password-stdin", stdin=f"{PASSWORD}\n")
     assert said.code == 0
     assert "zhangsan" in said.out
@@ -47,9 +43,7 @@ def test_login_says_so_when_the_password_is_wrong(stranger: Agentex, person: Pat
     assert not (person / "credentials.json").exists()
 
 
-def test_login_names_a_server_whose_answer_is_of_another_version(
-    stranger: Agentex, server: Contract, person: Path
-):
+def test_login_names_a_server_whose_answer_is_of_another_version(stranger: Agentex, server: Contract, person: Path):
     server.refresh = None
     said = stranger("login", "--username", "a", "--password-stdin", stdin=PASSWORD)
     assert (said.code, server.url in said.err, "version" in said.err) == (3, True, True)
@@ -116,9 +110,7 @@ def started_elsewhere(fresh_server: Contract, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.usefixtures("started_elsewhere")
 @pytest.mark.parametrize("is_named", [False, True])
-def test_login_finds_a_server_that_was_started_at_another_port(
-    fresh_server: Contract, is_named: bool
-):
+def test_login_finds_a_server_that_was_started_at_another_port(fresh_server: Contract, is_named: bool):
     said = run_here("login", *(["--url", fresh_server.url] if is_named else []))
     assert said.code == 0
     assert fresh_server.logins == ["admin"]
@@ -126,9 +118,7 @@ def test_login_finds_a_server_that_was_started_at_another_port(
 
 
 @pytest.mark.parametrize("harm", ["gone", "damaged", "ended", "foreign", "old"])
-def test_state_file_that_tells_nothing_true_is_as_none(
-    fresh_server: Contract, started_elsewhere: Path, harm: str
-):
+def test_state_file_that_tells_nothing_true_is_as_none(fresh_server: Contract, started_elsewhere: Path, harm: str):
     state = json.loads(started_elsewhere.read_text())
     with subprocess.Popen(["true"]) as ended:
         pass
@@ -165,16 +155,12 @@ def test_commands_do_not_log_in_again_after_a_logout(fresh_server: Contract):
     assert run_here("kb", "list").code == 0
 
 
-def test_a_changed_administrators_password_leads_to_the_login(
-    fresh_server: Contract, tmp_path: Path
-):
+def test_a_changed_administrators_password_leads_to_the_login(fresh_server: Contract, tmp_path: Path):
     (tmp_path / "data" / "initial-admin-password").write_text("old")
     assert run_here("kb", "list").code == 4
 
 
-def test_an_expired_token_is_refreshed_and_the_new_pair_kept(
-    stranger: Agentex, server: Contract, person: Path
-):
+def test_an_expired_token_is_refreshed_and_the_new_pair_kept(stranger: Agentex, server: Contract, person: Path):
     stranger("login", "--username", "a", "--password-stdin", stdin=PASSWORD)
     server.expire()
     assert stranger("kb", "list").code == 0

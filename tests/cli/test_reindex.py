@@ -22,9 +22,7 @@ def owner(embedded: Server) -> Api:
 
 
 @pytest.fixture
-def at_product(
-    embedded: Server, owner: Api, person: Path, monkeypatch: pytest.MonkeyPatch
-) -> Agentex:
+def at_product(embedded: Server, owner: Api, person: Path, monkeypatch: pytest.MonkeyPatch) -> Agentex:
     """Runs a command against the running product as its person."""
     monkeypatch.setenv("AGENTEX_URL", str(embedded.http.base_url))
     monkeypatch.setenv("AGENTEX_API_KEY", owner.access_token)

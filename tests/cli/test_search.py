@@ -64,9 +64,7 @@ def test_search_passes_choices_and_filters_on(agentex: Agentex):
 
 def test_words_that_only_look_like_numbers_are_filtered_by_as_words(agentex: Agentex):
     filters = ("zip=00123", "who=inf", "part=1_000", "size=1.5", "least>=-2")
-    asked = agentex(
-        *("search", "q", "--json"), *(part for one in filters for part in ("--filter", one))
-    ).json["asked"]
+    asked = agentex(*("search", "q", "--json"), *(part for one in filters for part in ("--filter", one))).json["asked"]
     assert asked["filters"]["metadata"] == {
         "zip": "00123",
         "who": "inf",

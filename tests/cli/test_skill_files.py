@@ -36,9 +36,7 @@ def bad(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("spelling", ["native", "agent-skills"])
 def test_new_skill_passes_as_it_is(tmp_path: Path, language: str, spelling: str):
-    made = agentex(
-        "new", "Daily report", "--dir", tmp_path, "--lang", language, "--format", spelling
-    )
+    made = agentex("new", "Daily report", "--dir", tmp_path, "--lang", language, "--format", spelling)
     assert made.exit_code == 0, made.output
     options = ("--strict", "--publish", *(["--portable"] if spelling != "native" else []))
     checked = agentex("validate", tmp_path / "daily-report", *options, "--json")
@@ -78,9 +76,7 @@ def test_findings_are_told_by_line_and_column_in_both_languages(bad: Path):
     assert f"{bad}:1:1：错误 SK002" in chinese.stdout.replace("\n", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "code"), [((), 0), (("--strict",), 1), (("--portable",), 1), (("--publish",), 0)]
-)
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1), (("--portable",), 1), (("--publish",), 0)])
 def test_options_say_how_much_is_wanted(tmp_path: Path, options: tuple[str, ...], code: int):
     file = tmp_path / "SKILL.md"
     file.write_bytes(MENDED)
@@ -114,9 +110,7 @@ def test_sarif_report_names_rules_places_and_mends(tmp_path: Path, bad: Path):
     assert rules[result["ruleIndex"]] == "SK013"
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
     assert not any(
-        "{" in rule["shortDescription"]["text"]
-        for rule in run["tool"]["driver"]["rules"]
-        if rule["id"] == "SK002"
+        "{" in rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"] if rule["id"] == "SK002"
     )
 
 
@@ -134,9 +128,7 @@ def test_mends_of_a_sarif_report_lead_to_what_fix_writes(tmp_path: Path):
         file.write_bytes(content)
         agentex("fix", file, "--code", result["ruleId"])
         assert mended == file.read_bytes(), result["ruleId"]
-    assert {"SK002", "SK013", "SK045"} <= {
-        one["ruleId"] for one in run["results"] if "fixes" in one
-    }
+    assert {"SK002", "SK013", "SK045"} <= {one["ruleId"] for one in run["results"] if "fixes" in one}
 
 
 def replaced(content: bytes, replacements: list[dict[str, Any]]) -> bytes:
@@ -162,9 +154,7 @@ def replaced(content: bytes, replacements: list[dict[str, Any]]) -> bytes:
     [("日 报%#1.md", "%E6%97%A5%20%E6%8A%A5%25%231.md"), (os.fsdecode(b"x\xff.md"), "x%FF.md")],
     ids=["signs", "no UTF-8"],
 )
-def test_places_of_a_sarif_report_are_uris(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, uri: str
-):
+def test_places_of_a_sarif_report_are_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, uri: str):
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(BAD)
     for given, wanted in ((Path(name), uri), (tmp_path / name, f"{tmp_path.as_uri()}/{uri}")):
@@ -247,9 +237,7 @@ def test_fix_of_standard_input_writes_to_standard_output():
     assert agentex("fix", "-", given=BAD).stdout_bytes.startswith(MENDED)
 
 
-def test_fix_says_whether_it_wrote_and_gives_what_came_from_standard_input(
-    tmp_path: Path, bad: Path
-):
+def test_fix_says_whether_it_wrote_and_gives_what_came_from_standard_input(tmp_path: Path, bad: Path):
     planned = report(agentex("fix", bad, "--dry-run", "--json"))["items"][0]
     assert (planned["written"], bool(planned["fixed"])) == (False, True)
     assert report(agentex("fix", bad, "--json"))["items"][0]["written"] is True
@@ -290,15 +278,11 @@ def test_path_that_cannot_be_looked_at_is_told(tmp_path: Path, bad: Path):
         assert "can't be read (File name too long)" in told.stderr
 
 
-def test_one_skill_is_checked_once_however_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_one_skill_is_checked_once_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "SKILL.md").write_bytes(MENDED)
     monkeypatch.chdir(tmp_path)
-    items = report(agentex("validate", ".", "one", tmp_path / "one" / "SKILL.md", "--json"))[
-        "items"
-    ]
+    items = report(agentex("validate", ".", "one", tmp_path / "one" / "SKILL.md", "--json"))["items"]
     assert [item["path"] for item in items] == ["one/SKILL.md"]
 
 
@@ -311,9 +295,7 @@ def test_linked_skill_is_of_the_folder_it_stands_in(tmp_path: Path):
     assert "AS006" not in {one["code"] for one in found}
 
 
-def test_folder_of_too_many_files_is_told_and_not_read_in_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_folder_of_too_many_files_is_told_and_not_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("cli.commands.skills.local_files._MOST_FILES", 3)
     (tmp_path / "SKILL.md").write_bytes(MENDED)
     for name in "abc":

@@ -16,14 +16,7 @@ from cli.supervisor.preflight import CannotStart, claim_folder, claim_port
 from cli.supervisor.service import RestartPace, Service, ServiceState
 from cli.supervisor.status_file import StatusFile
 from core.settings import Settings, get_settings
-from tests.fixtures.processes import (
-    CHILD,
-    is_running,
-    python,
-    runtime_dir,
-    supervised,
-    wait_until,
-)
+from tests.fixtures.processes import CHILD, is_running, python, runtime_dir, supervised, wait_until
 
 IGNORES_TERM = """
 import signal, sys, time
@@ -104,9 +97,7 @@ def heeded_signals() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_parts_end_when_the_terminal_interrupts_or_closes(
-    data: Path, number: signal.Signals, heeded_signals: None
-):
+def test_parts_end_when_the_terminal_interrupts_or_closes(data: Path, number: signal.Signals, heeded_signals: None):
     with supervised(data, [part(data, "one")]) as run:
         run.allow("one")
         run.wait_text("all ready")
@@ -259,9 +250,7 @@ def test_lock_names_no_process_when_its_file_is_empty(tmp_path: Path):
         os.close(descriptor)
 
 
-@pytest.mark.parametrize(
-    ("deaths", "pause"), [(1, 0.2), (2, 0.4), (3, 0.8), (6, 6.4), (7, 10.0), (500, 10.0)]
-)
+@pytest.mark.parametrize(("deaths", "pause"), [(1, 0.2), (2, 0.4), (3, 0.8), (6, 6.4), (7, 10.0), (500, 10.0)])
 def test_pause_doubles_up_to_a_limit(deaths: int, pause: float):
     assert RestartPace().pause(deaths) == pytest.approx(pause)
 

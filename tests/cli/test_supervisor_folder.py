@@ -21,9 +21,7 @@ def test_link_to_a_folder_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
-def test_start_is_refused_where_somebody_made_the_folder_of_the_sockets_first(
-    tmp_path, monkeypatch
-):
+def test_start_is_refused_where_somebody_made_the_folder_of_the_sockets_first(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     settings = Settings(_env_file=None, data_dir=tmp_path / ("long" * 20) / ("path" * 10))
     assert settings.runtime_dir.parent == tmp_path

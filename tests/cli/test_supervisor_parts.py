@@ -36,9 +36,7 @@ def test_late_answer_of_a_dead_part_is_ignored(tmp_path: Path):
         part = Service("one", tuple(python("raise SystemExit(1)")), swallow_cancel)
         board = StatusFile([part], tmp_path / "supervisor.json")
         pace = RestartPace(first_pause=300, longest_pause=300, check_timeout=60)
-        watch = ServiceWatcher(
-            part, board, screen()[0], pace=pace, log=LogFile(tmp_path / "one.log")
-        )
+        watch = ServiceWatcher(part, board, screen()[0], pace=pace, log=LogFile(tmp_path / "one.log"))
         board.listeners.append(lambda s: died.set() if s.state == ServiceState.RESTARTING else None)
         run = asyncio.create_task(watch.run([]))
         async with asyncio.timeout(20):
@@ -59,9 +57,7 @@ def test_late_answer_of_a_dead_part_is_ignored(tmp_path: Path):
 
 def test_plain_screen_writes_each_state_once(tmp_path: Path):
     shown, file = screen()
-    board = StatusFile(
-        [Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json"
-    )
+    board = StatusFile([Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json")
     board.listeners.append(shown.change)
     shown.begin(board.statuses)
     board.note_start("api", 1, 1.0)
@@ -87,9 +83,7 @@ def test_plain_screen_says_what_a_slow_part_waits_for(tmp_path: Path):
 
 def test_terminal_screen_draws_a_table(tmp_path: Path):
     shown, file = screen(terminal=True)
-    board = StatusFile(
-        [Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json"
-    )
+    board = StatusFile([Service("redis"), Service("api", ("/bin/true",))], tmp_path / "supervisor.json")
     board.listeners.append(shown.change)
     shown.begin(board.statuses)
     board.note_start("api", 1, 1.0)
@@ -176,12 +170,8 @@ def test_welcome_shows_the_password_on_the_first_start_only(tmp_path: Path):
     assert str(file) not in messages.welcome(settings, seconds=1.0, password=None)
 
 
-@pytest.mark.parametrize(
-    ("port", "line"), [(8000, "login\n"), (9000, "login --url http://127.0.0.1:9000\n")]
-)
-def test_welcome_names_the_server_for_the_client_where_it_must(
-    tmp_path: Path, port: int, line: str
-):
+@pytest.mark.parametrize(("port", "line"), [(8000, "login\n"), (9000, "login --url http://127.0.0.1:9000\n")])
+def test_welcome_names_the_server_for_the_client_where_it_must(tmp_path: Path, port: int, line: str):
     settings = Settings(data_dir=tmp_path, host="127.0.0.1", port=port)
     assert line in messages.welcome(settings, seconds=1.0, password=None)
 

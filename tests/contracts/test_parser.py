@@ -10,15 +10,7 @@ import pytest
 from PIL import Image
 
 import ingestion.parsers
-from ingestion.parsers import (
-    FORMATS,
-    IMAGE,
-    LANGUAGE_OF_SUFFIX,
-    PARSERS,
-    TEXT,
-    parser_for,
-    preflight,
-)
+from ingestion.parsers import FORMATS, IMAGE, LANGUAGE_OF_SUFFIX, PARSERS, TEXT, parser_for, preflight
 from ingestion.parsers.errors import FailureReason, ParseFailure
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
 from ingestion.parsers.image.ocr import is_ready
@@ -62,10 +54,7 @@ NEEDS_RECOGNITION = pytest.mark.skipif(
 )
 every_parser = pytest.mark.parametrize(
     "media_type",
-    [
-        pytest.param(name, marks=NEEDS_RECOGNITION if form.family is IMAGE else ())
-        for name, form in PARSERS.items()
-    ],
+    [pytest.param(name, marks=NEEDS_RECOGNITION if form.family is IMAGE else ()) for name, form in PARSERS.items()],
 )
 
 
@@ -79,9 +68,7 @@ def empty_document() -> bytes:
     buffer = io.BytesIO()
     space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(
-            "word/document.xml", f'<d:document xmlns:d="{space}"><d:body/></d:document>'
-        )
+        archive.writestr("word/document.xml", f'<d:document xmlns:d="{space}"><d:body/></d:document>')
     return buffer.getvalue()
 
 
@@ -113,9 +100,7 @@ EMPTY = {
     f"{_OFFICE}.spreadsheetml.sheet": made_files.xlsx(("Sheet1", "")),
     f"{_OPEN}.text": made_files.open_document("text", "<text:p> </text:p>"),
     f"{_OPEN}.presentation": made_files.open_document("presentation", "<draw:page/>"),
-    f"{_OPEN}.spreadsheet": made_files.open_document(
-        "spreadsheet", '<table:table table:name="Sheet1"/>'
-    ),
+    f"{_OPEN}.spreadsheet": made_files.open_document("spreadsheet", '<table:table table:name="Sheet1"/>'),
     **{f"image/{kind}": blank_picture(kind) for kind in ("png", "jpeg", "tiff", "webp", "bmp")},
 }
 
@@ -130,9 +115,7 @@ def empty_file(media_type: str, folder: Path) -> Path:
 def test_every_parser_module_is_registered_once():
     folder = Path(ingestion.parsers.__file__).parent
     names = {
-        f"ingestion.parsers.{path.parent.name}.{path.stem}"
-        for path in folder.glob("*/*.py")
-        if path.stem != "__init__"
+        f"ingestion.parsers.{path.parent.name}.{path.stem}" for path in folder.glob("*/*.py") if path.stem != "__init__"
     }
     with_parse = {name for name in names if hasattr(importlib.import_module(name), "parse")}
     assert with_parse == {f"ingestion.parsers.{form.module}" for form in FORMATS}
@@ -168,9 +151,7 @@ def test_elements_are_exact_spans_of_the_text(media_type, samples):
         assert parsed.text[element.char_start : element.char_end] == element.text
         assert element.text.strip()
         assert not CONTROL.search(element.text)
-        assert (
-            element.level >= 1 if element.kind in ("heading", "list_item") else element.level == 0
-        )
+        assert element.level >= 1 if element.kind in ("heading", "list_item") else element.level == 0
         assert (element.page is None) == (parsed.pages is None)
         begins = [0, *(place for place, _ in element.later_pages), len(element.text)]
         numbers = [element.page, *(page for _, page in element.later_pages)]

@@ -42,9 +42,7 @@ SCORE_ERROR = 3e-3
 pytestmark = [
     pytest.mark.anyio,
     # qdrant-client's local mode keeps no payload index and says so.
-    pytest.mark.filterwarnings(
-        "ignore:Payload indexes have no effect in the local Qdrant:UserWarning"
-    ),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
 ]
 
 
@@ -154,10 +152,7 @@ async def test_only_the_documents_asked_for_are_found_and_keep_their_scores(inde
     kb_id, other_kb = new_id(), new_id()
     ids = [new_id() for _ in range(6)]
     texts = ("apple common", "apple apple", "pear common", "plum", "apple pear", "common")
-    points = [
-        chunk(kb_id, id_, number, text=text)
-        for number, (id_, text) in enumerate(zip(ids, texts, strict=True))
-    ]
+    points = [chunk(kb_id, id_, number, text=text) for number, (id_, text) in enumerate(zip(ids, texts, strict=True))]
     foreign = chunk(other_kb, new_id(), text="apple")
     await index.upsert([*points, foreign])
     everything = await ask(index, kb_id, text="apple common")
@@ -194,9 +189,7 @@ async def test_hidden_documents_are_as_if_they_were_not_there(index):
 async def test_leg_is_empty_when_it_is_not_asked(index):
     kb_id = new_id()
     await index.upsert([chunk(kb_id, new_id())])
-    only_sparse = await index.query(
-        kb_ids=[kb_id], dense=None, sparse=encode_query("common"), depth=5
-    )
+    only_sparse = await index.query(kb_ids=[kb_id], dense=None, sparse=encode_query("common"), depth=5)
     only_dense = await index.query(kb_ids=[kb_id], dense=direction(0), sparse=None, depth=5)
     neither = await index.query(kb_ids=[kb_id], dense=None, sparse=SparseVector((), ()), depth=5)
     assert (len(only_sparse.dense), len(only_sparse.sparse)) == (0, 1)
@@ -454,9 +447,7 @@ def test_points_survive_the_wire(shapes):
         )
         for number, (has_dense, terms) in enumerate(shapes)
     ]
-    for sent, received in zip(
-        points, unpack_points(pack_points("m", points), DIMENSION), strict=True
-    ):
+    for sent, received in zip(points, unpack_points(pack_points("m", points), DIMENSION), strict=True):
         assert (sent.id, sent.index, sent.sparse) == (received.id, received.index, received.sparse)
         assert sent.chunk_id == received.chunk_id
         assert (sent.dense is None) == (received.dense is None)

@@ -15,9 +15,7 @@ __all__ = ["engine", "index"]
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.filterwarnings(
-        "ignore:Payload indexes have no effect in the local Qdrant:UserWarning"
-    ),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
 ]
 
 
@@ -52,9 +50,7 @@ async def test_points_of_a_revision_come_back_with_all_they_have(index: VectorIn
     by_id = {point.id: point for point in found}
     for point in mine:
         back = by_id[point.id]
-        assert facts(replace(back, dense=None, sparse=point.sparse)) == facts(
-            replace(point, dense=None)
-        )
+        assert facts(replace(back, dense=None, sparse=point.sparse)) == facts(replace(point, dense=None))
         assert dict(zip(back.sparse.indices, back.sparse.values, strict=True)) == pytest.approx(
             dict(zip(point.sparse.indices, point.sparse.values, strict=True))
         )
@@ -90,10 +86,7 @@ async def test_points_written_again_give_the_same_scores(index: VectorIndex):
     doc, copy, kb, other_kb = (str(uuid4()) for _ in range(4))
     await index.upsert([chunk(kb, doc, number) for number in range(40)])
     read = await index.points(doc, 1)
-    copies = [
-        replace(point, id=point_id(copy, 1, point.index), kb_id=other_kb, document_id=copy)
-        for point in read
-    ]
+    copies = [replace(point, id=point_id(copy, 1, point.index), kb_id=other_kb, document_id=copy) for point in read]
     await index.upsert(copies)
     again = await index.points(copy, 1)
     queries = {"dense": direction(99), "sparse": encode_query("word7 common")}
@@ -115,9 +108,7 @@ async def test_hits_are_whole_however_often_their_points_were_found(index: Vecto
     await index.upsert(points[:9])
 
     async def found() -> dict[str, tuple[str, int, str | None]]:
-        legs = await index.query(
-            kb_ids=[kb], dense=direction(0), sparse=encode_query("common"), depth=50
-        )
+        legs = await index.query(kb_ids=[kb], dense=direction(0), sparse=encode_query("common"), depth=50)
         hits = {hit.id: (hit.document_id, hit.revision, hit.chunk_id) for hit in legs.dense}
         assert hits == {hit.id: (hit.document_id, hit.revision, None) for hit in legs.sparse}
         return hits

@@ -67,9 +67,7 @@ def test_owner_has_everything_and_others_what_is_shared_or_public(
         (Access.OWNER, Action.MANAGE, None),
     ],
 )
-def test_access_is_enough_or_refused(
-    access: Access | None, action: Action, refusal: type[AgentexError] | None
-):
+def test_access_is_enough_or_refused(access: Access | None, action: Action, refusal: type[AgentexError] | None):
     if refusal is None:
         check_access(access, action, KnowledgeBaseNotFound)
         return

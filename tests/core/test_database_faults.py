@@ -103,9 +103,7 @@ class StandingStill:
     @asynccontextmanager
     async def database(self) -> AsyncIterator[Database]:
         server = await asyncio.start_server(self._begin, "127.0.0.1", 0)
-        here = self._url.set(
-            host="127.0.0.1", port=server.sockets[0].getsockname()[1], query={"ssl": "disable"}
-        )
+        here = self._url.set(host="127.0.0.1", port=server.sockets[0].getsockname()[1], query={"ssl": "disable"})
         database = Database(here.render_as_string(hide_password=False))
         try:
             yield database
@@ -155,9 +153,7 @@ class StandingStill:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_a_server_that_stands_still_in_the_middle_is_unavailable(
-    database_url, database_kind, monkeypatch
-):
+async def test_a_server_that_stands_still_in_the_middle_is_unavailable(database_url, database_kind, monkeypatch):
     monkeypatch.setattr("core.db.database._COMMAND_SECONDS", 0.5)
     monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 0.5)
     way = StandingStill(database_url)
@@ -175,9 +171,7 @@ async def test_a_server_that_stands_still_in_the_middle_is_unavailable(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_a_server_that_stops_in_a_transaction_is_unavailable(
-    database_url, database_kind, monkeypatch
-):
+async def test_a_server_that_stops_in_a_transaction_is_unavailable(database_url, database_kind, monkeypatch):
     monkeypatch.setattr("core.db.database._COMMAND_SECONDS", 0.5)
     way = StandingStill(database_url)
     async with way.database() as database:
@@ -190,9 +184,7 @@ async def test_a_server_that_stops_in_a_transaction_is_unavailable(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_connections_that_nobody_gives_back_do_not_hold_a_caller(
-    database_url, database_kind, monkeypatch
-):
+async def test_connections_that_nobody_gives_back_do_not_hold_a_caller(database_url, database_kind, monkeypatch):
     monkeypatch.setattr("core.db.database._CONNECT_SECONDS", 2)
     database = Database(database_url)
     held = [await database.engine.connect() for _ in range(30)]

@@ -22,7 +22,5 @@ print(before - psutil.Process().memory_info().rss)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what is freed")
 def test_memory_that_loading_has_freed_is_given_back():
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 40_000_000

@@ -73,9 +73,7 @@ async def test_who_listens_is_woken_at_once_and_at_every_wake_up(database: Datab
     assert await queue_depth(redis) == 0
 
 
-async def test_redis_that_is_down_is_no_reason_to_fail_a_wake_up(
-    database: Database, tmp_path: Path
-):
+async def test_redis_that_is_down_is_no_reason_to_fail_a_wake_up(database: Database, tmp_path: Path):
     async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
         await JobQueue(database, nobody).push([], wake=True)
         with pytest.raises(RedisError):
@@ -93,9 +91,7 @@ async def test_workers_that_live_are_counted(redis: Redis):
     assert await count_workers(redis) == 1
 
 
-async def test_sweep_leaves_young_jobs_to_their_request_but_not_at_a_worker_s_start(
-    database: Database, redis: Redis
-):
+async def test_sweep_leaves_young_jobs_to_their_request_but_not_at_a_worker_s_start(database: Database, redis: Redis):
     queue = JobQueue(database, redis)
     await enqueue(database, "a")
     assert await queue.sweep() == 0

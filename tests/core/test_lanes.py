@@ -43,9 +43,7 @@ async def test_lane_is_first_come_first_served():
     assert await let_in(False, False, False) == [0, 1, 2]
 
 
-@given(
-    lanes=st.lists(st.booleans(), max_size=12), gone=st.frozensets(st.integers(0, 11), max_size=6)
-)
+@given(lanes=st.lists(st.booleans(), max_size=12), gone=st.frozensets(st.integers(0, 11), max_size=6))
 async def test_everybody_who_still_waits_is_let_in_once(lanes: list[bool], gone: frozenset[int]):
     left = frozenset(number for number in gone if number < len(lanes))
     order = await let_in(*lanes, gone=left)

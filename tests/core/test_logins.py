@@ -73,9 +73,7 @@ async def test_name_may_be_ones_own_address(database):
         row = await work.session.get_one(User, user.id)
         await update_profile(work.session, row, username="dave", avatar_url=None)
         await update_profile(work.session, row, username="dave@example.com", avatar_url=None)
-    assert (
-        await check_password(database, login="dave@example.com", password=PASSWORD)
-    ).id == user.id
+    assert (await check_password(database, login="dave@example.com", password=PASSWORD)).id == user.id
 
 
 @pytest.mark.parametrize("name", ["аррӏе", "ᴀᴘᴘʟᴇ", "ａｐｐｌｅ", "APPLE"])
@@ -186,9 +184,7 @@ async def test_login_that_ends_meanwhile_makes_no_key(database):
 async def test_ended_logins_are_forgotten_at_the_next_one(database):
     key = generate_signing_key()
     authenticator = Authenticator(TokenIssuer(key, [key]), access_seconds=60, refresh_seconds=600)
-    frank, _ = [
-        await register(database, name, f"{name}@example.com") for name in ("frank", "grace")
-    ]
+    frank, _ = [await register(database, name, f"{name}@example.com") for name in ("frank", "grace")]
 
     async def log_in(name: str) -> None:
         checked = await check_password(database, login=name, password=PASSWORD)

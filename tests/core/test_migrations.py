@@ -49,9 +49,7 @@ async def test_level_is_told_only_by_a_database_that_lets_one_look(empty_databas
     try:
         assert await schema_revision(database) is None
         async with database.writing() as session:
-            await (await session.connection()).execute(
-                text("CREATE TABLE alembic_version (id INT)")
-            )
+            await (await session.connection()).execute(text("CREATE TABLE alembic_version (id INT)"))
         with pytest.raises(DBAPIError):
             await schema_revision(database)
         async with database.writing() as session:
@@ -83,10 +81,7 @@ async def test_processes_that_start_at_once_migrate_once(empty_database_url: str
         "asyncio.run(run())\n"
     )
     started = [sys.executable, "-c", code, empty_database_url]
-    processes = [
-        await asyncio.create_subprocess_exec(*started, cwd=ROOT, stderr=subprocess.PIPE)
-        for _ in range(3)
-    ]
+    processes = [await asyncio.create_subprocess_exec(*started, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
     for process in processes:
         _, errors = await asyncio.wait_for(process.communicate(), 60)
         assert process.returncode == 0, errors.decode()
@@ -148,15 +143,11 @@ async def test_keys_of_names_that_look_alike_are_made_anew(empty_database_url: s
 async def insert(connection: AsyncConnection, table: str, /, **row: object) -> None:
     """A row as an older version of the tables has it."""
     values = ", ".join(f":{name}" for name in row)
-    await connection.execute(
-        text(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({values})'), row
-    )
+    await connection.execute(text(f'INSERT INTO "{table}" ({", ".join(row)}) VALUES ({values})'), row)
 
 
 async def add_owner_of_before(connection: AsyncConnection) -> None:
-    await insert(
-        connection, "role", id="r", name="user", display_name="x", permissions="[]", built_in=True
-    )
+    await insert(connection, "role", id="r", name="user", display_name="x", permissions="[]", built_in=True)
     names = dict.fromkeys(("id", "username", "username_key", "email", "email_key"), "u")
     rights = {"role_id": "r", "status": "active", "granted": "[]", "revoked": "[]"}
     memories = {"use_memories": True, "remember_after_runs": False}

@@ -44,9 +44,7 @@ async def test_rows_are_those_of_sqlalchemy_with_values_of_the_same_types(databa
 
     ours, theirs = await database.read(both)
     assert ours == theirs
-    assert {type(value) for row in ours for value in row} == {
-        type(value) for row in theirs for value in row
-    }
+    assert {type(value) for row in ours for value in row} == {type(value) for row in theirs for value in row}
     assert {row[1] for row in ours} == {True, False}
     assert await database.read(lambda reads: reads.rows(_PREPARED, [])) == []
 

@@ -12,14 +12,7 @@ from core.db.types import new_id
 from core.errors.auth import InvalidCredentials
 from core.errors.requests import TooManyLogins
 from core.redis.client import open_redis
-from core.security.rate_limiter import (
-    Charge,
-    Limit,
-    LocalRateLimiter,
-    RateLimiter,
-    SharedRateLimiter,
-    address_range,
-)
+from core.security.rate_limiter import Charge, Limit, LocalRateLimiter, RateLimiter, SharedRateLimiter, address_range
 from core.settings import Settings
 from core.settings.http import AccessSettings
 
@@ -27,9 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["local", "shared", "away"])
-async def limiter(
-    request: pytest.FixtureRequest, find_redis: Callable[[], str]
-) -> AsyncIterator[RateLimiter]:
+async def limiter(request: pytest.FixtureRequest, find_redis: Callable[[], str]) -> AsyncIterator[RateLimiter]:
     if request.param == "local":
         yield LocalRateLimiter()
         return

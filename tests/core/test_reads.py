@@ -137,9 +137,7 @@ async def test_it_reads_a_file_that_others_make_larger_and_smaller(database: Dat
                 (size,),
             )
             other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            found = await database.read(
-                lambda reads: reads.connection.execute(sizes).scalars().all()
-            )
+            found = await database.read(lambda reads: reads.connection.execute(sizes).scalars().all())
             assert found == [size] * 300
             for statement in ("DROP TABLE filler", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 other.execute(statement)

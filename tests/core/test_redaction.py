@@ -24,9 +24,7 @@ def test_text_that_holds_a_secret_is_cleared_of_it(text):
 
 @pytest.mark.parametrize("key", ["password", "api_key", "refresh_token", "X-Api-Key".lower()])
 def test_field_of_a_telling_name_is_cleared_whatever_it_holds(key):
-    assert "hunter2" not in str(
-        redact_secrets(None, "info", {"event": "e", "more": {key: "hunter2"}})
-    )
+    assert "hunter2" not in str(redact_secrets(None, "info", {"event": "e", "more": {key: "hunter2"}}))
 
 
 def test_address_without_a_password_stays_readable():

@@ -31,9 +31,7 @@ def test_nothing_set_gives_the_embedded_shape(tmp_path: Path):
     assert settings.object_store_url is None
 
 
-def test_environment_wins_over_the_file_and_the_file_over_the_default(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_environment_wins_over_the_file_and_the_file_over_the_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / ".env").write_text("AGENTEX_PORT=9001\nAGENTEX_HOST=0.0.0.0\nOTHER=1\n")
     monkeypatch.setenv("AGENTEX_PORT", "9002")
     settings = Settings()
@@ -152,9 +150,7 @@ def test_sockets_move_where_the_data_folders_path_is_too_long_for_them(tmp_path:
     assert deep.runtime_dir != other.runtime_dir
 
 
-def test_value_of_the_command_line_holds_for_child_processes_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_value_of_the_command_line_holds_for_child_processes_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("AGENTEX_PORT", "9001")
     monkeypatch.setenv("AGENTEX_HOST", "::1")
     settings = override_settings(port=9002, host=None, data_dir=tmp_path / "there")
@@ -202,9 +198,7 @@ OIDC = {"oidc_issuer": "https://login.example.com", "oidc_client_id": "agentex"}
         ({**OIDC, "oidc_roles_claim": "groups"}, "oidc_roles"),
     ],
 )
-def test_single_sign_on_that_is_not_whole_or_not_safe_is_refused(
-    values: dict[str, str], named: str
-):
+def test_single_sign_on_that_is_not_whole_or_not_safe_is_refused(values: dict[str, str], named: str):
     with pytest.raises(ValidationError) as caught:
         Settings(**values)
     assert {problem["loc"] for problem in caught.value.errors()} == {(named,)}

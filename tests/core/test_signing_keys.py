@@ -40,9 +40,7 @@ async def stored(database: Database) -> list[str]:
 
 async def rotate(database: Database, *, end_logins: bool = False) -> str:
     async with unit_of_work(database) as work:
-        return await rotate_signing_key(
-            work.session, VAULT, token_seconds=TOKEN_SECONDS, end_logins=end_logins
-        )
+        return await rotate_signing_key(work.session, VAULT, token_seconds=TOKEN_SECONDS, end_logins=end_logins)
 
 
 async def look(database: Database, keys: SigningKeys) -> TokenIssuer:
@@ -70,9 +68,7 @@ def signed(issuer: TokenIssuer) -> tuple[str, str]:
     return token, jwt.get_unverified_header(token)["kid"]
 
 
-async def test_new_key_is_known_before_it_signs_and_the_old_one_until_its_tokens_end(
-    database: Database, first: str
-):
+async def test_new_key_is_known_before_it_signs_and_the_old_one_until_its_tokens_end(database: Database, first: str):
     keys = SigningKeys(VAULT)
     old_token, signer = signed(await look(database, keys))
     assert signer == first
@@ -103,9 +99,7 @@ async def test_key_in_wrong_hands_is_worth_nothing_at_the_next_look(database: Da
     async with unit_of_work(database) as work:
         user = await add_user(work)
         ends = (utc_now() + timedelta(hours=1), utc_now() - timedelta(hours=1))
-        families = [
-            TokenFamily(user_id=user.id, current_token_id="", expires_at=end) for end in ends
-        ]
+        families = [TokenFamily(user_id=user.id, current_token_id="", expires_at=end) for end in ends]
         work.session.add_all(families)
     family_ids = [family.id for family in families]
     assert list(await living(database, family_ids)) == family_ids[:1]
@@ -125,9 +119,7 @@ async def test_same_keys_give_the_same_issuer(database: Database, first: str):
     assert await look(database, keys) is await look(database, keys)
 
 
-async def test_two_rotations_in_one_minute_leave_the_first_key_signing(
-    database: Database, first: str
-):
+async def test_two_rotations_in_one_minute_leave_the_first_key_signing(database: Database, first: str):
     await pass_time(database, 61)
     second, third = await rotate(database), await rotate(database)
     issuer = await look(database, SigningKeys(VAULT))

@@ -23,9 +23,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'lines.db'}")
     async with database.writing() as session:
         connection = await session.connection()
-        await connection.execute(
-            text("CREATE TABLE line (id INTEGER PRIMARY KEY, words TEXT UNIQUE)")
-        )
+        await connection.execute(text("CREATE TABLE line (id INTEGER PRIMARY KEY, words TEXT UNIQUE)"))
     yield database
     await database.close()
 
@@ -118,10 +116,7 @@ async def test_reader_that_commits_what_it_wrote_has_written_it(database: Databa
 
 
 async def test_cancelled_reader_keeps_no_transaction_open(database: Database):
-    slow = text(
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) "
-        "SELECT max(i) FROM n"
-    )
+    slow = text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) SELECT max(i) FROM n")
 
     async def read() -> None:
         async with database.reading() as session:

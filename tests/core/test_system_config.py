@@ -30,9 +30,7 @@ async def test_stored_value_wins_over_the_environment_until_it_is_reset(database
 
     async def source() -> str:
         async with database.reading() as session:
-            views = {
-                one.key.name: one for one in await runtime_config.list_config(session, environment)
-            }
+            views = {one.key.name: one for one in await runtime_config.list_config(session, environment)}
         return views["run_max_turns"].source
 
     assert ((await live.now()).run_max_turns, await source()) == (9, "environment")

@@ -152,9 +152,7 @@ def key_row(moment: datetime) -> StoredSigningKey:
     return StoredSigningKey(id=new_id(), sealed_private_pem="x", public_pem="y", created_at=moment)
 
 
-@pytest.mark.parametrize(
-    "zone", [UTC, timezone(timedelta(hours=8)), timezone(timedelta(hours=-11))]
-)
+@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=8)), timezone(timedelta(hours=-11))])
 async def test_moment_comes_back_in_utc_to_the_microsecond(database: Database, zone: timezone):
     moment = datetime(2026, 2, 3, 23, 59, 59, 123456, tzinfo=zone)
     async with unit_of_work(database) as work:

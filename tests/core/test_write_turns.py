@@ -41,9 +41,7 @@ async def test_writers_of_one_process_go_in_the_order_they_came(database):
 
 
 @pytest.mark.anyio
-async def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(
-    database, monkeypatch
-):
+async def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(database, monkeypatch):
     monkeypatch.setattr("core.db.database._LOCKED_SECONDS", 0.05)
     async with database.writing():
         with pytest.raises(DatabaseUnavailable):

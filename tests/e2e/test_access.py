@@ -3,23 +3,10 @@
 import json
 from uuid import uuid4
 
-from core.errors.auth import (
-    KnowledgeBaseNotFound,
-    MemoryNotFound,
-    PermissionDenied,
-    ReadOnly,
-    SessionNotFound,
-)
+from core.errors.auth import KnowledgeBaseNotFound, MemoryNotFound, PermissionDenied, ReadOnly, SessionNotFound
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server
-from tests.fixtures.things import (
-    FILE,
-    REQUESTS,
-    Things,
-    fill,
-    filled,
-    run_agent,
-)
+from tests.fixtures.things import FILE, REQUESTS, Things, fill, filled, run_agent
 
 
 def test_every_request_of_the_matrix_succeeds_for_the_owner(server: Server, things: Things):
@@ -73,9 +60,7 @@ def test_other_persons_things_are_in_no_list_and_no_search(kept_things: Things, 
     assert kept_things.ids["kb_id"] not in {hit["knowledge_base_id"] for hit in found}
 
 
-def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(
-    kept_things: Things, other: Api
-):
+def test_search_over_ones_own_and_a_foreign_knowledge_base_is_refused_whole(kept_things: Things, other: Api):
     own = other.create_kb()
     other.ingest(own, "a.md", "# Zebra\n\nMy own zebra.")
     code = KnowledgeBaseNotFound
@@ -107,9 +92,7 @@ def test_run_over_a_foreign_knowledge_base_or_session_is_refused(kept_things: Th
     assert kept_things.state() == before
 
 
-def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(
-    kept_things: Things, other: Api
-):
+def test_session_settings_may_not_name_a_foreign_knowledge_base_in_a_run(kept_things: Things, other: Api):
     config = {"agent_type": "agentic_rag", "knowledge_base_ids": [kept_things.ids["kb_id"]]}
     answer = other.request("POST", "/sessions", json={"title": "x", "config": config})
     if answer.status_code != 200:

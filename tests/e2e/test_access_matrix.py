@@ -29,15 +29,7 @@ from core.errors.base import AgentexError
 from tests.fixtures.client import Api, check_error, unique
 from tests.fixtures.forger import Forger
 from tests.fixtures.server import Server, one_shape
-from tests.fixtures.things import (
-    ADMIN_REQUESTS,
-    ADMINISTRATION,
-    REQUESTS,
-    Things,
-    fill,
-    filled,
-    operations,
-)
+from tests.fixtures.things import ADMIN_REQUESTS, ADMINISTRATION, REQUESTS, Things, fill, filled, operations
 
 KB = "/api/v1/knowledge-bases/{kb_id}"
 # What a reader of a knowledge base may ask for though it is no GET.
@@ -112,8 +104,7 @@ def absent(_: str) -> str:
 def alike(first: httpx.Response, second: httpx.Response) -> bool:
     """Whether nothing but the ids of the requests tells two answers apart."""
     heads = [
-        {name: value for name, value in one.headers.items() if name not in OF_ONE_ANSWER}
-        for one in (first, second)
+        {name: value for name, value in one.headers.items() if name not in OF_ONE_ANSWER} for one in (first, second)
     ]
     return (first.status_code, first.content, heads[0]) == (
         second.status_code, second.content, heads[1],
@@ -139,8 +130,7 @@ def with_key(caller: Api, **fields: Any) -> tuple[Api, str]:
 def people(server: Server, other: Api) -> Iterator[dict[str, Person]]:
     """Somebody of each role, and somebody with a narrow key, none of whom has anything."""
     known = {
-        name: Person(with_role(server, server.person(), name), ROLES[name])
-        for name in ("viewer", "developer", "admin")
+        name: Person(with_role(server, server.person(), name), ROLES[name]) for name in ("viewer", "developer", "admin")
     }
     known["user"] = Person(other, ROLES["user"])
     known["key"] = Person(with_key(other, scopes=["kb:view"])[0], {"kb:view"})
@@ -216,9 +206,7 @@ def test_role_without_a_permission_is_refused_alike_whatever_is_named(
     assert refused > 200
 
 
-def test_another_persons_things_are_as_if_they_were_not(
-    server: Server, kept_things: Things, people: dict[str, Person]
-):
+def test_another_persons_things_are_as_if_they_were_not(server: Server, kept_things: Things, people: dict[str, Person]):
     before, asked = kept_things.state(), set[str]()
     for operation in closed(server):
         if "{" not in operation.path or operation.path.startswith(ADMINISTRATION):
@@ -240,9 +228,7 @@ def test_another_persons_things_are_as_if_they_were_not(
     assert kept_things.state() == before
 
 
-def test_what_names_nothing_is_open_to_whoever_has_the_permission(
-    server: Server, people: dict[str, Person]
-):
+def test_what_names_nothing_is_open_to_whoever_has_the_permission(server: Server, people: dict[str, Person]):
     for operation in closed(server):
         if "{" in operation.path:
             continue
@@ -253,9 +239,7 @@ def test_what_names_nothing_is_open_to_whoever_has_the_permission(
             where = f"{operation.name}: {who}: {answer.text}"
             # A key with scopes may see to its account, but not change it.
             scoped = who == "key" and operation.path.startswith(OWN_ACCOUNT)
-            assert answer.status_code in ({200, 400, 403} if scoped else {200, 400, 404, 422}), (
-                where
-            )
+            assert answer.status_code in ({200, 400, 403} if scoped else {200, 400, 404, 422}), where
 
 
 def test_administrators_requests_succeed_and_absent_things_are_not_found(
@@ -273,9 +257,7 @@ def test_administrators_requests_succeed_and_absent_things_are_not_found(
 
 
 @pytest.mark.parametrize("access", ["read", "write"])
-def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(
-    server: Server, things: Things, other: Api, access: str
-):
+def test_shared_knowledge_base_is_open_as_far_as_it_is_shared(server: Server, things: Things, other: Api, access: str):
     viewer = Person(with_role(server, server.person(), "viewer"), ROLES["viewer"])
     people = (viewer, Person(other, ROLES["user"]))
     shares = [{"username": person.api.name, "access": access} for person in people]

@@ -203,8 +203,7 @@ def test_api_key_with_a_bad_name_is_not_made(someone: Api, body: dict[str, str])
 def test_no_secret_is_stored_in_plain(server: Server, member: Api):
     key = member.post("/users/me/api-keys", {"name": "k"})["key"]
     rows = [
-        server.sql(f'SELECT * FROM "{table}"')
-        for table in ("user", "api_key", "token_family", "stored_signing_key")
+        server.sql(f'SELECT * FROM "{table}"') for table in ("user", "api_key", "token_family", "stored_signing_key")
     ]
     text = str(rows)
     assert member.name in text

@@ -47,18 +47,13 @@ def test_id_means_its_account_though_another_one_is_called_so(
     taken = 'UPDATE "user" SET username = :name, username_key = :name WHERE id = :id'
     server.sql(taken, name=user.user_id, id=other.user_id)
     assert terminal("users", "disable", user.user_id)[0] == 0
-    states = {
-        one["id"]: one["status"]
-        for one in terminal.json("users", "list", "--search", user.user_id)["items"]
-    }
+    states = {one["id"]: one["status"] for one in terminal.json("users", "list", "--search", user.user_id)["items"]}
     assert states == {other.user_id: "active"}
     code, said = terminal("users", "disable", str(uuid4()))
     assert (code, "There is no account" in said) == (5, True)
 
 
-def test_account_is_deleted_with_what_was_said_of_its_things(
-    terminal: Terminal, user: Api, other: Api
-):
+def test_account_is_deleted_with_what_was_said_of_its_things(terminal: Terminal, user: Api, other: Api):
     kb_id = user.create_kb()
     assert terminal("users", "delete", user.name)[0] == 2
     code, said = terminal("users", "delete", user.name, "--yes")
@@ -119,9 +114,7 @@ def test_audit_log_is_shown_and_written_to_a_file(terminal: Terminal, tmp_path: 
     assert code == 0
     assert "The newest 1 of" in said
     file = tmp_path / "audit.csv"
-    assert (
-        terminal("audit", "--action", "user.created", "--search", name, "--csv", str(file))[0] == 0
-    )
+    assert terminal("audit", "--action", "user.created", "--search", name, "--csv", str(file))[0] == 0
     lines = file.read_text(encoding="utf-8-sig").splitlines()
     assert len(lines) == 2
     assert name in lines[1]
@@ -132,9 +125,7 @@ def test_audit_log_is_shown_and_written_to_a_file(terminal: Terminal, tmp_path: 
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".part"] == []
 
 
-@pytest.mark.parametrize(
-    "value", ["NaN", "-Infinity", "1e999", "[" * 100_000, '"\\ud800"', "\udcff"]
-)
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[" * 100_000, '"\\ud800"', "\udcff"])
 def test_value_that_is_no_json_is_refused_in_words(terminal: Terminal, value: str):
     code, said = terminal("config", "set", "search_top_k", value)
     assert code == 2, said

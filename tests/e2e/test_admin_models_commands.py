@@ -29,9 +29,7 @@ def model(terminal: Terminal) -> Iterator[dict[str, Any]]:
     terminal("models", "delete", made["id"], "--yes")
 
 
-def test_model_is_added_shown_changed_and_removed(
-    terminal: Terminal, model: dict[str, Any], user: Api
-):
+def test_model_is_added_shown_changed_and_removed(terminal: Terminal, model: dict[str, Any], user: Api):
     name = model["name"]
     assert (model["has_secret"], model["model_id"], model["max_tokens"]) == (True, "gpt-4o", None)
     changes = ("--max-tokens", "4096", "--temperature", "0", "--input-price", "2.5",
@@ -44,9 +42,7 @@ def test_model_is_added_shown_changed_and_removed(
     assert code == 0
     assert "Longest answer: 4096\n" in said
     assert f"People who may use it: {user.user_id}\n" in said
-    again = terminal.json(
-        "models", "edit", name, "--clear", "max_tokens", "--everybody", "--enable"
-    )
+    again = terminal.json("models", "edit", name, "--clear", "max_tokens", "--everybody", "--enable")
     assert (again["max_tokens"], again["user_access"], again["role_access"]) == (None, None, None)
     assert again["temperature"] == 0
     code, said = terminal("models", "list", "--lang", "zh")
@@ -75,9 +71,7 @@ def test_models_key_comes_from_where_others_can_not_read_it(
     assert KEY not in changed[1] + said
 
 
-def test_model_is_made_the_default_and_tested(
-    terminal: Terminal, model: dict[str, Any], server: Server, user: Api
-):
+def test_model_is_made_the_default_and_tested(terminal: Terminal, model: dict[str, Any], server: Server, user: Api):
     assert terminal("models", "default", model["name"]) == (
         0, f"{model['name']} answers by default now.\n",
     )  # fmt: skip
@@ -132,9 +126,7 @@ def test_usage_is_told_by_person(terminal: Terminal, server: Server, user: Api):
     assert terminal("models", "usage", "--since", "2026-13-01")[0] == 2
 
 
-def test_key_is_made_listed_and_revoked_for_oneself_and_for_others(
-    terminal: Terminal, server: Server, user: Api
-):
+def test_key_is_made_listed_and_revoked_for_oneself_and_for_others(terminal: Terminal, server: Server, user: Api):
     name = unique("ci")
     made = terminal("keys", "create", name, "--permission", "kb:view", "--ends", "2099-01-31")
     key = made[1].splitlines()[-1]
@@ -153,9 +145,7 @@ def test_key_is_made_listed_and_revoked_for_oneself_and_for_others(
     terminal.json("keys", "revoke", "theirs", "--user", user.name, "--yes")
     by_key = server.api(**{"X-API-Key": theirs["key"]})
     by_key.refused(InvalidToken, "GET", "/users/me")
-    (act,) = terminal.json("audit", "--action", "api_key.revoked", "--search", theirs["id"])[
-        "items"
-    ]
+    (act,) = terminal.json("audit", "--action", "api_key.revoked", "--search", theirs["id"])["items"]
     assert (act["actor_name"], act["details"]["username"]) == ("admin", user.name)
 
 

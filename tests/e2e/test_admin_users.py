@@ -66,9 +66,7 @@ def roles_of(admin: Api) -> dict[str, str]:
 def test_list_answers_as_documented_and_finds_by_name_role_and_status(admin: Api, user: Api):
     data = admin.get(USERS)
     conforms(data, LISTED)
-    assert [row["username"] for row in admin.get(USERS, search=user.name.upper())["items"]] == [
-        user.name
-    ]
+    assert [row["username"] for row in admin.get(USERS, search=user.name.upper())["items"]] == [user.name]
     assert admin.get(USERS, search=f"{user.name}@EXAMPLE")["total"] == 1
     for sign in "%_":
         found = admin.get(USERS, search=sign, page_size=100)["items"]
@@ -191,9 +189,7 @@ def test_change_that_can_not_be_made_changes_nothing(admin: Api, someone: Api, b
         ("username", "ADMIN", UsernameTaken),
     ],
 )
-def test_account_that_can_not_be_made_is_not(
-    admin: Api, field: str, value: str, code: type[AgentexError]
-):
+def test_account_that_can_not_be_made_is_not(admin: Api, field: str, value: str, code: type[AgentexError]):
     name = unique("wangwu")
     body = {"username": name, "email": f"{name}@example.com", "password": PASSWORD}
     before = admin.get(USERS)["total"]
@@ -244,9 +240,7 @@ def test_only_administrator_keeps_the_office(admin: Api, server: Server):
         {"custom_permissions": {"revokes": ["users:manage"]}},
     ):
         admin.refused(LastAdministrator, "PUT", path, json=body)
-    assert server.api().log_in(admin.name, ADMIN_PASSWORD).get("/users/me")["role"]["name"] == (
-        "admin"
-    )
+    assert server.api().log_in(admin.name, ADMIN_PASSWORD).get("/users/me")["role"]["name"] == ("admin")
 
 
 @one_shape
@@ -257,9 +251,7 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
     doc_id = user.ingest(kb_id, "a.md", "# Zebra\n\nThe zebra sleeps at noon.")
     user.post("/sessions", {"title": "private"})
     user.post("/memories", {"text": "My zebra is called Stripe."})
-    user.post(
-        "/skills", {"content": "# SKILL: Report\n\n## Description\n\nWrites the daily report."}
-    )
+    user.post("/skills", {"content": "# SKILL: Report\n\n## Description\n\nWrites the daily report."})
     path = f"{USERS}/{user.user_id}"
     counts = {"knowledge_bases": 1, "documents": 1, "skills": 1}
     details = admin.refused(UserOwnsThings, "DELETE", path)
@@ -288,9 +280,7 @@ def test_deleted_persons_knowledge_bases_go_to_an_heir_and_the_rest_is_erased(
 
 
 @one_shape
-def test_deleted_persons_things_are_erased_when_that_is_wanted(
-    admin: Api, server: Server, user: Api
-):
+def test_deleted_persons_things_are_erased_when_that_is_wanted(admin: Api, server: Server, user: Api):
     before = server.stored
     kb_id = user.create_kb(is_public=True)
     user.ingest(kb_id, "a.md", "# Zebra\n\nThe zebra sleeps at noon.")
@@ -324,9 +314,7 @@ def role(admin: Api) -> Iterator[dict[str, object]]:
 
 
 @one_shape
-def test_role_of_ones_own_is_made_given_changed_and_deleted(
-    admin: Api, user: Api, role: dict[str, object]
-):
+def test_role_of_ones_own_is_made_given_changed_and_deleted(admin: Api, user: Api, role: dict[str, object]):
     path = f"{ROLES}/{role['id']}"
     assert role["built_in"] is False
     assert admin.get(path) == role

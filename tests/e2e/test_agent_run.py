@@ -13,26 +13,8 @@ from agents.strategies import STRATEGIES
 from core.errors.auth import KnowledgeBaseNotFound, RunNotFound, SessionNotFound
 from core.errors.base import AgentexError
 from core.errors.conflicts import RunIdTaken, ThreadBusy
-from core.errors.requests import (
-    InvalidRequest,
-    InvalidRunInput,
-    MalformedJson,
-    RequestTooLarge,
-    UnknownAgentType,
-)
-from tests.fixtures.agents import (
-    GUIDE,
-    MANUAL,
-    RUN,
-    Run,
-    ask,
-    camel,
-    run,
-    run_body,
-    text_of,
-    types_of,
-    verified_run,
-)
+from core.errors.requests import InvalidRequest, InvalidRunInput, MalformedJson, RequestTooLarge, UnknownAgentType
+from tests.fixtures.agents import GUIDE, MANUAL, RUN, Run, ask, camel, run, run_body, text_of, types_of, verified_run
 from tests.fixtures.client import Api, check_success, eventually
 from tests.fixtures.server import Server, one_shape
 
@@ -309,9 +291,7 @@ def test_question_is_answered_again_when_it_is_sent_again(user: Api):
     assert [message["role"] for message in stored] == ["user", "assistant", "assistant"]
 
 
-def test_foreign_knowledge_base_is_not_found_and_nothing_is_stored(
-    user: Api, other: Api, server: Server
-):
+def test_foreign_knowledge_base_is_not_found_and_nothing_is_stored(user: Api, other: Api, server: Server):
     foreign = other.create_kb()
     body = run_body("hello", forwarded_props={"knowledge_base_ids": [foreign]})
     for kb_id in (foreign, str(uuid4()), "not a uuid"):
@@ -398,9 +378,7 @@ def test_malformed_input_is_refused_with_its_field(embedded: Server, name: str):
         (b'{"a":"' + b"x" * 5_000_000 + b'"}', RequestTooLarge),
     ],
 )
-def test_body_is_refused_when_it_is_no_object(
-    embedded: Server, content: bytes, code: type[AgentexError]
-):
+def test_body_is_refused_when_it_is_no_object(embedded: Server, content: bytes, code: type[AgentexError]):
     user = embedded.person()
     user.refused(code, "POST", RUN, content=content, headers={"Content-Type": "application/json"})
 

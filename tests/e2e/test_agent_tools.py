@@ -28,9 +28,7 @@ def told(user: Api, command: str, *kb_ids: str, agent_type: str = "react") -> tu
 
 
 @one_shape
-@pytest.mark.parametrize(
-    "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
-)
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 def test_document_is_read_by_whoever_may_search_it(user: Api, library: str, agent_type: str):
     command = '/tool read_document {"document": "relay.md"}'
     result, said = told(user, command, library, agent_type=agent_type)

@@ -8,16 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from agents.agui.json_patch import apply_patch
-from tests.fixtures.agents import (
-    RUN,
-    Library,
-    Run,
-    camel,
-    library_for,
-    run_body,
-    text_of,
-    verified_run,
-)
+from tests.fixtures.agents import RUN, Library, Run, camel, library_for, run_body, text_of, verified_run
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server
@@ -128,9 +119,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("agent_type", SLOW)
-def test_agent_type_is_stopped_in_the_middle(
-    reader: Api, guide: str, scripted: ModelServer, agent_type: str
-):
+def test_agent_type_is_stopped_in_the_middle(reader: Api, guide: str, scripted: ModelServer, agent_type: str):
     body = camel(run_body(f"Which port? #{SLOW[agent_type]}", **wishes(agent_type, guide)))
     with Run(reader, body) as streaming:
         streaming.until("TOOL_CALL_RESULT")
@@ -199,9 +188,7 @@ def test_react_that_loops_ends_with_what_it_has(reader: Api, guide: str):
         ("plan-learning", "model", ["plan", "execute", "replan", "execute", "synthesise"]),
     ],
 )
-def test_plan_is_mended_and_changed(
-    reader: Api, guide: str, script: str, source: str, steps: list[str]
-):
+def test_plan_is_mended_and_changed(reader: Api, guide: str, script: str, source: str, steps: list[str]):
     # In front, because the rules take a question apart behind its question mark.
     question = f"#{script} Which port does the relay use, and how long are logs kept?"
     events = verified_run(reader, question, **wishes("plan_execute", guide))

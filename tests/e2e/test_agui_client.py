@@ -10,18 +10,7 @@ import pytest
 from agents.agui.verifier import verify
 from agents.llm.errors import ModelFault
 from agents.strategies import STRATEGIES
-from tests.fixtures.agents import (
-    GUIDE,
-    MANUAL,
-    AguiClient,
-    ClientRun,
-    Library,
-    Run,
-    camel,
-    run_body,
-    text_of,
-    types_of,
-)
+from tests.fixtures.agents import GUIDE, MANUAL, AguiClient, ClientRun, Library, Run, camel, run_body, text_of, types_of
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_scripts import UPSTREAM_SECRET
 from tests.fixtures.model_server import ModelServer
@@ -83,9 +72,7 @@ def test_client_gets_quotes_when_there_is_no_model(
 
 
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))
-def test_client_follows_every_agent_type(
-    agui_client: AguiClient, offline: tuple[Api, str], agent_type: str
-):
+def test_client_follows_every_agent_type(agui_client: AguiClient, offline: tuple[Api, str], agent_type: str):
     user, kb_id = offline
     step = asking("Which port does the relay use; how long are logs kept?", kb_id)
     step["props"]["agent_type"] = agent_type
@@ -108,9 +95,7 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("agent_type", SCRIPTS)
-def test_client_follows_every_agent_type_of_a_model(
-    agui_client: AguiClient, reader: Api, guide: str, agent_type: str
-):
+def test_client_follows_every_agent_type_of_a_model(agui_client: AguiClient, reader: Api, guide: str, agent_type: str):
     question = f"Which port is it, and how long are logs kept? #{SCRIPTS[agent_type]}"
     step = asking(question, guide)
     step["props"]["agent_type"] = agent_type
@@ -144,9 +129,7 @@ def test_client_is_told_when_there_is_no_knowledge_base(agui_client: AguiClient,
 
 def test_client_gets_an_answer_with_citations(agui_client: AguiClient, reader: Api, guide: str):
     thread_id = str(uuid4())
-    talk = agui_client.talk(
-        reader, asking("Which port does the relay listen on? #rag", guide), threadId=thread_id
-    )
+    talk = agui_client.talk(reader, asking("Which port does the relay listen on? #rag", guide), threadId=thread_id)
 
     last = finished(talk.runs[0])
     assert (last["type"], last["threadId"]) == ("RUN_FINISHED", thread_id)
@@ -202,12 +185,8 @@ def test_client_sends_its_history_back_in_the_next_run(
     assert stored["message_count"] == 5
 
 
-def test_client_stops_a_slow_model(
-    agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer
-):
-    talk = agui_client.talk(
-        reader, asking("Which port? #rag-slow", guide, stopAt="TEXT_MESSAGE_CONTENT")
-    )
+def test_client_stops_a_slow_model(agui_client: AguiClient, reader: Api, guide: str, scripted: ModelServer):
+    talk = agui_client.talk(reader, asking("Which port? #rag-slow", guide, stopAt="TEXT_MESSAGE_CONTENT"))
 
     run = talk.runs[0]
     assert run.stopped is not None
@@ -219,9 +198,7 @@ def test_client_stops_a_slow_model(
     assert scripted.hung_up.wait(5)
 
 
-def test_client_is_told_safely_when_the_model_fails(
-    agui_client: AguiClient, reader: Api, guide: str
-):
+def test_client_is_told_safely_when_the_model_fails(agui_client: AguiClient, reader: Api, guide: str):
     talk = agui_client.talk(
         reader,
         asking("Which port? #unauthorized", guide),
@@ -239,9 +216,7 @@ def test_client_is_told_safely_when_the_model_fails(
     assert finished(fine)["type"] == "RUN_FINISHED"
 
 
-def test_client_is_refused_when_the_thread_is_busy(
-    agui_client: AguiClient, reader: Api, scripted: ModelServer
-):
+def test_client_is_refused_when_the_thread_is_busy(agui_client: AguiClient, reader: Api, scripted: ModelServer):
     body = camel(run_body("Say hello #slow"))
     with Run(reader, body) as busy:
         busy.until("TEXT_MESSAGE_CONTENT")
@@ -255,13 +230,9 @@ def test_client_is_refused_when_the_thread_is_busy(
     assert talk.runs[0].events == []
 
 
-def test_client_is_refused_before_the_run_starts(
-    agui_client: AguiClient, modelled: Server, reader: Api
-):
+def test_client_is_refused_before_the_run_starts(agui_client: AguiClient, modelled: Server, reader: Api):
     stranger = agui_client.talk(modelled.api(), asking("Hello #plain")).runs[0]
-    unknown_type = agui_client.talk(
-        reader, {"question": "Hello #plain", "props": {"agent_type": "telepathy"}}
-    ).runs[0]
+    unknown_type = agui_client.talk(reader, {"question": "Hello #plain", "props": {"agent_type": "telepathy"}}).runs[0]
     unknown_kb = agui_client.talk(reader, asking("Hello #plain", str(uuid4()))).runs[0]
 
     errors = [run.error or {} for run in (stranger, unknown_type, unknown_kb)]
@@ -270,13 +241,9 @@ def test_client_is_refused_before_the_run_starts(
     assert all(run.events == [] for run in (stranger, unknown_type, unknown_kb))
 
 
-def test_run_goes_on_when_the_client_goes_away(
-    agui_client: AguiClient, reader: Api, scripted: ModelServer
-):
+def test_run_goes_on_when_the_client_goes_away(agui_client: AguiClient, reader: Api, scripted: ModelServer):
     thread_id = str(uuid4())
-    talk = agui_client.talk(
-        reader, asking("Say hello #slow", abortAt="TEXT_MESSAGE_CONTENT"), threadId=thread_id
-    )
+    talk = agui_client.talk(reader, asking("Say hello #slow", abortAt="TEXT_MESSAGE_CONTENT"), threadId=thread_id)
     assert types_of(talk.runs[0].events)[-1] == "RUN_ERROR", "the client's own mark of its abort"
     assert not scripted.hung_up.is_set()
     scripted.release.set()
@@ -311,9 +278,7 @@ def test_client_answers_an_interrupt_and_the_run_goes_on(agui_client: AguiClient
     assert talk.messages[3]["content"] == '{"input": "a@example.com"}'
 
 
-def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(
-    agui_client: AguiClient, embedded: Server
-):
+def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(agui_client: AguiClient, embedded: Server):
     user = embedded.person()
     thread = str(uuid4())
     first = agui_client.talk(user, acting(ASK_SURE), threadId=thread)
@@ -330,9 +295,7 @@ def test_client_that_lost_its_interrupts_is_told_of_them_in_the_stream(
 
 
 @one_shape
-def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(
-    agui_client: AguiClient, server: Server, user: Api
-):
+def test_client_that_comes_again_cancels_an_interrupt_and_asks_on(agui_client: AguiClient, server: Server, user: Api):
     connect = str(user.http.base_url.join("/agent/connect"))
     thread = str(uuid4())
     ask = acting('/tool confirm_action {"message": "Delete all?"}')
@@ -370,9 +333,7 @@ def test_client_makes_the_calls_of_its_own_tools(agui_client: AguiClient, user: 
     assert "In Ulm." in talk.messages[-1]["content"]
 
 
-def test_client_joins_a_run_that_is_under_way(
-    agui_client: AguiClient, reader: Api, scripted: ModelServer
-):
+def test_client_joins_a_run_that_is_under_way(agui_client: AguiClient, reader: Api, scripted: ModelServer):
     thread = str(uuid4())
     ask = {"id": "q", "role": "user", "content": "Hello #slow"}
     body = {"threadId": thread, "runId": str(uuid4()), "messages": [ask]}

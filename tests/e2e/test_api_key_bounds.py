@@ -9,13 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.errors.auth import (
-    AccountDisabled,
-    InvalidToken,
-    KnowledgeBaseNotFound,
-    PermissionDenied,
-    TokenExpired,
-)
+from core.errors.auth import AccountDisabled, InvalidToken, KnowledgeBaseNotFound, PermissionDenied, TokenExpired
 from core.errors.base import AgentexError
 from core.errors.conflicts import ApiKeysFull
 from core.errors.requests import InvalidRequest
@@ -45,9 +39,7 @@ def test_key_may_do_what_its_scopes_say_in_every_header(server: Server, user: Ap
     for headers in (reader.headers, {"Authorization": f"Bearer {reader.headers['X-API-Key']}"}):
         caller = server.api(**headers)
         assert caller.get(f"/knowledge-bases/{kb_id}")["id"] == kb_id
-        details = caller.refused(
-            PermissionDenied, "POST", "/knowledge-bases", json={"name": unique()}
-        )
+        details = caller.refused(PermissionDenied, "POST", "/knowledge-bases", json={"name": unique()})
         assert details == {"permission": "kb:write"}
         caller.refused(PermissionDenied, "GET", "/sessions")
         assert caller.get("/users/me")["permissions"] == ["kb:view"]
@@ -84,9 +76,7 @@ def test_key_with_scopes_can_not_change_the_account(server: Server, user: Api):
     caller.refused(InvalidToken, "GET", "/users/me")
 
 
-def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(
-    server: Server, user: Api
-):
+def test_key_makes_no_key_that_outlives_it_and_one_with_scopes_makes_none(server: Server, user: Api):
     end = in_time(hours=1)
     caller = keyed(server, user, expires_at=end)
     later = {"name": "k", "expires_at": in_time(hours=2)}
@@ -196,9 +186,7 @@ def wait_for(server: Server, stream: Run, status: str, *, seconds: float) -> Non
     eventually(lambda: server.sql(query, **values), seconds=seconds, what=status)
 
 
-def test_open_streams_end_with_the_login_key_right_or_account(
-    modelled: Server, scripted: ModelServer
-):
+def test_open_streams_end_with_the_login_key_right_or_account(modelled: Server, scripted: ModelServer):
     ends = endings(modelled)
     props = {"forwarded_props": {"agent_type": "react"}}
     with ExitStack() as stack:

@@ -127,9 +127,7 @@ def test_bad_members_are_named_and_the_good_ones_go_in(server: Server, someone: 
     assert not list(server.settings.data_dir.parent.rglob("*canary*"))
 
 
-def test_same_archive_again_changes_nothing_and_a_changed_member_is_replaced(
-    server: Server, someone: Api, kb: str
-):
+def test_same_archive_again_changes_nothing_and_a_changed_member_is_replaced(server: Server, someone: Api, kb: str):
     first = check_success(send(someone, kb, "a.zip", zipped({"a.md": GUIDE, "b.md": GUIDE})))
     ids = [item["document"]["id"] for item in first["items"]]
     for document_id in ids:
@@ -142,9 +140,7 @@ def test_same_archive_again_changes_nothing_and_a_changed_member_is_replaced(
     third = check_success(send(someone, kb, "a.zip", changed))
     assert [item["document"]["outcome"] for item in third["items"]] == ["unchanged", "replaced"]
     assert [item["document"]["id"] for item in third["items"]] == ids
-    refused = check_success(
-        send(someone, kb, "a.zip", zipped({"a.md": "other"}), on_conflict="refuse")
-    )
+    refused = check_success(send(someone, kb, "a.zip", zipped({"a.md": "other"}), on_conflict="refuse"))
     assert refusals(refused) == {"a.md": DocumentNameTaken.code}
 
 
@@ -188,9 +184,7 @@ BOMBS = {
 
 @one_shape
 @pytest.mark.parametrize("name", BOMBS)
-def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
-    server: Server, someone: Api, kb: str, name: str
-):
+def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(server: Server, someone: Api, kb: str, name: str):
     before = server.files
     details = check_error(send(someone, kb, name, BOMBS[name]()), ArchiveLimits)
     assert details == {"max_files": 2_000, "max_bytes": 200 * 2**20, "max_ratio": 100}
@@ -199,9 +193,7 @@ def test_archive_bomb_is_refused_as_a_whole_before_it_is_unpacked(
 
 
 @one_shape
-@pytest.mark.parametrize(
-    "content", [b"PK", b"PK\x03\x04" + bytes(100), zipped({"a.md": GUIDE})[:-30], GUIDE.encode()]
-)
+@pytest.mark.parametrize("content", [b"PK", b"PK\x03\x04" + bytes(100), zipped({"a.md": GUIDE})[:-30], GUIDE.encode()])
 def test_file_that_is_no_whole_archive_is_refused(someone: Api, kb: str, content: bytes):
     check_error(send(someone, kb, "a.zip", content), CorruptArchive)
 
@@ -240,9 +232,7 @@ def test_document_that_is_a_zip_file_inside_is_no_archive(someone: Api, kb: str,
 
 
 @one_shape
-def test_archive_of_office_files_and_of_folders_named_like_their_parts_is_one(
-    someone: Api, kb: str
-):
+def test_archive_of_office_files_and_of_folders_named_like_their_parts_is_one(someone: Api, kb: str):
     parts = {"word/a.md": GUIDE, "xl/b.md": GUIDE, "mimetype": "text", "c.odt": MADE["report.odt"]}
     answer = check_success(send(someone, kb, "a.zip", zipped(parts)))
     assert (answer["taken_in"], list(refusals(answer))) == (3, ["mimetype"])

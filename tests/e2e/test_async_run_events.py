@@ -12,17 +12,7 @@ from core.errors.auth import RunNotFound, SessionNotFound
 from core.errors.conflicts import RunIdTaken, ThreadBusy
 from core.errors.requests import InvalidCursor
 from tests.fixtures.agents import GUIDE, Library
-from tests.fixtures.async_runs import (
-    RUNS,
-    Follower,
-    answer_of,
-    check_keys,
-    frames_of,
-    read,
-    run,
-    run_input,
-    start,
-)
+from tests.fixtures.async_runs import RUNS, Follower, answer_of, check_keys, frames_of, read, run, run_input, start
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
 from tests.fixtures.server import Server, one_shape
@@ -251,9 +241,7 @@ def test_stream_goes_on_through_later_runs(user: Api, thread: str):
 
 
 @one_shape
-@pytest.mark.parametrize(
-    "cursor", ["nonsense", "7", "no-such-run:1", "{run}:999", "{run}:-1", "{run}:"]
-)
+@pytest.mark.parametrize("cursor", ["nonsense", "7", "no-such-run:1", "{run}:999", "{run}:-1", "{run}:"])
 def test_place_that_is_none_of_this_stream_is_refused(user: Api, thread: str, cursor: str):
     body = worker("hello", thread)
     start(user, body)

@@ -54,9 +54,7 @@ def date_back(server: Server, api: Api, thread_id: str, *moments: str) -> None:
     for row, moment in zip(rows, moments, strict=False):
         at = datetime.fromisoformat(moment).astimezone(UTC)
         value = at.replace(tzinfo=None).isoformat(" ", "microseconds") if is_sqlite else at
-        server.sql(
-            "UPDATE chat_message SET created_at = :at WHERE id = :id", at=value, id=row["id"]
-        )
+        server.sql("UPDATE chat_message SET created_at = :at WHERE id = :id", at=value, id=row["id"])
 
 
 def seqs(snapshot: dict) -> list[int]:

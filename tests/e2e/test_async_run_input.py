@@ -165,13 +165,9 @@ def test_user_message_comes_first(caller: Api):
     refused(caller, body, "RunAgentInput.messages[0].role must be user")
 
 
-@pytest.mark.parametrize(
-    "mime_type", ["application/pdf", "", None, 7, "image", "image/", "xmage/png"]
-)
+@pytest.mark.parametrize("mime_type", ["application/pdf", "", None, 7, "image", "image/", "xmage/png"])
 def test_binary_is_an_image(caller: Api, mime_type: Any):
-    refused(
-        caller, asking([{**IMAGE, "mimeType": mime_type}]), "binary content requires image mimeType"
-    )
+    refused(caller, asking([{**IMAGE, "mimeType": mime_type}]), "binary content requires image mimeType")
 
 
 @pytest.mark.parametrize("url", [None, "", 7])
@@ -179,9 +175,7 @@ def test_binary_has_a_url(caller: Api, url: Any):
     refused(caller, asking([{**IMAGE, "url": url}]), "binary content requires url")
 
 
-@pytest.mark.parametrize(
-    "image", [{**IMAGE, "data": "aGk="}, {**IMAGE, "url": None, "data": "aGk="}]
-)
+@pytest.mark.parametrize("image", [{**IMAGE, "data": "aGk="}, {**IMAGE, "url": None, "data": "aGk="}])
 def test_binary_has_no_data(caller: Api, image: dict):
     refused(caller, asking([image]), "binary content data is not allowed")
 
@@ -216,27 +210,19 @@ def test_further_field_of_forwarded_props_is_named(caller: Api):
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", None, 7, "../etc/passwd", "UTC+8"])
 def test_device_timezone_is_an_iana_name(caller: Api, zone: Any):
     given = {**TIME, "device_timezone": zone}
-    refused(
-        caller, props(agent_type="worker", client_time=given), "invalid client_time.device_timezone"
-    )
+    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.device_timezone")
 
 
-@pytest.mark.parametrize(
-    "now", ["2026-03-16T09:12:33", "yesterday", "", None, 7, "2026-13-16T09:12:33Z"]
-)
+@pytest.mark.parametrize("now", ["2026-03-16T09:12:33", "yesterday", "", None, 7, "2026-13-16T09:12:33Z"])
 def test_client_now_iso_is_rfc_3339_with_an_offset(caller: Api, now: Any):
     given = {**TIME, "client_now_iso": now}
-    refused(
-        caller, props(agent_type="worker", client_time=given), "invalid client_time.client_now_iso"
-    )
+    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_now_iso")
 
 
 @pytest.mark.parametrize("epoch", [1.5, "1773658353000", None, True])
 def test_client_epoch_ms_is_a_whole_number(caller: Api, epoch: Any):
     given = {**TIME, "client_epoch_ms": epoch}
-    refused(
-        caller, props(agent_type="worker", client_time=given), "invalid client_time.client_epoch_ms"
-    )
+    refused(caller, props(agent_type="worker", client_time=given), "invalid client_time.client_epoch_ms")
 
 
 # --- what the document allows ----------------------------------------------------------------

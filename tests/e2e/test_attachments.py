@@ -10,13 +10,7 @@ from PIL import Image
 
 from core.errors.auth import NotAuthenticated
 from core.errors.base import AgentexError
-from core.errors.requests import (
-    CorruptImage,
-    EmptyFile,
-    FileTooLarge,
-    InvalidRequest,
-    UnsupportedFileType,
-)
+from core.errors.requests import CorruptImage, EmptyFile, FileTooLarge, InvalidRequest, UnsupportedFileType
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.server import Server, one_shape
 
@@ -83,9 +77,7 @@ def test_altered_link_opens_nothing(server: Server, image: dict[str, object]):
         assert answer.status_code in {401, 403}, f"{url}: {answer.text}"
 
 
-def test_link_without_signature_or_with_nonsense_is_refused(
-    server: Server, image: dict[str, object]
-):
+def test_link_without_signature_or_with_nonsense_is_refused(server: Server, image: dict[str, object]):
     url = str(image["url"])
     for changed in (
         url.partition("?")[0],

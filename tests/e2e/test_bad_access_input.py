@@ -163,9 +163,7 @@ def test_password_of_a_megabyte_is_refused_before_it_is_hashed(server: Server, u
 
 
 @one_shape
-def test_name_that_looks_like_anothers_is_refused_wherever_names_are_given(
-    server: Server, user: Api
-):
+def test_name_that_looks_like_anothers_is_refused_wherever_names_are_given(server: Server, user: Api):
     admin, part = server.admin(), unique("").lower().replace("-", "")
     taken = f"apex{part}"
     body = {"username": taken, "email": f"{taken}@example.com", "password": PASSWORD}
@@ -187,9 +185,7 @@ def test_name_that_looks_like_anothers_is_refused_wherever_names_are_given(
 
 
 @pytest.fixture(scope="module")
-def pair(
-    servers: Callable[[str], Server], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Server, Server]]:
+def pair(servers: Callable[[str], Server], tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
     """Two API processes on one PostgreSQL: the shared one, and another beside it."""
     first = servers("external")
     port, folder = free_port(), tmp_path_factory.mktemp("second")
@@ -265,9 +261,7 @@ def test_refresh_token_works_once_across_two_processes(pair: tuple[Server, Serve
 def check_refreshes(user: Api, elsewhere: Api) -> None:
     body = {"refresh_token": user.refresh_token}
     callers = (user, elsewhere)
-    answers = at_once(
-        16, lambda number: callers[number % 2].request("POST", "/auth/refresh", json=body)
-    )
+    answers = at_once(16, lambda number: callers[number % 2].request("POST", "/auth/refresh", json=body))
     codes = Counter(answer.json()["code"] for answer in answers)
     assert codes[0] == 1
     # The second use ends the login; those behind it find none any more.

@@ -9,20 +9,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from core.errors.auth import (
-    DocumentNotFound,
-    KnowledgeBaseNotFound,
-    NotAuthenticated,
-    NotFound,
-    SessionNotFound,
-)
-from core.errors.requests import (
-    InvalidRequest,
-    InvalidRunInput,
-    MalformedJson,
-    MethodNotAllowed,
-    RequestTooLarge,
-)
+from core.errors.auth import DocumentNotFound, KnowledgeBaseNotFound, NotAuthenticated, NotFound, SessionNotFound
+from core.errors.requests import InvalidRequest, InvalidRunInput, MalformedJson, MethodNotAllowed, RequestTooLarge
 from tests.fixtures.client import Api, check_error
 from tests.fixtures.multipart import connection, head, read_status
 from tests.fixtures.server import Server, one_shape
@@ -38,9 +26,7 @@ LIMIT = 4 * 2**20
     [b"{", b"", b"nonsense", b"{'name': 1}", b'{"name": "a",}', b"\xff\xfe\x00", b"\x00", DEEP,
      b'{"name": "\xff"}', b'{"name": ' + b"9" * 5000 + b"}"],
 )  # fmt: skip
-def test_malformed_json_is_401_before_authentication_and_40002_after(
-    server: Server, someone: Api, content: bytes
-):
+def test_malformed_json_is_401_before_authentication_and_40002_after(server: Server, someone: Api, content: bytes):
     path = "/knowledge-bases"
     options: dict[str, Any] = {"content": content, "headers": JSON}
     server.api().refused(NotAuthenticated, "POST", path, **options)
@@ -158,9 +144,7 @@ def blocks(size: int) -> Iterator[bytes]:
 
 
 @one_shape
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"]
-)
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"])
 @pytest.mark.parametrize("path", ["/auth/login", "/knowledge-bases"])
 def test_body_over_the_limit_is_refused_on_every_route(someone: Api, content_type: str, path: str):
     headers = {"Content-Type": content_type}
@@ -291,9 +275,7 @@ def test_every_answer_has_safe_headers_and_a_request_id(server: Server, someone:
         assert answer.headers["X-Request-ID"]
         assert answer.headers["Content-Type"] == "application/json"
     given = {"X-Request-ID": "my-request:1"}
-    assert (
-        someone.request("GET", "/users/me", headers=given).headers["X-Request-ID"] == "my-request:1"
-    )
+    assert someone.request("GET", "/users/me", headers=given).headers["X-Request-ID"] == "my-request:1"
     odd = {"X-Request-ID": 'x" y' + "z" * 200}
     assert "z" not in someone.request("GET", "/users/me", headers=odd).headers["X-Request-ID"]
 

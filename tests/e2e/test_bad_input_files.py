@@ -16,25 +16,10 @@ import pytest
 
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.base import AgentexError
-from core.errors.requests import (
-    EmptyFile,
-    FileTooLarge,
-    FileTypeMismatch,
-    InvalidRequest,
-    UnsupportedFileType,
-)
+from core.errors.requests import EmptyFile, FileTooLarge, FileTypeMismatch, InvalidRequest, UnsupportedFileType
 from tests.fixtures.client import Api, check_error, check_success, eventually
 from tests.fixtures.leftovers import traces
-from tests.fixtures.multipart import (
-    BOUNDARY,
-    CONTENT_TYPE,
-    body,
-    connection,
-    file_part,
-    head,
-    part,
-    read_status,
-)
+from tests.fixtures.multipart import BOUNDARY, CONTENT_TYPE, body, connection, file_part, head, part, read_status
 from tests.fixtures.server import MAX_UPLOAD_BYTES, Server, one_shape
 
 TEXT = b"# Title\n\nSome words to index.\n"
@@ -152,9 +137,7 @@ def test_file_without_readable_text_fails_with_a_reason_and_leaves_no_chunk(
         (CONTENT_TYPE, body(file_part("a.md", TEXT, "X-Long: " + "x" * 100_000))),
     ],
 )
-def test_body_that_is_not_one_file_is_refused(
-    someone: Api, kb: str, content_type: str, content: bytes
-):
+def test_body_that_is_not_one_file_is_refused(someone: Api, kb: str, content_type: str, content: bytes):
     headers = {"Content-Type": content_type} if content_type else {}
     path = f"/knowledge-bases/{kb}/documents"
     someone.refused(InvalidRequest, "POST", path, content=content, headers=headers)
@@ -205,9 +188,7 @@ def test_upload_that_declares_less_than_it_sends_is_refused(server: Server, some
         assert read_status(link) == 400
 
 
-def test_upload_that_declares_more_than_the_limit_is_refused_before_it_is_sent(
-    server: Server, someone: Api, kb: str
-):
+def test_upload_that_declares_more_than_the_limit_is_refused_before_it_is_sent(server: Server, someone: Api, kb: str):
     with connection(server) as link:
         link.sendall(upload_head(server, someone, kb, 10**12))
         assert read_status(link) == 413
@@ -237,9 +218,7 @@ def unlinked(server: Server) -> set[str]:
 
 
 @one_shape
-def test_upload_byte_by_byte_that_is_given_up_leaves_no_temporary_file(
-    server: Server, someone: Api, kb: str
-):
+def test_upload_byte_by_byte_that_is_given_up_leaves_no_temporary_file(server: Server, someone: Api, kb: str):
     before = unlinked(server)
     # From one megabyte on, what has arrived lies on the disk.
     start = file_part("a.txt", b"x" * 1_200_000)[:-2]

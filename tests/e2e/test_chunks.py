@@ -129,9 +129,7 @@ def test_of_many_edits_at_once_one_wins_and_search_shows_that_one(user: Api, kb:
         ({"heading_path": ["A"]}, "heading_path"),
     ],
 )
-def test_bad_change_is_named_and_changes_nothing(
-    user: Api, kb: str, change: dict[str, Any], field: str
-):
+def test_bad_change_is_named_and_changes_nothing(user: Api, kb: str, change: dict[str, Any], field: str):
     document_id = user.ingest(kb, "animals.md", "# A\n\nShort.")
     (before,) = chunks(user, kb, document_id)
     body = {"version": 1, **change}

@@ -37,9 +37,7 @@ class Opened:
 
 
 @pytest.fixture(scope="module", params=sorted(path.name for path in FOLDERS.glob("*.tar.gz")))
-def opened(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Opened]:
+def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     folder: Path = tmp_path_factory.mktemp("earlier")
     with tarfile.open(FOLDERS / request.param) as archive:
         archive.extractall(folder, filter="data")

@@ -93,15 +93,11 @@ def test_lists_and_counts_are_of_what_one_reads(zoo: Narrowed):
         assert counts[zoo.kb_id] == len(names)
         progress = caller.get(f"{zoo.path}/progress")
         assert progress["counts"] == {"completed": len(names)}
-    shown = {
-        one["name"]: one["restricted"] for one in zoo.owner.get(f"{zoo.path}/documents")["items"]
-    }
+    shown = {one["name"]: one["restricted"] for one in zoo.owner.get(f"{zoo.path}/documents")["items"]}
     assert shown == {"open.md": False, NAME: True}
 
 
-def test_search_finds_what_one_reads_as_if_nothing_else_were_there(
-    zoo: Narrowed, user: Api, other: Api
-):
+def test_search_finds_what_one_reads_as_if_nothing_else_were_there(zoo: Narrowed, user: Api, other: Api):
     alone = user.create_kb()
     user.ingest(
         alone,
@@ -186,9 +182,7 @@ def test_only_the_owner_says_who_reads_a_document(workshop: Narrowed):
     ],
 )
 @one_shape
-def test_readers_that_can_not_be_are_refused_as_a_whole(
-    user: Api, other: Api, readers: list[dict[str, Any]]
-):
+def test_readers_that_can_not_be_are_refused_as_a_whole(user: Api, other: Api, readers: list[dict[str, Any]]):
     kb_id = user.create_kb()
     document_id = user.upload(kb_id, "a.md", SECRET)
     path = f"/knowledge-bases/{kb_id}/documents/{document_id}/access"
@@ -286,8 +280,7 @@ def test_reindex_names_only_what_one_reads(workshop: Narrowed):
     zoo.owner.post(f"{zoo.path}/reindex", REINDEX)
     eventually(lambda: zoo.owner.get(f"{zoo.path}/reindex")["state"] == "ready")
     totals = [
-        caller.get(f"{zoo.path}/reindex")["documents"]["total"]
-        for caller in (zoo.owner, zoo.listed, zoo.left_out)
+        caller.get(f"{zoo.path}/reindex")["documents"]["total"] for caller in (zoo.owner, zoo.listed, zoo.left_out)
     ]
     assert totals == [2, 2, 1]
     zoo.owner.post(f"{zoo.path}/reindex/cutover", {})
@@ -316,9 +309,7 @@ def test_terminal_shows_and_changes_who_reads(
     assert "only the owner" in command(zoo.secret_id, "--nobody", "--lang", "en")
     assert "都可以阅读" in command(NAME, "--everybody", "--lang", "zh")
     # Who is taken from nobody's list is no reason to keep it from everybody.
-    refused = CliRunner().invoke(
-        build(), ["kb", "access", zoo.kb_id, NAME, "--remove", "--user", "a", "--lang", "en"]
-    )
+    refused = CliRunner().invoke(build(), ["kb", "access", zoo.kb_id, NAME, "--remove", "--user", "a", "--lang", "en"])
     assert refused.exit_code == 1
     assert "nobody to remove" in refused.stderr
     assert zoo.owner.get(f"{zoo.secret}/access")["restricted"] is False

@@ -134,9 +134,7 @@ def test_question_of_one_of_two_documents_of_a_name_stays_for_who_reads_both(wor
     # Who reads both may mean either.
     zoo.owner.post(path, ASKED)
     zoo.owner.put(f"{zoo.path}/documents/{twin}", {"name": "lynx.md"})
-    documents = {
-        one["question"]: one["expected"][0]["document"] for one in zoo.owner.get(path)["items"]
-    }
+    documents = {one["question"]: one["expected"][0]["document"] for one in zoo.owner.get(path)["items"]}
     assert documents == {own["question"]: "lynx.md", QUESTION: NAME}
     assert len(zoo.listed.get(path)["items"]) == 2
     zoo.owner.put(f"{zoo.path}/documents/{twin}/access", {"readers": []})
@@ -193,9 +191,7 @@ def test_answers_stay_when_access_goes_and_their_sources_open_no_more(zoo: Narro
     props = {"knowledge_base_ids": [zoo.kb_id]}
     events = ask(caller, QUESTION, thread_id=session, forwarded_props=props)
     path = f"/retrievals/{retrieval_of(events)}"
-    (cited,) = {
-        one["chunk_id"] for one in user_citations(events) if one["document_id"] == zoo.secret_id
-    }
+    (cited,) = {one["chunk_id"] for one in user_citations(events) if one["document_id"] == zoo.secret_id}
     assert caller.get(f"{zoo.path}/chunks/{cited}")["content"]
     zoo.restrict()
     # What was told was told: it is the asker's conversation.
@@ -231,9 +227,7 @@ def test_export_holds_what_one_reads_and_arrives_restricted(zoo: Narrowed):
         arrived = wait(caller, check_success(send(caller, content, name=f"Of {caller.name}")))
         assert (arrived["status"], arrived["facts"]["documents"]) == ("completed", len(names))
         kb_id = arrived["knowledge_base_id"]
-        documents = {
-            one["name"]: one for one in caller.get(f"/knowledge-bases/{kb_id}/documents")["items"]
-        }
+        documents = {one["name"]: one for one in caller.get(f"/knowledge-bases/{kb_id}/documents")["items"]}
         assert [*sorted(documents)] == names
         if NAME not in documents:
             continue

@@ -12,9 +12,7 @@ from tests.fixtures.leftovers import check_consistent
 from tests.fixtures.server import Server, one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
-LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200)
-)
+LONG = "\n\n".join(f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200))
 BROKEN = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog"
 
 
@@ -62,9 +60,7 @@ def test_paused_document_rests_and_goes_on_when_resumed(user: Api, kb: str, serv
     assert (row["status"], row["waiting"]["reason"]) == ("paused", "paused")
     assert act(user, kb, document_id, "pause")["status"] == "paused"
     query = "SELECT lease_owner FROM document WHERE id = :id"
-    eventually(
-        lambda: server.sql(query, id=document_id)[0]["lease_owner"] is None, what="is given up"
-    )
+    eventually(lambda: server.sql(query, id=document_id)[0]["lease_owner"] is None, what="is given up")
     assert user.document(kb, document_id)["status"] == "paused"
     assert act(user, kb, document_id, "resume")["status"] == "pending"
     row = user.wait(kb, document_id, seconds=120)

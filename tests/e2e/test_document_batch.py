@@ -74,9 +74,7 @@ def test_batch_says_for_each_file_what_became_of_it(user: Api, kb: str, server: 
 
 def told_of(items: list[dict[str, Any]]) -> list[str | int]:
     """For each file its outcome, or the code of its refusal."""
-    return [
-        item["document"]["outcome"] if item["document"] else item["error"]["code"] for item in items
-    ]
+    return [item["document"]["outcome"] if item["document"] else item["error"]["code"] for item in items]
 
 
 def test_taken_names_in_a_batch_stop_none_of_the_others(user: Api, kb: str, server: Server):

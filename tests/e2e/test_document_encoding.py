@@ -99,9 +99,7 @@ def test_bytes_that_do_not_fit_the_choice_are_a_warning(user: Api, kb: str):
     ("name", "content", "encoding"),
     [("recipe.txt", TEXT, "utf-8"), ("recipe.json", f'{{"name": "{TEXT}"}}', "utf-32")],
 )
-def test_choice_that_no_word_fits_is_the_reason(
-    user: Api, kb: str, name: str, content: str, encoding: str
-):
+def test_choice_that_no_word_fits_is_the_reason(user: Api, kb: str, name: str, content: str, encoding: str):
     document_id = user.ingest(kb, name, content.encode("koi8-r"))
     check_success(choose(user, kb, document_id, encoding))
     row = user.wait(kb, document_id)
@@ -135,9 +133,7 @@ def test_choice_travels_with_the_knowledge_base(user: Api, kb: str):
     assert content(user, copy, there["id"]) == TEXT
 
 
-@pytest.mark.parametrize(
-    "encoding", ["klingon", "", "unicode_escape", "idna", "../x", "zlib", "utf-7"]
-)
+@pytest.mark.parametrize("encoding", ["klingon", "", "unicode_escape", "idna", "../x", "zlib", "utf-7"])
 def test_unknown_encoding_is_refused(user: Api, kb: str, encoding: str):
     document_id = user.ingest(kb, "a.txt", MORE)
     path = f"/knowledge-bases/{kb}/documents/{document_id}"

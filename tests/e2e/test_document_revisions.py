@@ -44,9 +44,7 @@ def test_same_bytes_again_change_nothing(user: Api, kb: str, server: Server):
     assert server.files <= files
 
 
-def test_changed_bytes_become_the_next_revision_and_replace_the_passages(
-    user: Api, kb: str, server: Server
-):
+def test_changed_bytes_become_the_next_revision_and_replace_the_passages(user: Api, kb: str, server: Server):
     document_id = user.ingest(kb, "a.md", OLD)
     old_files = stored_files(server, kb)
     answer = user.put_file(kb, "a.md", NEW)
@@ -77,9 +75,7 @@ def test_old_passages_are_found_until_the_new_ones_are_and_never_both(user: Api,
     assert user.wait(kb, document_id)["status"] == "completed"
 
 
-def test_new_revision_that_fails_says_so_and_leaves_the_old_passages(
-    user: Api, kb: str, server: Server
-):
+def test_new_revision_that_fails_says_so_and_leaves_the_old_passages(user: Api, kb: str, server: Server):
     document_id = user.ingest(kb, "a.html", f"<p>{OLD}</p>")
     old_files = stored_files(server, kb)
     user.put_file(kb, "a.html", "<html><body><!-- nothing --></body></html>")
@@ -134,9 +130,7 @@ def test_refuse_names_the_document_that_is_in_the_way(user: Api, kb: str, server
 
 def test_unknown_choice_is_refused_before_the_file_is_stored(user: Api, kb: str, server: Server):
     files = server.files
-    details = check_error(
-        user.send_file(kb, "a.md", OLD.encode(), on_conflict="merge"), InvalidRequest
-    )
+    details = check_error(user.send_file(kb, "a.md", OLD.encode(), on_conflict="merge"), InvalidRequest)
     assert details["field"] == "on_conflict"
     assert listed(user, kb) == []
     assert server.files <= files

@@ -29,9 +29,7 @@ UPLOADED = {
 }
 GUIDE = "# 部署\n\n## 硬件\n\n服务器最低配置要求：八核处理器，三十二 GB 内存。\n\n## 网络\n\n开放 8000 端口。\n"
 # Long enough to be caught on its way.
-LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200)
-)
+LONG = "\n\n".join(f"## Part {n}\n\n" + f"Sentence number {n} of a long text. " * 6 for n in range(200))
 
 
 @pytest.fixture
@@ -149,9 +147,7 @@ def test_document_deleted_on_its_way_leaves_nothing(user: Api, kb: str, server: 
     assert not files & server.files
 
 
-def test_knowledge_base_deleted_while_documents_are_processed_leaves_nothing(
-    user: Api, kb: str, server: Server
-):
+def test_knowledge_base_deleted_while_documents_are_processed_leaves_nothing(user: Api, kb: str, server: Server):
     for number in range(4):
         user.upload(kb, f"{number}.md", LONG)
     files = stored_files(server, kb)

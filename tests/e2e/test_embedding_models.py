@@ -24,9 +24,7 @@ def user(modelled: Server) -> Api:
     return modelled.person()
 
 
-def test_documents_are_indexed_and_found_through_the_endpoint(
-    user: Api, embedding_endpoint: EmbeddingServer
-):
+def test_documents_are_indexed_and_found_through_the_endpoint(user: Api, embedding_endpoint: EmbeddingServer):
     kb_id = user.create_kb(embedding_model="words")
     user.ingest(kb_id, "zebra.md", ZEBRA)
     asked = len(embedding_endpoint.bodies)
@@ -43,9 +41,7 @@ def test_documents_are_indexed_and_found_through_the_endpoint(
     assert {result["document_name"] for result in results} == {"zebra.md", "lion.md"}
 
 
-def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(
-    user: Api, modelled: Server
-):
+def test_vectors_of_another_length_fail_the_document_and_are_never_indexed(user: Api, modelled: Server):
     kb_id = user.create_kb(embedding_model="wrong")
     document_id = user.upload(kb_id, "zebra.md", ZEBRA)
     document = user.wait(kb_id, document_id)
@@ -87,9 +83,7 @@ def both(user: Api) -> tuple[str, str]:
 
 
 @pytest.fixture
-def agentex(
-    modelled: Server, user: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Command]:
+def agentex(modelled: Server, user: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """``agentex search`` of the user's."""
     with commands_of("search", modelled, user, tmp_path, monkeypatch) as command:
         yield command

@@ -131,9 +131,7 @@ def test_only_the_newest_measurements_are_kept(embedded: Server):
     assert user.get(path(kb_id, "evaluations", ids[1]))["change"] is None
 
 
-def test_questions_that_only_one_measurement_asked_are_left_out_of_the_comparison(
-    user: Api, kb: str
-):
+def test_questions_that_only_one_measurement_asked_are_left_out_of_the_comparison(user: Api, kb: str):
     before = user.post(path(kb, "evaluations"))
     save(user, kb, [{"question": "Who is the king?", "expected": [{"document": "filter.md"}]}])
     rows = user.get(path(kb, "questions"), sort_order="asc")["items"]
@@ -301,6 +299,4 @@ def test_questions_and_measurements_go_with_their_knowledge_base(embedded: Serve
     user.post(path(kb_id, "evaluations"))
     user.delete(path(kb_id))
     for table in ("question", "evaluation"):
-        eventually(
-            lambda table=table: embedded.count(table, knowledge_base_id=kb_id) == 0, what=table
-        )
+        eventually(lambda table=table: embedded.count(table, knowledge_base_id=kb_id) == 0, what=table)

@@ -12,9 +12,7 @@ ENDS = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
 
 
 @pytest.mark.parametrize("moment", ENDS)
-def test_moment_that_no_other_zone_can_tell_is_refused_everywhere(
-    server: Server, someone: Api, moment: str
-):
+def test_moment_that_no_other_zone_can_tell_is_refused_everywhere(server: Server, someone: Api, moment: str):
     admin = server.admin()
     code = InvalidRequest
     for path in ("/system/audit", "/system/audit/export"):
@@ -43,9 +41,7 @@ def test_history_before_the_ends_of_the_calendar_is_told_in_every_zone(server: S
     run(person, body)
     found = {}
     for before in ("0001-01-01", "9999-12-31"):
-        answer = person.request(
-            "GET", HISTORY, params={"threadId": body["threadId"], "before": before}
-        )
+        answer = person.request("GET", HISTORY, params={"threadId": body["threadId"], "before": before})
         assert answer.status_code == 200, answer.text
         found[before] = len(answer.json()["messages"])
     assert found["0001-01-01"] == 0

@@ -7,15 +7,7 @@ import pytest
 from core.errors.requests import InvalidRequest, RequestTooLarge
 from tests.fixtures.client import Api
 from tests.fixtures.made_files import zipped
-from tests.fixtures.multipart import (
-    CONTENT_TYPE,
-    body,
-    connection,
-    file_part,
-    head,
-    part,
-    read_status,
-)
+from tests.fixtures.multipart import CONTENT_TYPE, body, connection, file_part, head, part, read_status
 from tests.fixtures.server import Server
 
 NOTE = b"# Note\n\nThe heron stands in the reeds.\n"
@@ -29,9 +21,7 @@ def kb(user: Api) -> str:
 
 
 @pytest.mark.parametrize("door", ["", "/batch", "/archive"])
-def test_misspelt_field_of_an_upload_is_refused_and_nothing_replaced(
-    user: Api, kb: str, server: Server, door: str
-):
+def test_misspelt_field_of_an_upload_is_refused_and_nothing_replaced(user: Api, kb: str, server: Server, door: str):
     name, content = ("note.zip", zipped({"note.md": OTHER})) if door else ("note.md", OTHER)
     name, content = ("note.md", OTHER) if door == "/batch" else (name, content)
     document = user.upload(kb, "note.md", NOTE)
@@ -75,9 +65,7 @@ def test_form_that_is_wrong_at_its_end_leaves_none_of_its_files(user: Api, kb: s
     assert server.files == files
 
 
-def test_batch_beyond_what_is_kept_of_a_form_is_refused_by_its_declared_size(
-    server: Server, user: Api, kb: str
-):
+def test_batch_beyond_what_is_kept_of_a_form_is_refused_by_its_declared_size(server: Server, user: Api, kb: str):
     path = f"/api/v1/knowledge-bases/{kb}/documents/batch"
     length = 4 * 1024**3 + 1
     sent = {"Host": "x", "Content-Type": CONTENT_TYPE, "Content-Length": str(length)}
@@ -103,9 +91,7 @@ def test_file_under_another_name_is_refused_too(user: Api, kb: str):
     assert user.refused(InvalidRequest, "POST", path, files=parts)["field"] == "files"
 
 
-@pytest.mark.parametrize(
-    "path", ["/knowledge-bases/import", "/skills/import", "/agent/attachments", "QUESTIONS"]
-)
+@pytest.mark.parametrize("path", ["/knowledge-bases/import", "/skills/import", "/agent/attachments", "QUESTIONS"])
 def test_misspelt_field_of_another_form_is_refused(user: Api, kb: str, path: str):
     path = path.replace("QUESTIONS", f"/knowledge-bases/{kb}/questions/import")
     files = {"file": ("a.bin", NOTE)}

@@ -43,9 +43,7 @@ def is_in(api: Api, kb: str, document_id: str, stage: str) -> bool:
 
 
 def is_nowhere(server: Server, document_id: str) -> bool:
-    return not server.points(document_id=document_id) + server.count(
-        "chunk", document_id=document_id
-    )
+    return not server.points(document_id=document_id) + server.count("chunk", document_id=document_id)
 
 
 def check_good(api: Api, kb: str, name: str) -> None:
@@ -63,9 +61,7 @@ def test_line_beyond_the_limit_is_refused_at_once(someone: Api, kb: str, name: s
 
 
 @one_shape
-def test_text_beyond_what_a_document_may_have_is_refused_and_nothing_kept(
-    roomy: Server, someone: Api, kb: str
-):
+def test_text_beyond_what_a_document_may_have_is_refused_and_nothing_kept(roomy: Server, someone: Api, kb: str):
     started = time.monotonic()
     answer = someone.send_file(kb, "huge_line.txt", b"a" * 64 * 2**20)
     assert time.monotonic() - started < UPLOAD_SECONDS

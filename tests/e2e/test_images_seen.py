@@ -43,9 +43,7 @@ def shown(scripted: ModelServer) -> list[Image.Image]:
 
 
 @pytest.mark.parametrize("agent_type", ["react", "agentic_rag"])
-def test_model_that_sees_is_shown_the_images(
-    modelled: Server, scripted: ModelServer, agent_type: str
-):
+def test_model_that_sees_is_shown_the_images(modelled: Server, scripted: ModelServer, agent_type: str):
     user = modelled.person()
     images = (attach(user, (2000, 1000)), attach(user, (30, 20), "GIF"))
     stored = modelled.stored
@@ -59,9 +57,7 @@ def test_model_that_sees_is_shown_the_images(
     assert modelled.stored == stored, "nothing is stored twice"
 
 
-def test_image_that_is_asked_about_later_is_not_shown_again(
-    modelled: Server, scripted: ModelServer
-):
+def test_image_that_is_asked_about_later_is_not_shown_again(modelled: Server, scripted: ModelServer):
     user = modelled.person()
     body = run_input(forwardedProps={"agent_type": "react"})
     body["messages"][0]["content"] = [
@@ -81,9 +77,7 @@ def test_image_that_is_asked_about_later_is_not_shown_again(
         ("这张图片里是什么内容？", "附带的图片没有被查看"),
     ],
 )
-def test_answer_owns_up_to_images_that_were_not_looked_at(
-    embedded: Server, question: str, note: str
-):
+def test_answer_owns_up_to_images_that_were_not_looked_at(embedded: Server, question: str, note: str):
     user = embedded.person()
     assert note in asked(user, question, attach(user, (30, 20)))
     assert note not in asked(user, question)

@@ -148,9 +148,7 @@ def test_name_is_the_owners_own_in_every_spelling(user: Api, other: Api):
     first = user.create_kb(name=name)
     for same in (name, name.upper(), f"  {name} ", name.replace("H", "Ｈ")):
         code = KnowledgeBaseNameTaken
-        assert user.refused(code, "POST", "/knowledge-bases", json={"name": same}) == {
-            "field": "name"
-        }
+        assert user.refused(code, "POST", "/knowledge-bases", json={"name": same}) == {"field": "name"}
     other.create_kb(name=name)
     second = user.create_kb()
     path = f"/knowledge-bases/{second}"

@@ -8,12 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from core.errors.auth import (
-    McpConnectionNotFound,
-    McpToolNotFound,
-    PermissionDenied,
-    ToolPolicyFixed,
-)
+from core.errors.auth import McpConnectionNotFound, McpToolNotFound, PermissionDenied, ToolPolicyFixed
 from core.errors.conflicts import McpNameTaken, McpSwitchedOff
 from core.errors.requests import InvalidRequest, UrlNotAllowed
 from core.errors.server import McpResultTooLarge, McpUnavailable
@@ -60,9 +55,7 @@ def asked(user: Api, script: str, **fields: Any) -> list[dict[str, Any]]:
     return run(user, camel(run_body(f"Go on #{script}", forwarded_props=props, **fields)))
 
 
-def answered(
-    user: Api, thread_id: str, events: list[dict[str, Any]], **payload: Any
-) -> list[dict[str, Any]]:
+def answered(user: Api, thread_id: str, events: list[dict[str, Any]], **payload: Any) -> list[dict[str, Any]]:
     (interrupt,) = events[-1]["outcome"]["interrupts"]
     said = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
     again = camel(run_body("", thread_id=thread_id)) | {"messages": [], "resume": [said]}
@@ -70,9 +63,7 @@ def answered(
 
 
 @pytest.mark.parametrize("kind", ["standard", "websocket"])
-def test_connection_is_kept_tested_and_its_tools_are_called(
-    user: Api, outside: McpServers, kind: str
-):
+def test_connection_is_kept_tested_and_its_tools_are_called(user: Api, outside: McpServers, kind: str):
     made = user.post(PATH, body(outside) if kind == "standard" else over_websocket(outside))
     assert (made["type"], made["has_secret"], made["auth_type"]) == (kind, True, "bearer")
     path = f"{PATH}/{made['id']}"
@@ -114,9 +105,7 @@ def test_connection_is_kept_tested_and_its_tools_are_called(
     user.refused(McpConnectionNotFound, "GET", path)
 
 
-def test_call_that_is_under_way_goes_on_while_the_connection_is_tested(
-    user: Api, outside: McpServers
-):
+def test_call_that_is_under_way_goes_on_while_the_connection_is_tested(user: Api, outside: McpServers):
     path = f"{PATH}/{user.post(PATH, body(outside))['id']}"
     before = len(outside.calls)
     with ThreadPoolExecutor(1) as pool:
@@ -172,9 +161,7 @@ def test_no_spelling_of_a_private_address_is_kept(user: Api, outside: McpServers
     assert [row["url"] for row in user.get(PATH)["items"]] == [outside.http_url]
 
 
-def test_token_is_sealed_never_shown_and_not_sent_to_another_host(
-    modelled: Server, user: Api, outside: McpServers
-):
+def test_token_is_sealed_never_shown_and_not_sent_to_another_host(modelled: Server, user: Api, outside: McpServers):
     made = user.post(PATH, body(outside))
     path = f"{PATH}/{made['id']}"
     elsewhere = {"url": "https://mcp.example.com/mcp"}
@@ -250,18 +237,14 @@ def test_run_calls_a_read_only_tool_at_once_and_asks_before_others(
     assert outside.calls.count("place STONE 3") == before + 1
 
 
-def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_sent(
-    user: Api, outside: McpServers
-):
+def test_arguments_that_do_not_fit_are_told_to_the_model_and_not_sent(user: Api, outside: McpServers):
     user.post(PATH, body(outside))
     before = len(outside.calls)
     assert "The arguments are not valid" in text_of(asked(user, "calls-add-badly"))
     assert len(outside.calls) == before
 
 
-def test_tools_of_ones_own_connections_are_known_where_a_skill_is_validated(
-    user: Api, other: Api, outside: McpServers
-):
+def test_tools_of_ones_own_connections_are_known_where_a_skill_is_validated(user: Api, other: Api, outside: McpServers):
     skill = "# SKILL: x\n\n## Description\n\nAdds.\n\n## Steps\n\n1. Tool: `mcp__tools__add`\n"
     made = user.post(PATH, body(outside))
     user.get(f"{PATH}/{made['id']}/tools")
@@ -337,9 +320,7 @@ def test_account_that_is_limited_to_other_connections_uses_none_of_its_own(
     assert len(outside.calls) == before
 
 
-def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(
-    modelled: Server, user: Api, outside: McpServers
-):
+def test_what_operator_or_key_rules_out_is_not_called_by_hand_either(modelled: Server, user: Api, outside: McpServers):
     made = user.post(PATH, body(outside, name="walled"))
     tools, given = f"{PATH}/{made['id']}/tools", {"json": {"params": {"a": 1, "b": 1}}}
     details = user.refused(ToolPolicyFixed, "POST", f"{tools}/add/call", **given)

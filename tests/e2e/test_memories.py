@@ -240,9 +240,7 @@ def test_model_can_not_save_what_a_document_says(asker: Api):
     assert texts(asker) == []
 
 
-def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(
-    asker: Api, scripted: ModelServer
-):
+def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(asker: Api, scripted: ModelServer):
     asker.put("/users/me", {"remember_after_runs": True})
     events = verified_run(asker, f"{SAID} #memory-notes", forwarded_props={"agent_type": "react"})
 
@@ -252,8 +250,7 @@ def test_model_notes_facts_after_the_run_and_the_run_does_not_wait(
     noting = [
         request
         for request in scripted.requests
-        if IS_MEMORY_AGENT in request.messages[0]["content"]
-        and "#memory-notes" in json.dumps(request.messages)
+        if IS_MEMORY_AGENT in request.messages[0]["content"] and "#memory-notes" in json.dumps(request.messages)
     ]
     assert len(noting) == 1
     assert "tools" not in noting[0].body

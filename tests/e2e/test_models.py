@@ -72,9 +72,7 @@ def default_of(caller: Api) -> str:
     return default
 
 
-def test_registered_model_is_listed_as_documented_and_its_key_nowhere(
-    server: Server, admin: Api, user: Api
-):
+def test_registered_model_is_listed_as_documented_and_its_key_nowhere(server: Server, admin: Api, user: Api):
     roles = [row["id"] for row in server.sql("SELECT id FROM role WHERE name = 'user'")]
     body = wanted(is_default=True, role_access=roles, user_access=[user.user_id])
     made = admin.request("POST", "/admin/models", json=body)
@@ -115,9 +113,7 @@ def test_default_falls_back_when_its_model_goes(admin: Api, user: Api):
         admin.refused(ModelNotFound, method, f"/admin/models/{first}", **body)
 
 
-def test_model_is_there_for_its_roles_and_users_only(
-    server: Server, admin: Api, user: Api, other: Api
-):
+def test_model_is_there_for_its_roles_and_users_only(server: Server, admin: Api, user: Api, other: Api):
     rows = server.sql("SELECT id, name FROM role")
     roles = {row["name"]: row["id"] for row in rows}
     mine = admin.post("/admin/models", wanted(user_access=[user.user_id], is_default=True))["id"]
@@ -304,9 +300,7 @@ def test_endpoint_that_can_not_be_reached_is_named(manager: Api, scripted: Model
     assert found == {fault: fault for fault in targets}
 
 
-def test_address_is_judged_again_when_it_is_called(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_address_is_judged_again_when_it_is_called(manager: Api, modelled: Server, scripted: ModelServer):
     model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
     port = free_port()
     sql = "UPDATE registered_model SET base_url = :url, revision = revision + 1 WHERE id = :id"
@@ -319,9 +313,7 @@ def test_address_is_judged_again_when_it_is_called(
     assert len(scripted.asked) == asked
 
 
-def test_installations_own_model_is_not_for_who_is_given_others(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_installations_own_model_is_not_for_who_is_given_others(manager: Api, modelled: Server, scripted: ModelServer):
     user = modelled.person()
     model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
     assert default_of(user) == CONFIGURED_ID
@@ -339,9 +331,7 @@ def run_on(caller: Api, question: str, model_id: str | None = None, **fields: An
     return run(caller, camel(run_body(question, forwarded_props=props, **fields)))
 
 
-def test_run_is_answered_by_the_model_it_names(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_run_is_answered_by_the_model_it_names(manager: Api, modelled: Server, scripted: ModelServer):
     user = modelled.person()
     fields = {"input_price": 2, "output_price": 10, "options": {"extra_body": {"seed": 7}}}
     model = manager.post("/admin/models", served(scripted, "plain", **fields))
@@ -376,16 +366,12 @@ def test_run_is_answered_by_the_model_it_names(
     user.delete(f"/sessions/{thread_id}")
     manager.delete(f"/admin/models/{model['id']}")
     everybodys = manager.get("/models/usage", scope="all", user_id=user.user_id)
-    assert {r["model_id"]: r["cost"] for r in everybodys["items"]} == {
-        id_: r["cost"] for id_, r in rows.items()
-    }
+    assert {r["model_id"]: r["cost"] for r in everybodys["items"]} == {id_: r["cost"] for id_, r in rows.items()}
     assert [r for r in manager.get("/models/usage")["items"] if r["user_id"] == user.user_id] == []
     user.refused(InvalidRequest, "GET", "/models/usage?since=2020-01-01")
 
 
-def test_change_of_the_registry_acts_on_the_next_run(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_change_of_the_registry_acts_on_the_next_run(manager: Api, modelled: Server, scripted: ModelServer):
     user = modelled.person()
     model = manager.post("/admin/models", served(scripted, "plain", is_default=True))
     config = {"agent_type": "react", "model_id": model["id"]}
@@ -403,15 +389,11 @@ def test_change_of_the_registry_acts_on_the_next_run(
     assert scripted.asked[-1].body["model"] == "by-question"
 
 
-def test_session_on_a_registered_model_is_as_documented(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_session_on_a_registered_model_is_as_documented(manager: Api, modelled: Server, scripted: ModelServer):
     # Seed 002, sections 5.1, 5.2, 5.4 and 5.6: a model's id is a UUID there.
     user = modelled.person()
     model_id = manager.post("/admin/models", served(scripted, "plain"))["id"]
-    none: dict[str, list[str]] = {
-        name: [] for name in ("knowledge_base_ids", "mcp_connection_ids", "skill_ids")
-    }
+    none: dict[str, list[str]] = {name: [] for name in ("knowledge_base_ids", "mcp_connection_ids", "skill_ids")}
     config = {"agent_type": "react", "model_id": model_id, **none}
     made = user.post("/sessions", {"title": "新对话", "config": config})
     assert (made["title"], made["config"]) == ("新对话", config)
@@ -428,9 +410,7 @@ def test_session_on_a_registered_model_is_as_documented(
     assert (changed["title"], changed["config"]) == ("新标题", config)
 
 
-def test_task_goes_on_with_the_model_it_began_with(
-    manager: Api, modelled: Server, scripted: ModelServer
-):
+def test_task_goes_on_with_the_model_it_began_with(manager: Api, modelled: Server, scripted: ModelServer):
     user = modelled.person()
     model = manager.post("/admin/models", served(scripted, "asks"))
     other = manager.post("/admin/models", served(scripted, "plain"))

@@ -86,9 +86,7 @@ def test_same_person_comes_back_to_the_same_account(server: Server, provider: Oi
     assert server.count("oidc_identity", subject=person.subject) == 1
 
 
-def test_nobody_logs_in_to_such_an_account_with_a_password(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_nobody_logs_in_to_such_an_account_with_a_password(server: Server, browser: Browser, provider: OidcProvider):
     data = check_success(browser.exchange(browser.log_in(provider.add())))
     # The last one is what unknown names are compared with, so that it takes as long.
     for password in ("", "x", "no account has this password"):
@@ -161,9 +159,7 @@ def test_callbacks_at_once_give_one_code(browser: Browser, provider: OidcProvide
 
 
 @one_shape
-def test_sign_in_of_another_browser_is_refused(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_sign_in_of_another_browser_is_refused(server: Server, browser: Browser, provider: OidcProvider):
     target = browser.at_provider(provider.add())
     for stranger in (browser_at(server), browser_at(server)):
         check_error(stranger.http.get(target), OidcStateInvalid)
@@ -183,9 +179,7 @@ def test_forged_state_is_refused(browser: Browser, state: str):
 
 
 @one_shape
-def test_code_of_another_sign_in_is_refused(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_code_of_another_sign_in_is_refused(server: Server, browser: Browser, provider: OidcProvider):
     stolen = parse_qs(urlsplit(browser.at_provider(provider.add())).query)["code"][0]
     attacker = browser_at(server)
     own = httpx.URL(attacker.at_provider(provider.add()))
@@ -202,9 +196,7 @@ def test_answer_in_another_issuers_name_is_refused(browser: Browser, provider: O
 
 
 @one_shape
-def test_person_who_gives_up_at_the_provider_is_told(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_person_who_gives_up_at_the_provider_is_told(server: Server, browser: Browser, provider: OidcProvider):
     begun = browser.begin()
     page = browser.http.get(begun.headers["Location"], follow_redirects=True)
     back = browser.http.get(f"{page.request.url}/abort", follow_redirects=True)
@@ -226,9 +218,7 @@ def test_person_sees_a_page_in_both_languages(browser: Browser):
     assert code.message_zh in page.text
 
 
-def test_code_is_exchanged_once_and_where_it_was_begun(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_code_is_exchanged_once_and_where_it_was_begun(server: Server, browser: Browser, provider: OidcProvider):
     answer = browser.log_in(provider.add())
     check_error(browser_at(server).exchange(answer), OidcCodeInvalid)
     wrong = browser.exchange(answer, verifier="w" * 43)
@@ -262,9 +252,7 @@ def test_existing_address_is_not_taken_over(server: Server, provider: OidcProvid
 
 
 @one_shape
-def test_taken_user_name_makes_another_one(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_taken_user_name_makes_another_one(server: Server, browser: Browser, provider: OidcProvider):
     owner = server.person()
     person = provider.add(preferred_username=owner.name)
     data = check_success(browser.exchange(browser.log_in(person)))
@@ -282,9 +270,7 @@ def test_taken_user_name_makes_another_one(
         ("!", "user"),
     ],
 )
-def test_user_name_is_made_of_what_names_may_have(
-    browser: Browser, provider: OidcProvider, wanted: str, expected: str
-):
+def test_user_name_is_made_of_what_names_may_have(browser: Browser, provider: OidcProvider, wanted: str, expected: str):
     person = provider.add(preferred_username=wanted)
     data = check_success(browser.exchange(browser.log_in(person)))
     assert data["user"]["username"].startswith(expected)
@@ -299,9 +285,9 @@ def test_person_without_an_address_gets_no_account(browser: Browser, provider: O
 def test_disabled_account_is_refused(server: Server, provider: OidcProvider):
     person, browser = provider.add(), browser_at(server)
     answer = browser.log_in(person)
-    user_id = server.sql(
-        "SELECT user_id FROM oidc_identity WHERE subject = :subject", subject=person.subject
-    )[0]["user_id"]
+    user_id = server.sql("SELECT user_id FROM oidc_identity WHERE subject = :subject", subject=person.subject)[0][
+        "user_id"
+    ]
     server.admin().put(f"/admin/users/{user_id}", {"status": "disabled"})
     check_error(browser.exchange(answer), AccountDisabled)
     check_error(browser_at(server).log_in(person), AccountDisabled)
@@ -318,9 +304,7 @@ def test_deleted_accounts_person_is_a_new_one(server: Server, provider: OidcProv
 
 
 @one_shape
-def test_new_people_get_no_account_while_registration_is_off(
-    server: Server, provider: OidcProvider
-):
+def test_new_people_get_no_account_while_registration_is_off(server: Server, provider: OidcProvider):
     known, browser = provider.add(), browser_at(server)
     check_success(browser.exchange(browser.log_in(known)))
     owner, admin = server.person(), server.admin()
@@ -347,9 +331,7 @@ def test_first_sign_ins_at_once_make_one_account(server: Server, provider: OidcP
 
 
 @one_shape
-def test_sign_in_that_took_too_long_is_refused(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_sign_in_that_took_too_long_is_refused(server: Server, browser: Browser, provider: OidcProvider):
     target = browser.at_provider(provider.add())
     server.sql("UPDATE oidc_attempt SET expires_at = '2026-01-01 00:00:00'")
     check_error(browser.http.get(target), OidcExpired)
@@ -366,9 +348,7 @@ def test_server_says_that_there_is_single_sign_on(server: Server):
     assert server.api().get("/auth/oidc") == {"enabled": True, "login_path": START}
 
 
-def test_secrets_of_sign_ins_are_not_stored(
-    server: Server, browser: Browser, provider: OidcProvider
-):
+def test_secrets_of_sign_ins_are_not_stored(server: Server, browser: Browser, provider: OidcProvider):
     target = browser.at_provider(provider.add())
     state, cookie = parse_qs(urlsplit(target).query)["state"][0], browser.http.cookies[COOKIE]
     query = "SELECT * FROM oidc_attempt WHERE browser_digest = :digest"

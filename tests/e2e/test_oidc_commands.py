@@ -20,9 +20,7 @@ pytestmark = [one_shape, pytest.mark.usefixtures("closed_browsers")]
 
 
 @pytest.fixture
-def agentex(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Result]]:
+def agentex(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Result]]:
     """Runs a command with nothing stored, the browser being a person's who is named first."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("AGENTEX_DATA_DIR", str(tmp_path / "data"))
@@ -52,9 +50,7 @@ def test_person_logs_in_with_a_browser(agentex: Callable[..., Result], provider:
     assert listed.exit_code == 0, listed.output
 
 
-def test_person_who_is_refused_is_told_in_the_terminal(
-    agentex: Callable[..., Result], provider: OidcProvider
-):
+def test_person_who_is_refused_is_told_in_the_terminal(agentex: Callable[..., Result], provider: OidcProvider):
     result = agentex(provider.add(email=None), "login", "--sso", "--lang", "zh")
     assert result.exit_code == 1
     assert OidcEmailRefused.message_zh in result.output

@@ -165,9 +165,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_forged_token_is_refused(world: World, forgery: str):
     good = world.issuer.claims(sub=unique("sub"))
-    answer = world.come_back(
-        world.plain, lambda nonce: FORGERIES[forgery]({**good, "nonce": nonce})
-    )
+    answer = world.come_back(world.plain, lambda nonce: FORGERIES[forgery]({**good, "nonce": nonce}))
     assert check_error(answer, OidcTokenInvalid) == {"reason": "signature"}
 
 
@@ -203,9 +201,7 @@ def test_new_key_is_fetched_when_it_is_first_used(world: World):
     world.issuer.kids = ["second", "first"]
     name = unique("rotated")
     good = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
-    answer = world.come_back(
-        world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="second")
-    )
+    answer = world.come_back(world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="second"))
     assert answer.status_code == httpx.codes.FOUND, answer.text
     for _ in range(3):
         world.come_back(world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="third"))
@@ -219,9 +215,7 @@ def test_new_key_of_the_old_ones_name_is_fetched_too(world: World):
     name = unique("again")
     good = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
     world.issuer.renamed = {"first": "second"}
-    answer = world.come_back(
-        world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="first", by="second")
-    )
+    answer = world.come_back(world.plain, lambda nonce: signed({**good, "nonce": nonce}, kid="first", by="second"))
     assert answer.status_code == httpx.codes.FOUND, answer.text
     world.issuer.renamed = {}
     is_back = lambda: world.log_in(world.plain, email=None).status_code != httpx.codes.UNAUTHORIZED  # noqa: E731
@@ -247,12 +241,8 @@ def test_address_is_not_vouched_for_by_what_is_said_of_another_one(world: World)
 
 def test_subject_is_told_apart_by_its_letters_and_not_by_its_address(world: World):
     name = unique("Twin")
-    first = world.account(
-        world.plain, sub=name, email=f"{name}@example.com", preferred_username=name
-    )
-    other = world.account(
-        world.plain, sub=name.upper(), email=f"{name}2@example.com", preferred_username=name
-    )
+    first = world.account(world.plain, sub=name, email=f"{name}@example.com", preferred_username=name)
+    other = world.account(world.plain, sub=name.upper(), email=f"{name}2@example.com", preferred_username=name)
     assert first["id"] != other["id"]
     # Who is known stays who they are, whatever address they have by now.
     again = world.account(world.plain, sub=name, email=f"{name}2@example.com")
@@ -280,9 +270,7 @@ def test_sign_ins_of_others_keep_nobody_from_ending_theirs(world: World):
     code, name = unique("code"), unique("inside")
     made = world.issuer.claims(sub=name, email=f"{name}@example.com", preferred_username=name)
     world.issuer.codes[code] = signed({**made, "nonce": begun["nonce"][0]})
-    answer = browser.http.get(
-        browser.server + CALLBACK, params={"state": begun["state"][0], "code": code}
-    )
+    answer = browser.http.get(browser.server + CALLBACK, params={"state": begun["state"][0], "code": code})
     assert check_success(browser.exchange(answer))["user"]["username"] == name
 
 
@@ -311,9 +299,7 @@ def test_own_setting_lets_people_in_where_registration_is_off(world: World):
         ({"email": f"a@{DOMAIN}", "email_verified": None}, "not_verified"),
     ],
 )
-def test_only_verified_addresses_of_named_domains_are_let_in(
-    world: World, claims: dict[str, Any], reason: str
-):
+def test_only_verified_addresses_of_named_domains_are_let_in(world: World, claims: dict[str, Any], reason: str):
     answer = world.log_in(world.strict, **claims)
     assert check_error(answer, OidcEmailRefused) == {"reason": reason}
 
@@ -347,9 +333,7 @@ def test_verified_address_opens_its_account_where_the_operator_says_so(world: Wo
     assert world.plain.http.get(feed).status_code == httpx.codes.NOT_FOUND
     assert world.plain.count("mcp_connection", id=spy_id, enabled=False) == 1
     assert world.plain.count("chosen_policy", owner_id=owner.user_id) == 0
-    acts = world.plain.admin().get(
-        "/system/audit", object_id=owner.user_id, action="identity.linked"
-    )
+    acts = world.plain.admin().get("/system/audit", object_id=owner.user_id, action="identity.linked")
     (linked,) = acts["items"]
     assert linked["details"] == {"issuer": world.issuer.url, "by_email": True, "keys_revoked": 1}
     # Another person who gets the address later gets nothing else with it.
@@ -399,17 +383,13 @@ def test_role_follows_the_groups_at_each_login(world: World):
     assert role("Makers", 7, None) == "user"
     admin = world.plain.admin()
     entries = admin.get("/system/audit", action="user.changed", actor="")["items"]
-    changes = [
-        entry["details"]["role"]["after"] for entry in entries if entry["object_name"] == subject
-    ]
+    changes = [entry["details"]["role"]["after"] for entry in entries if entry["object_name"] == subject]
     assert changes == ["user", "admin", "developer"]
 
 
 def test_role_that_does_not_exist_is_the_operators_to_mend(world: World):
     name = unique("odd")
-    answer = world.log_in(
-        world.strict, sub=name, email=f"{name}@{DOMAIN}", realm_access={"roles": ["odd"]}
-    )
+    answer = world.log_in(world.strict, sub=name, email=f"{name}@{DOMAIN}", realm_access={"roles": ["odd"]})
     assert check_error(answer, UnusableSetting)["setting"] == "AGENTEX_OIDC_ROLES"
     assert world.plain.count("oidc_identity", subject=name) == 0
 

@@ -38,9 +38,7 @@ def document(server: Server) -> Iterator[Document]:
 def leaving_nothing(server: Server, admin_of: Callable[[Server], Api]) -> Iterator[Api]:
     """The first administrator, who removes afterwards what came into being meanwhile."""
     admin = admin_of(server)
-    before = {
-        path: ids_of(admin, path) for path in ("/admin/users", "/admin/models", "/admin/roles")
-    }
+    before = {path: ids_of(admin, path) for path in ("/admin/users", "/admin/models", "/admin/roles")}
     yield admin
     for path, known in before.items():
         options = {"params": {"erase": True}} if path == "/admin/users" else {}
@@ -89,9 +87,7 @@ def ids_for(label: str, caller: Caller, server: Server) -> dict[str, str]:
     return ids
 
 
-def ask_all(
-    server: Server, document: Document, callers: list[Caller], *, covering: int, drawn: int
-) -> Findings:
+def ask_all(server: Server, document: Document, callers: list[Caller], *, covering: int, drawn: int) -> Findings:
     findings = Findings()
     for label in document.ordered():
         cases = document.cases(label, covering=covering, drawn=drawn)
@@ -189,9 +185,7 @@ def test_nobody_is_let_in_anywhere(server: Server, document: Document, leaving_n
 
 @pytest.mark.soak
 @pytest.mark.timeout(2 * 3600)
-def test_answers_keep_to_the_document_whatever_is_sent(
-    server: Server, document: Document, leaving_nothing: Api
-):
+def test_answers_keep_to_the_document_whatever_is_sent(server: Server, document: Document, leaving_nothing: Api):
     made = [caller_of(server, role, leaving_nothing) for role in ("viewer", "developer", "admin")]
     callers = [caller for caller, _ in made]
     findings = ask_all(server, document, callers, covering=100, drawn=60)

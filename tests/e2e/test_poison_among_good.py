@@ -133,18 +133,14 @@ def test_poison_fails_alone_and_can_be_tried_again(server: Server, user: Api, kb
     assert worker(server) == before
 
 
-def test_parser_that_crashes_is_tried_twice_and_the_worker_goes_on(
-    server: Server, user: Api, kb: str
-):
+def test_parser_that_crashes_is_tried_twice_and_the_worker_goes_on(server: Server, user: Api, kb: str):
     before = worker(server)
     document_id = user.upload(kb, SLOW, slow())
     for number in range(GOOD):
         user.upload(kb, *good(number))
 
     def good_ones_ended() -> bool:
-        return all(
-            row["status"] in TERMINAL for name, row in rows(user, kb).items() if name != SLOW
-        )
+        return all(row["status"] in TERMINAL for name, row in rows(user, kb).items() if name != SLOW)
 
     eventually(good_ones_ended, what="the good ones end")
 

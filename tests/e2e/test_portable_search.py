@@ -36,12 +36,8 @@ PARAGRAPHS = st.builds(
     st.lists(SENTENCES, min_size=1, max_size=5),
     st.integers(1, 4),
 )
-HEADINGS = st.builds(
-    "{} {}".format, st.sampled_from(("#", "##", "###")), st.sampled_from((*ANIMALS, *ANIMALS_ZH))
-)
-BLOCKS = st.one_of(
-    PARAGRAPHS, PARAGRAPHS, HEADINGS, st.sampled_from(("\u3000", "---", "- 獾", "."))
-)
+HEADINGS = st.builds("{} {}".format, st.sampled_from(("#", "##", "###")), st.sampled_from((*ANIMALS, *ANIMALS_ZH)))
+BLOCKS = st.one_of(PARAGRAPHS, PARAGRAPHS, HEADINGS, st.sampled_from(("\u3000", "---", "- 獾", ".")))
 TEXTS = st.lists(BLOCKS, min_size=1, max_size=16).map("\n\n".join)
 QUERIES = (
     *("When does the otter hunt?", "zebra river", "badger 1998 desert"),
@@ -98,9 +94,7 @@ def build(user: Api, wanted: Made) -> str:
     for number in wanted.restricted & set(range(len(rows))):
         user.put(f"{path}/documents/{rows[number]['id']}/access", {"readers": []})
     chunks = [
-        chunk
-        for row in rows
-        for chunk in user.get(f"{path}/documents/{row['id']}/chunks", page_size=100)["items"]
+        chunk for row in rows for chunk in user.get(f"{path}/documents/{row['id']}/chunks", page_size=100)["items"]
     ]
     for number in wanted.edited.keys() | wanted.off if chunks else ():
         place = number % len(chunks)

@@ -14,8 +14,7 @@ from tests.fixtures.server import one_shape
 
 SHORT = "# Note\n\nThe zebra sleeps at noon.\n"
 LONG = "\n\n".join(
-    f"## Part {n}\n\n" + f"Sentence number {n} of a long text tells of a zebra. " * 5
-    for n in range(200)
+    f"## Part {n}\n\n" + f"Sentence number {n} of a long text tells of a zebra. " * 5 for n in range(200)
 )
 STAGES = ("queued", "parsing", "splitting", "embedding", "done")
 Row = dict[str, Any]
@@ -91,9 +90,7 @@ def test_knowledge_base_tells_when_all_is_done(user: Api, kb: str):
     user.ingest(kb, "note.md", SHORT)
     user.upload(kb, "second.md", LONG + SHORT)
     user.post(f"{base}/documents/{first}/resume")
-    looks = watch(
-        lambda: user.get(f"{base}/progress"), lambda look: look["counts"] == {"completed": 3}
-    )
+    looks = watch(lambda: user.get(f"{base}/progress"), lambda look: look["counts"] == {"completed": 3})
     assert looks[0]["counts"]["completed"] < 3
     known = [look["eta_seconds"] for look in looks[:-1] if look["eta_seconds"] is not None]
     assert known
@@ -113,9 +110,7 @@ def test_small_document_is_no_measure_of_a_large_one(user: Api, kb: str):
     user.ingest(kb, "note.md", "zebra")
     time.sleep(2)
     user.upload(kb, "long.md", LONG)
-    looks = watch(
-        lambda: user.get(f"{base}/progress"), lambda look: look["counts"] == {"completed": 2}
-    )
+    looks = watch(lambda: user.get(f"{base}/progress"), lambda look: look["counts"] == {"completed": 2})
     known = [look["eta_seconds"] for look in looks[:-1] if look["eta_seconds"] is not None]
     assert known
     assert max(known) < 100

@@ -115,9 +115,7 @@ def test_key_that_runs_wild_leaves_its_owner_room(pair: tuple[Server, Server]):
     person = pair[0].person()
     elsewhere = same_caller(person, pair[1])
     answers = [
-        caller.request("GET", "/users/me")
-        for _ in range(KEY_REQUESTS // 2 + 1)
-        for caller in (person, elsewhere)
+        caller.request("GET", "/users/me") for _ in range(KEY_REQUESTS // 2 + 1) for caller in (person, elsewhere)
     ]
     assert [answer.status_code for answer in answers] == [200] * KEY_REQUESTS + [429] * 2
     check_wait(answers[-1], TooManyRequests, 60 / KEY_REQUESTS)
@@ -164,9 +162,7 @@ def test_registrations_count_by_address(pair: tuple[Server, Server]):
     check_wait(register(), TooManyRequests, 3600 / REGISTRATIONS)
 
 
-def test_each_process_counts_for_itself_while_redis_is_gone(
-    pair: tuple[Server, Server], own_redis: OwnRedis
-):
+def test_each_process_counts_for_itself_while_redis_is_gone(pair: tuple[Server, Server], own_redis: OwnRedis):
     name, address = pair[0].person().name, next(_addresses)
     here, there = (at(server, address) for server in pair)
     own_redis.kill()
@@ -184,9 +180,7 @@ def test_each_process_counts_for_itself_while_redis_is_gone(
 
     def counted_together() -> bool:
         fresh = next(_addresses)
-        wrong = [
-            try_login(at(pair[n % 2], fresh), name).status_code for n in range(WRONG_LOGINS + 1)
-        ]
+        wrong = [try_login(at(pair[n % 2], fresh), name).status_code for n in range(WRONG_LOGINS + 1)]
         return wrong == [401] * WRONG_LOGINS + [429]
 
     # Both look for it again after a pause.

@@ -82,9 +82,7 @@ class Reader:
         return http.stream("GET", path, headers={**headers, "Last-Event-ID": last})
 
 
-def check(
-    api: Api, body: dict[str, Any], cuts: list[tuple[int, str]], stop: int | None
-) -> list[dict[str, Any]]:
+def check(api: Api, body: dict[str, Any], cuts: list[tuple[int, str]], stop: int | None) -> list[dict[str, Any]]:
     """Read a run with breaks; what came is the log. Gives its events."""
     broken, whole = Reader(api, body), Reader(api, body)
     for number, (most_bytes, how) in enumerate(cuts):
@@ -100,9 +98,7 @@ def check(
     return [json.loads(frame.data) for frame in whole.frames]
 
 
-def reconnects(
-    api: Api, question: str, agent_type: str, cuts: list[tuple[int, str]], stop: int | None
-) -> None:
+def reconnects(api: Api, question: str, agent_type: str, cuts: list[tuple[int, str]], stop: int | None) -> None:
     props = {"agent_type": agent_type}
     body = camel(run_body(f"Go on. {question}", forwarded_props=props))
     events = check(api, body, cuts, stop)

@@ -10,9 +10,7 @@ from tests.fixtures.client import Api, eventually
 from tests.fixtures.reindexing import await_state, state
 from tests.fixtures.server import Server, one_shape
 
-SECTIONS = "\n\n".join(
-    f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8)
-)
+SECTIONS = "\n\n".join(f"## House {n}\n\n" + f"Zebra {n} sleeps in house {n} at noon. " * 5 for n in range(8))
 TEXT = f"# Zebras\n\n{SECTIONS}\n"
 SMALL = {"splitter": "sentence", "chunk_size": 64, "chunk_overlap": 0}
 

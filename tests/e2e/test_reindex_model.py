@@ -23,10 +23,7 @@ def text_about(animal: str) -> str:
     if animal in CHINESE:
         parts = [f"## {animal} {n}\n\n第{n}群{animal}中午在{n}号屋里睡觉。" for n in range(4)]
     else:
-        parts = [
-            f"## {animal} {n}\n\nThe {animal} of herd {n} sleeps in house {n} at noon."
-            for n in range(4)
-        ]
+        parts = [f"## {animal} {n}\n\nThe {animal} of herd {n} sleeps in house {n} at noon." for n in range(4)]
     return f"# {animal}\n\n" + "\n\n".join(parts)
 
 
@@ -133,9 +130,7 @@ def test_other_model_and_back_while_somebody_searches(
     assert len(everything(user, kb_id)) == len(texts)
 
 
-def test_way_back_to_the_old_model_is_open_at_once(
-    user: Api, kb_id: str, embedding_endpoint: EmbeddingServer
-):
+def test_way_back_to_the_old_model_is_open_at_once(user: Api, kb_id: str, embedding_endpoint: EmbeddingServer):
     old = everything(user, kb_id)
     user.post(path_of(kb_id), {"embedding_model": "words", "cutover": "manual"})
     await_state(user, kb_id, "ready")
@@ -162,9 +157,7 @@ def test_document_that_comes_meanwhile_is_found_before_and_after(user: Api, kb_i
     assert len(passages(user, kb_id)) == len(user.search(kb_id, QUERY, top_k=100))
 
 
-def test_model_whose_vectors_have_another_length_never_comes_into_force(
-    modelled: Server, user: Api, kb_id: str
-):
+def test_model_whose_vectors_have_another_length_never_comes_into_force(modelled: Server, user: Api, kb_id: str):
     old = everything(user, kb_id)
     with asking(modelled, user, kb_id) as answers:
         user.post(path_of(kb_id), {"embedding_model": "wrong"})
@@ -198,9 +191,7 @@ def dying(embedding_endpoint: EmbeddingServer) -> Iterator[EmbeddingServer]:
     embedding_endpoint.is_down = False
 
 
-def test_knowledge_base_with_questions_leaves_a_model_that_does_not_answer(
-    user: Api, dying: EmbeddingServer
-):
+def test_knowledge_base_with_questions_leaves_a_model_that_does_not_answer(user: Api, dying: EmbeddingServer):
     kb_id = user.create_kb(embedding_model="words")
     user.ingest(kb_id, "zebra.md", text_about("zebra"))
     asked = {"question": "Where is zebra 1?", "expected": [{"document": "zebra.md"}]}
@@ -220,9 +211,7 @@ def test_status_tells_what_a_re_index_waits_for(user: Api, dying: EmbeddingServe
     user.ingest(kb_id, "zebra.md", text_about("zebra"))
     dying.is_down = True
     user.post(path_of(kb_id), {"embedding_model": "words"})
-    waiting = eventually(
-        lambda: state(user, kb_id)["waiting"], seconds=90, what="the status says why"
-    )
+    waiting = eventually(lambda: state(user, kb_id)["waiting"], seconds=90, what="the status says why")
     assert waiting["reason"] == "embedding_endpoint_unavailable"
     assert waiting["message"] != waiting["message_zh"] != ""
     assert state(user, kb_id)["state"] == "running"

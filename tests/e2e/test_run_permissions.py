@@ -47,9 +47,7 @@ def kb_id(person: Api) -> str:
     return kb_id
 
 
-def test_run_searches_nothing_for_who_may_look_at_nothing(
-    embedded: Server, person: Api, kb_id: str
-):
+def test_run_searches_nothing_for_who_may_look_at_nothing(embedded: Server, person: Api, kb_id: str):
     reader, blind = (
         keyed(embedded, person, "agent:run", "kb:view"),
         keyed(embedded, person, "agent:run"),
@@ -83,9 +81,7 @@ def test_tools_do_not_do_what_the_account_or_the_key_may_not(embedded: Server, p
 
 
 @pytest.mark.parametrize("answers_by", ["the account", "a key that may less"])
-def test_approved_call_is_not_made_by_who_may_it_no_more(
-    embedded: Server, person: Api, answers_by: str
-):
+def test_approved_call_is_not_made_by_who_may_it_no_more(embedded: Server, person: Api, answers_by: str):
     person.put("/users/me/tool-policies", {"policies": {"calendar_write": "ask"}})
     thread_id = str(uuid4())
     waits = run(person, camel(run_body(BOOKING, thread_id=thread_id)))

@@ -76,9 +76,7 @@ def test_run_of_another_can_be_followed_by_nobody(user: Api, embedded: Server):
     stranger = embedded.person()
 
     stranger.refused(RunNotFound, "GET", f"{RUN}/{body['runId']}/events")
-    refused = stranger.http.post(
-        "/agent/connect", headers=stranger.headers, json={"threadId": body["threadId"]}
-    )
+    refused = stranger.http.post("/agent/connect", headers=stranger.headers, json={"threadId": body["threadId"]})
     assert refused.status_code == 404
 
 

@@ -66,12 +66,8 @@ def test_explained_search_shows_each_legs_place(user: Api, kb: str):
     legs = hit["legs"]
     conforms(legs["dense"], {"rank": 1, "score": 0.5, "normalised": 0.5})
     conforms(legs["sparse"], {"rank": 1, "score": 0.5, "normalised": 0.5})
-    assert legs["final"] == pytest.approx(
-        legs["fused"] + 0.5 * legs["window"] + 0.25 * legs["phrase"]
-    )
-    assert "legs" not in user.search(kb, "cat sleeps")[0] or (
-        user.search(kb, "cat sleeps")[0]["legs"] is None
-    )
+    assert legs["final"] == pytest.approx(legs["fused"] + 0.5 * legs["window"] + 0.25 * legs["phrase"])
+    assert "legs" not in user.search(kb, "cat sleeps")[0] or (user.search(kb, "cat sleeps")[0]["legs"] is None)
 
 
 def test_span_of_a_passage_is_its_place_in_the_text(user: Api, kb: str):

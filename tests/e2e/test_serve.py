@@ -17,14 +17,7 @@ import pytest
 
 from tests.fixtures.client import Api
 from tests.fixtures.environment import without_settings
-from tests.fixtures.processes import (
-    ROOT,
-    is_running,
-    read_parts,
-    redis_program,
-    runtime_dir,
-    wait_until,
-)
+from tests.fixtures.processes import ROOT, is_running, read_parts, redis_program, runtime_dir, wait_until
 
 PARTS = ("redis", "engine", "worker", "api")
 START_SECONDS = 120.0
@@ -117,15 +110,11 @@ def test_first_start_shows_the_password_and_the_address(server: Serving, folder:
     assert f"Password / 密码     {password}" in server.text
     assert httpx.get(f"{server.url}/docs", timeout=5).status_code == httpx.codes.OK
     # Another test may just have killed one of them.
-    wait_until(
-        lambda: {server.parts[name]["state"] for name in PARTS} == {"ready"}, seconds=START_SECONDS
-    )
+    wait_until(lambda: {server.parts[name]["state"] for name in PARTS} == {"ready"}, seconds=START_SECONDS)
     assert server.parts["database"]["state"] == "done"
 
 
-def test_client_finds_the_server_and_logs_in_by_itself(
-    server: Serving, folder: Path, tmp_path: Path
-):
+def test_client_finds_the_server_and_logs_in_by_itself(server: Serving, folder: Path, tmp_path: Path):
     config = {"XDG_CONFIG_HOME": str(tmp_path), "AGENTEX_DATA_DIR": str(folder)}
     said = subprocess.run(
         [sys.executable, "-m", "cli.main", "login", "--json"],

@@ -20,9 +20,7 @@ def somebody(embedded: Server) -> Api:
 
 
 @pytest.fixture
-def sessions(
-    embedded: Server, somebody: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Command]:
+def sessions(embedded: Server, somebody: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """Runs ``agentex sessions`` with the key of somebody."""
     with commands_of("sessions", embedded, somebody, tmp_path, monkeypatch) as run:
         yield run
@@ -85,10 +83,7 @@ def test_session_is_archived_and_taken_out_again(sessions: Command, somebody: Ap
     assert f"agentex sessions archive {session_id} --undo" in sessions("archive", session_id).stdout
     assert session_id in sessions("list", "--archived").stdout
     assert session_id not in sessions("list", "--active").stdout
-    assert (
-        json.loads(sessions("archive", session_id, "--undo", "--json").stdout)["is_archived"]
-        is False
-    )
+    assert json.loads(sessions("archive", session_id, "--undo", "--json").stdout)["is_archived"] is False
     assert session_id in sessions("list", "--active").stdout
 
 

@@ -16,9 +16,7 @@ from tests.fixtures.client import Api
 from tests.fixtures.server import Server, one_shape
 
 QUESTION = "Which port does the relay listen on?"
-HOSTILE = (
-    "<script>alert(1)</script> [x](javascript:alert(1)) ![y](http://tracker/z)\n\n## Assistant"
-)
+HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) ![y](http://tracker/z)\n\n## Assistant"
 
 
 def export(user: Api, session_id: str, **query: Any) -> httpx.Response:
@@ -108,9 +106,7 @@ def test_long_session_is_exported_whole_and_in_order(user: Api, server: Server):
     ask(user, "first", thread_id=session_id)
     # As after a task that was deleted: places are not dense.
     places = [place for place in range(3, 460) if place % 7]
-    columns = (
-        "id, session_id, message_id, position, role, content, content_type, details, created_at"
-    )
+    columns = "id, session_id, message_id, position, role, content, content_type, details, created_at"
     values = [
         f"('{uuid4()}', '{session_id}', 'm{n}', {n}, 'user', 'said {n}', 'text', '{{}}', "
         "(SELECT min(created_at) FROM chat_message))"
@@ -121,9 +117,7 @@ def test_long_session_is_exported_whole_and_in_order(user: Api, server: Server):
 
     assert [m["content"] for m in data["messages"][2:]] == [f"said {n}" for n in places]
     shown = export(user, session_id).text
-    assert [line for line in shown.split("\n") if line.startswith("> said")] == [
-        f"> said {n}" for n in places
-    ]
+    assert [line for line in shown.split("\n") if line.startswith("> said")] == [f"> said {n}" for n in places]
 
 
 def test_empty_session_is_exported(user: Api):

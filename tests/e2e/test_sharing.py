@@ -53,9 +53,7 @@ def asked(caller: Api, kb_id: str) -> str:
     return caller.request("POST", "/agent/run", json=body).text
 
 
-def test_reader_finds_reads_and_asks_but_changes_nothing(
-    user: Api, other: Api, third: Api, base: tuple[str, str]
-):
+def test_reader_finds_reads_and_asks_but_changes_nothing(user: Api, other: Api, third: Api, base: tuple[str, str]):
     kb_id, doc_id = base
     path = f"/knowledge-bases/{kb_id}"
     (one,) = share(user, kb_id, {"username": other.name})
@@ -165,9 +163,7 @@ def test_role_that_a_knowledge_base_is_shared_with_counts_while_one_has_it(
         [{"user_id": f"{number}"} for number in range(201)],
     ],
 )
-def test_shares_that_can_not_be_are_refused_as_a_whole(
-    user: Api, other: Api, shares: list[dict[str, Any]]
-):
+def test_shares_that_can_not_be_are_refused_as_a_whole(user: Api, other: Api, shares: list[dict[str, Any]]):
     kb_id = user.create_kb()
     share(user, kb_id, {"username": other.name})
     body = {"shares": [{"role": "developer"}, *shares]}
@@ -179,9 +175,7 @@ def test_shares_that_can_not_be_are_refused_as_a_whole(
     assert one["user"]["username"] == other.name
 
 
-def test_two_who_share_at_the_same_moment_leave_one_of_both_lists(
-    server: Server, user: Api, other: Api, third: Api
-):
+def test_two_who_share_at_the_same_moment_leave_one_of_both_lists(server: Server, user: Api, other: Api, third: Api):
     kb_id = user.create_kb()
     people = [{"username": other.name}, {"username": third.name, "access": "write"}]
     with ThreadPoolExecutor(4) as pool:
@@ -193,9 +187,7 @@ def test_two_who_share_at_the_same_moment_leave_one_of_both_lists(
     assert len(noted) == 1
 
 
-def test_with_whom_it_is_shared_is_noted_whatever_they_are_called(
-    server: Server, user: Api, other: Api
-):
+def test_with_whom_it_is_shared_is_noted_whatever_they_are_called(server: Server, user: Api, other: Api):
     kb_id, name = user.create_kb(), unique("password")
     other.put("/users/me", {"username": name})
     share(user, kb_id, {"username": name})

@@ -55,9 +55,7 @@ def test_content_is_judged_before_others_are_kept_from_writing(server: Server, u
 # SQLite lets one write at a time.
 @pytest.mark.parametrize("server", ["external"], indirect=True)
 def test_imports_and_changes_of_the_same_skills_wait_for_each_other(user: Api):
-    contents = {
-        f"s-{number:02}": REPORT.replace("Daily report", f"S {number:02}") for number in range(20)
-    }
+    contents = {f"s-{number:02}": REPORT.replace("Daily report", f"S {number:02}") for number in range(20)}
     paths = {
         slug: f"/skills/{user.post('/skills', {'content': content, 'slug': slug})['id']}"
         for slug, content in contents.items()

@@ -19,9 +19,7 @@ def author(embedded: Server) -> Api:
 
 
 @pytest.fixture
-def skill(
-    embedded: Server, author: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Command]:
+def skill(embedded: Server, author: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """Runs ``agentex skill`` with the key of an author, in an empty folder."""
     with commands_of("skill", embedded, author, tmp_path, monkeypatch) as run:
         yield run
@@ -72,9 +70,7 @@ def test_changed_folder_becomes_the_next_version(skill: Command, author: Api):
     assert "-- Be brief." in skill("diff", str(folder), "old.md").stdout
 
 
-def test_import_onto_a_public_skill_is_shown_and_approved_as_it_was_read(
-    skill: Command, author: Api
-):
+def test_import_onto_a_public_skill_is_shown_and_approved_as_it_was_read(skill: Command, author: Api):
     folder = made(skill)
     skill("import", str(folder), "--approve")
     skill("publish", "daily-report")
@@ -108,15 +104,11 @@ def test_package_that_leaves_and_comes_back_is_the_same(skill: Command, author: 
     with zipfile.ZipFile("report.zip") as archive:
         assert archive.namelist() == ["daily-report/SKILL.md", "daily-report/references/style.md"]
     assert skill("export", "daily-report", "report.zip").exit_code == 2
-    back = json.loads(
-        skill("import", "report.zip", "--on-conflict", "new_version", "--json").stdout
-    )
+    back = json.loads(skill("import", "report.zip", "--on-conflict", "new_version", "--json").stdout)
     assert [item["outcome"] for item in back["items"]] == ["unchanged"]
 
 
-def test_published_skill_is_everybodys_until_it_is_withdrawn(
-    skill: Command, author: Api, embedded: Server
-):
+def test_published_skill_is_everybodys_until_it_is_withdrawn(skill: Command, author: Api, embedded: Server):
     skill("import", str(made(skill)), "--approve")
     reader = embedded.person()
     assert skill("publish", "daily-report").exit_code == 0
@@ -179,9 +171,7 @@ def test_folder_is_packed_whatever_its_files_are_dated(skill: Command, author: A
         ("missing.md", "can't be read"),
     ],
 )
-def test_link_out_of_the_folder_or_to_nothing_is_not_packed(
-    skill: Command, author: Api, target: str, words: str
-):
+def test_link_out_of_the_folder_or_to_nothing_is_not_packed(skill: Command, author: Api, target: str, words: str):
     folder = made(skill)
     Path("secret.txt").write_text("s3cret")
     Path("elsewhere").mkdir()
@@ -203,9 +193,7 @@ def test_link_within_the_folder_is_packed_as_what_it_leads_to(skill: Command, au
     assert [file["path"] for file in files] == ["references/again.md", "references/style.md"]
 
 
-def test_import_of_several_sends_nothing_before_it_knows_that_all_are_there(
-    skill: Command, author: Api
-):
+def test_import_of_several_sends_nothing_before_it_knows_that_all_are_there(skill: Command, author: Api):
     folder = made(skill)
     refused = skill("import", str(folder), "nowhere.md")
     assert (refused.exit_code, "nowhere.md" in refused.stderr) == (2, True)

@@ -33,9 +33,7 @@ def roles(request: Any) -> list[str]:
     return [message["role"] for message in request.messages]
 
 
-def test_pairs_are_judged_blindly_in_both_orders_and_counted(
-    person: Api, path: str, scripted: ModelServer
-):
+def test_pairs_are_judged_blindly_in_both_orders_and_counted(person: Api, path: str, scripted: ModelServer):
     told = person.post(f"{path}/comparison", {"queries": [QUERY, f"Again. {QUERY}"], "runs": 2})
     assert (told["version"], told["against"], told["runs"]) == (1, None, 2)
     assert told["model"] == told["judge"] == "by-question"
@@ -72,9 +70,7 @@ def test_what_the_judge_contradicts_or_garbles_decides_nothing(
     assert (pair["outcome"], pair["reasons"]) == (outcome, reasons)
 
 
-def test_versions_are_compared_and_equal_answers_judged_by_nobody(
-    person: Api, path: str, scripted: ModelServer
-):
+def test_versions_are_compared_and_equal_answers_judged_by_nobody(person: Api, path: str, scripted: ModelServer):
     person.put(path, {"content": REPORT + "3. Send it.\n"})
     told = person.post(f"{path}/comparison", {"queries": [QUERY], "against": 1})
     assert (told["version"], told["against"], told["outcomes"]["same"]) == (2, 1, 1)
@@ -96,9 +92,7 @@ def test_progress_is_told_and_bad_requests_ask_no_model(
     refuse(SkillVersionNotFound, "POST", f"{path}/comparison", json=body)
     body = {"queries": ["Hello"], "judge_model_id": "no-such"}
     refuse(ModelNotFound, "POST", f"{path}/comparison", json=body)
-    modelled.person().refused(
-        SkillNotFound, "POST", f"{path}/comparison", json={"queries": ["Hello"]}
-    )
+    modelled.person().refused(SkillNotFound, "POST", f"{path}/comparison", json={"queries": ["Hello"]})
     key = person.post("/users/me/api-keys", {"name": "k", "scopes": ["skill:view"]})["key"]
     narrow = modelled.api(**{"X-API-Key": key})
     body = {"queries": ["Hello"]}

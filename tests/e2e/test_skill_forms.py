@@ -29,9 +29,7 @@ def test_what_validation_reads_is_rendered_to_a_file_that_says_the_same(user: Ap
 
 
 def test_a_form_is_rendered_from_the_few_fields_that_it_has(user: Api):
-    steps = [
-        {"title": "Read", "instruction": " all\r\n ", "tools": ["read_file"], "condition": "x"}
-    ]
+    steps = [{"title": "Read", "instruction": " all\r\n ", "tools": ["read_file"], "condition": "x"}]
     params = [{"name": "most", "type": "integer", "default": 3, "min": 1}]
     form = {"name": "a", "description": "b", "steps": steps, "input_params": params, "tools": []}
     answer = user.post("/skills/render", {"parsed": form})

@@ -42,9 +42,7 @@ def outcomes(answer: dict[str, Any]) -> list[str]:
     return [item["outcome"] for item in answer["items"]]
 
 
-def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(
-    user: Api, other: Api
-):
+def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(user: Api, other: Api):
     answer = send(user, ("unit-converter.zip", zipped(FOLDER)))
     (item,) = answer["items"]
     assert (item["outcome"], item["folder"], item["skill"]["slug"]) == (
@@ -73,9 +71,7 @@ def test_imported_skill_is_private_and_not_trusted_until_its_owner_reviews_it(
 
 
 def test_each_skill_of_a_file_has_its_own_outcome(user: Api):
-    answer = send(
-        user, ("many.zip", zipped(MIXED)), ("report.md", REPORT.encode()), ("x.zip", b"x")
-    )
+    answer = send(user, ("many.zip", zipped(MIXED)), ("report.md", REPORT.encode()), ("x.zip", b"x"))
     assert outcomes(answer) == ["refused", "created", "created", "refused"]
     bad, good, _, damaged = answer["items"]
     assert (bad["problems"][0]["code"], damaged["problems"][0]["code"]) == (
@@ -105,9 +101,7 @@ def test_dry_run_tells_what_each_conflict_would_come_to(user: Api):
         ("new_version", ["unchanged", "new_version", "unchanged", "unchanged"]),
         ("new", ["created"] * 4),
     ):
-        told, done = (
-            send(user, archive, dry_run=dry, on_conflict=policy)["items"] for dry in (True, False)
-        )
+        told, done = (send(user, archive, dry_run=dry, on_conflict=policy)["items"] for dry in (True, False))
         assert [item["outcome"] for item in done] == wanted
         assert without_ids(told) == without_ids(done)
 
@@ -177,9 +171,7 @@ def test_exported_folder_comes_back_as_the_same_skill(user: Api, other: Api):
     made = user.post("/skills", {"content": REPORT, "category": "Writing", "tags": ["daily"]})
     path = f"/skills/{made['id']}"
     user.request("PUT", f"{path}/files/scripts/run.py", content=b"print(1)\n")
-    first, second = (
-        user.request("GET", f"{path}/export", params={"format": "agent-skill"}) for _ in range(2)
-    )
+    first, second = (user.request("GET", f"{path}/export", params={"format": "agent-skill"}) for _ in range(2))
     assert first.headers["Content-Type"] == "application/zip"
     assert 'filename="daily-report.zip"' in first.headers["Content-Disposition"]
     assert first.content == second.content
@@ -197,9 +189,7 @@ def test_exported_folder_comes_back_as_the_same_skill(user: Api, other: Api):
 def test_several_skills_are_exported_as_one_archive_or_none(user: Api, other: Api):
     ids = [user.post("/skills", {"content": content})["id"] for content in (REPORT, REPORT, REVIEW)]
     answer = user.request("POST", "/skills/export", json={"ids": ids})
-    folders = {
-        name.split("/")[0] for name in zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
-    }
+    folders = {name.split("/")[0] for name in zipfile.ZipFile(io.BytesIO(answer.content)).namelist()}
     assert len(folders) == 3
     assert {"daily-report", "daily-report-2"} <= folders
     foreign = other.post("/skills", {"content": REPORT})["id"]

@@ -40,9 +40,7 @@ def share(owner: Api, path: str, *shares: dict[str, Any]) -> None:
 def bring(caller: Api, content: str) -> None:
     """Import the next version of the caller's daily report."""
     part = {"file": ("report.md", content.encode())}
-    answer = caller.request(
-        "POST", "/skills/import", files=part, params={"on_conflict": "new_version"}
-    )
+    answer = caller.request("POST", "/skills/import", files=part, params={"on_conflict": "new_version"})
     (item,) = check_success(answer)["items"]
     assert item["outcome"] == "new_version"
 
@@ -103,9 +101,7 @@ def test_import_onto_an_open_skill_is_given_to_no_agent_until_its_owner_approves
 
 
 @one_shape
-def test_what_is_made_from_an_unread_import_is_unread_and_an_older_version_is_not(
-    user: Api, other: Api, skill: str
-):
+def test_what_is_made_from_an_unread_import_is_unread_and_an_older_version_is_not(user: Api, other: Api, skill: str):
     bring(user, FOREIGN)
     user.request("PUT", f"{skill}/files/references/notes.md", content=b"notes")
     copy = user.post(f"{skill}/fork", {})
@@ -165,9 +161,7 @@ def test_owner_approves_the_import_that_was_read_and_no_later_one(user: Api, ski
 
 
 @one_shape
-def test_unread_import_is_not_opened_by_taking_the_skill_back_and_publishing_it_anew(
-    user: Api, other: Api, skill: str
-):
+def test_unread_import_is_not_opened_by_taking_the_skill_back_and_publishing_it_anew(user: Api, other: Api, skill: str):
     bring(user, FOREIGN)
     user.put(skill, {"is_public": False})
     user.refused(SkillReviewNeeded, "PUT", skill, json={"is_public": True})
@@ -252,9 +246,7 @@ def test_what_only_some_were_served_is_not_everybodys_to_read(
 
 
 @one_shape
-def test_owner_who_approved_a_riskier_version_in_private_did_not_do_so_for_everybody(
-    user: Api, other: Api, skill: str
-):
+def test_owner_who_approved_a_riskier_version_in_private_did_not_do_so_for_everybody(user: Api, other: Api, skill: str):
     user.put(skill, {"content": WIDER})
     user.put(skill, {"is_public": False})
     share(user, skill, {"username": other.name})
@@ -266,9 +258,7 @@ def test_owner_who_approved_a_riskier_version_in_private_did_not_do_so_for_every
 
 
 @one_shape
-def test_administrator_reads_what_was_served_and_what_waits_and_no_draft(
-    user: Api, admin: Api, skill: str
-):
+def test_administrator_reads_what_was_served_and_what_waits_and_no_draft(user: Api, admin: Api, skill: str):
     user.put(skill, {"is_public": False})
     user.put(skill, {"content": REPORT.replace("the work", "the secret work")})
     user.put(skill, {"content": WIDER})
@@ -306,9 +296,9 @@ def test_readers_are_told_neither_remarks_nor_with_whom_a_skill_is_shared(
     listed = other.get(f"{skill}/versions")["items"]
     assert [item["author"] and item["author"]["username"] for item in listed] == [None, user.name]
     assert user.get(skill)["usage"]["loaded"] == 1
-    assert other.get(skill)["usage"] == dict.fromkeys(
-        ("offered", "loaded", "completed", "denied"), 0
-    ) | {"last_used_at": None}
+    assert other.get(skill)["usage"] == dict.fromkeys(("offered", "loaded", "completed", "denied"), 0) | {
+        "last_used_at": None
+    }
 
 
 def test_owner_lists_what_waits_and_an_administrator_what_is_theirs_to_decide(

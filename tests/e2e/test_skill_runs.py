@@ -11,15 +11,7 @@ from agents.agui.json_patch import apply_patch
 from agents.agui.verifier import verify
 from core.errors.auth import PermissionDenied
 from core.errors.requests import InvalidRequest, InvalidRunInput
-from tests.fixtures.agents import (
-    Run,
-    camel,
-    run,
-    run_body,
-    text_of,
-    types_of,
-    verified_run,
-)
+from tests.fixtures.agents import Run, camel, run, run_body, text_of, types_of, verified_run
 from tests.fixtures.apis import Apis, same_caller
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.model_server import ModelServer
@@ -151,9 +143,7 @@ def test_run_loads_a_skill_is_kept_to_its_tools_asks_for_an_input_and_finishes_i
     check_what_was_offered_and_counted(modelled, person, report, scripted)
 
 
-def check_what_was_offered_and_counted(
-    modelled: Server, person: Api, report: str, scripted: ModelServer
-) -> None:
+def check_what_was_offered_and_counted(modelled: Server, person: Api, report: str, scripted: ModelServer) -> None:
     # Offered before, filtered after; the skill's text stands below the system's.
     assert '<skill name="daily-report">' in system_of(scripted)
     assert "calendar_read" in offered(scripted, 0)
@@ -163,14 +153,10 @@ def check_what_was_offered_and_counted(
     counted = usage_of(modelled, report)
     assert counted == {"offered": 1, "loaded": 1, "completed": 1, "denied": 2}
     noted = modelled.sql("SELECT * FROM audit_entry WHERE object_id = :id", id=report)
-    assert [(note["action"], note["actor_id"]) for note in noted] == [
-        ("skill.tool_denied", person.user_id)
-    ] * 2
+    assert [(note["action"], note["actor_id"]) for note in noted] == [("skill.tool_denied", person.user_id)] * 2
 
 
-def test_input_that_does_not_fit_is_refused_and_asked_for_still(
-    modelled: Server, person: Api, report: str
-):
+def test_input_that_does_not_fit_is_refused_and_asked_for_still(modelled: Server, person: Api, report: str):
     body = asking([LOAD])
     waits = checked(person, body)
     wrong = answering(body, waits, {"team": 7})
@@ -196,9 +182,7 @@ def test_chosen_skills_are_loaded_before_the_first_turn_with_the_requests_inputs
     # A skill that the model loads itself can't widen what a chosen one allows.
     wide = REVIEW.replace("Code review", "Wide") + "\n## Tools\n\n- `calendar_read`\n"
     write_skill(modelled, person.user_id, wide)
-    events = checked(
-        person, asking([["load_skill", {"name": "wide"}]], [READ], chosen=2, props=props)
-    )
+    events = checked(person, asking([["load_skill", {"name": "wide"}]], [READ], chosen=2, props=props))
 
     first = scripted.asked[0].body["messages"]
     loaded = [message["content"] for message in first if message["role"] == "tool"]
@@ -211,9 +195,7 @@ def test_chosen_skills_are_loaded_before_the_first_turn_with_the_requests_inputs
     assert bool(rows[0]["chosen"])
 
 
-def test_slash_and_session_choose_a_skill_in_the_pinned_version(
-    modelled: Server, person: Api, scripted: ModelServer
-):
+def test_slash_and_session_choose_a_skill_in_the_pinned_version(modelled: Server, person: Api, scripted: ModelServer):
     skill_id = write_skill(modelled, person.user_id, REVIEW)
     events = checked(person, asking(chosen=1, said="/code-review Look at this."))
     assert '<skill_content name="code-review" version="1"' in results_of(events)[0]
@@ -222,8 +204,7 @@ def test_slash_and_session_choose_a_skill_in_the_pinned_version(
 
     # With five others it is one too many.
     five = [
-        write_skill(modelled, person.user_id, REVIEW.replace("Code review", f"Other {number}"))
-        for number in range(5)
+        write_skill(modelled, person.user_id, REVIEW.replace("Code review", f"Other {number}")) for number in range(5)
     ]
     body = asking(said="/code-review Look.", props={"skill_ids": five})
     refused = person.refused(InvalidRunInput, "POST", "/agent/run", json=body)
@@ -236,17 +217,11 @@ def test_slash_and_session_choose_a_skill_in_the_pinned_version(
     assert 'version="1"' in results_of(checked(person, asked))[0]
 
 
-def test_slash_names_the_skill_that_the_index_names(
-    modelled: Server, person: Api, scripted: ModelServer
-):
+def test_slash_names_the_skill_that_the_index_names(modelled: Server, person: Api, scripted: ModelServer):
     """Of two people's skills of one slug the first owner's by name has it, whichever is older."""
-    later, earlier = sorted((modelled.person(), modelled.person()), key=lambda person: person.name)[
-        ::-1
-    ]
+    later, earlier = sorted((modelled.person(), modelled.person()), key=lambda person: person.name)[::-1]
     for owner in (later, earlier):
-        content = REVIEW.replace("Code review", "Common").replace(
-            "the code.", f"what {owner.name} wrote."
-        )
+        content = REVIEW.replace("Code review", "Common").replace("the code.", f"what {owner.name} wrote.")
         skill_id = write_skill(modelled, owner.user_id, content)
         owner.put(f"/skills/{skill_id}/shares", {"shares": [{"username": person.name}]})
     events = checked(person, asking(chosen=1, said="/common Look at this."))
@@ -275,9 +250,7 @@ def test_message_tells_which_version_was_worked_by(modelled: Server, person: Api
     assert "skills" not in last["metadata"]
 
 
-def test_who_switched_loading_off_is_shown_no_index(
-    modelled: Server, person: Api, report: str, scripted: ModelServer
-):
+def test_who_switched_loading_off_is_shown_no_index(modelled: Server, person: Api, report: str, scripted: ModelServer):
     person.put("/users/me/tool-policies", {"policies": {"load_skill": "never"}})
     checked(person, asking())
     assert "available_skills" not in system_of(scripted)
@@ -310,9 +283,7 @@ def test_foreign_skill_is_as_absent_as_one_that_never_was(modelled: Server, pers
     assert json.loads(told[0])["did_you_mean"] == ["code-review"]
 
 
-def test_who_may_see_no_skills_is_offered_none(
-    modelled: Server, person: Api, report: str, scripted: ModelServer
-):
+def test_who_may_see_no_skills_is_offered_none(modelled: Server, person: Api, report: str, scripted: ModelServer):
     scopes = {"name": "k", "scopes": ["agent:run", "session:view"]}
     key = person.post("/users/me/api-keys", scopes)["key"]
     blind = modelled.api(**{"X-API-Key": key})
@@ -352,9 +323,7 @@ def test_files_of_a_skill_are_read_in_pages(modelled: Server, person: Api, repor
     assert "error" in read(path="../../etc/passwd")
 
 
-def test_many_skills_are_ranked_by_the_question_and_searched(
-    modelled: Server, person: Api, scripted: ModelServer
-):
+def test_many_skills_are_ranked_by_the_question_and_searched(modelled: Server, person: Api, scripted: ModelServer):
     async def fill(database: Any) -> None:
         for number in range(34):
             name = f"Chore {number}"
@@ -399,9 +368,7 @@ def test_skill_is_loaded_by_its_name_without_a_language_model(embedded: Server):
     assert "Name the defects." in text_of(said)
 
 
-def test_run_goes_on_with_its_skill_after_each_process_was_killed(
-    alone: Apis, scripted: ModelServer
-):
+def test_run_goes_on_with_its_skill_after_each_process_was_killed(alone: Apis, scripted: ModelServer):
     first = alone.start()
     person = first.person()
     skill_id = write_skill(first, person.user_id, REPORT)

@@ -5,13 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.errors.auth import (
-    OwnerOnly,
-    PermissionDenied,
-    ReadOnly,
-    SkillNotFound,
-    SkillVersionNotFound,
-)
+from core.errors.auth import OwnerOnly, PermissionDenied, ReadOnly, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillNotPublishable
 from core.errors.requests import QuotaExceeded
 from tests.fixtures.client import Api
@@ -41,9 +35,7 @@ def listed(caller: Api, **params: Any) -> set[str]:
     return {f"/skills/{item['id']}" for item in items}
 
 
-def test_private_skill_is_its_owners_alone_and_absent_for_others(
-    user: Api, other: Api, admin: Api, skill: str
-):
+def test_private_skill_is_its_owners_alone_and_absent_for_others(user: Api, other: Api, admin: Api, skill: str):
     absent = other.request("GET", "/skills/00000000-0000-4000-8000-000000000000").json()
     for caller in (other, admin):
         assert caller.request("GET", skill).json() == absent
@@ -51,9 +43,7 @@ def test_private_skill_is_its_owners_alone_and_absent_for_others(
     assert skill in listed(user)
 
 
-def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(
-    user: Api, other: Api, skill: str
-):
+def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(user: Api, other: Api, skill: str):
     user.put(skill, {"is_public": True})
     assert skill not in listed(other)
     assert skill in listed(other, include_public=True)
@@ -67,9 +57,7 @@ def test_public_skill_is_in_lists_that_ask_for_it_and_can_be_forked(
 
 
 @one_shape
-def test_shared_reader_reads_writer_writes_and_owner_decides(
-    server: Server, user: Api, other: Api, skill: str
-):
+def test_shared_reader_reads_writer_writes_and_owner_decides(server: Server, user: Api, other: Api, skill: str):
     third = server.person()
     share(user, skill, {"username": other.name}, {"user_id": third.user_id, "access": "write"})
     assert skill in listed(other)
@@ -130,9 +118,7 @@ def test_others_keep_the_last_version_without_errors(user: Api, other: Api, skil
     assert (mended["version"], other.get(skill)["version"]) == (3, 3)
 
 
-def test_riskier_version_of_a_public_skill_is_served_after_a_review(
-    user: Api, other: Api, admin: Api, skill: str
-):
+def test_riskier_version_of_a_public_skill_is_served_after_a_review(user: Api, other: Api, admin: Api, skill: str):
     user.put(skill, {"is_public": True})
     renamed = WIDER.replace("Daily report", "Sent report")
     mine = user.put(skill, {"content": renamed})
@@ -167,9 +153,7 @@ def test_rejected_version_is_never_served_and_a_milder_one_needs_no_review(
     assert other.get(skill)["version"] == 3
 
 
-def test_taking_a_skill_back_and_publishing_it_anew_does_not_avoid_the_review(
-    user: Api, other: Api, skill: str
-):
+def test_taking_a_skill_back_and_publishing_it_anew_does_not_avoid_the_review(user: Api, other: Api, skill: str):
     user.put(skill, {"is_public": True})
     user.put(skill, {"is_public": False})
     user.put(skill, {"content": WIDER})

@@ -39,9 +39,7 @@ def path(person: Api) -> str:
     return f"/skills/{person.post('/skills', {'content': REPORT})['id']}"
 
 
-def test_model_chooses_from_the_index_and_every_trial_is_counted(
-    person: Api, path: str, scripted: ModelServer
-):
+def test_model_chooses_from_the_index_and_every_trial_is_counted(person: Api, path: str, scripted: ModelServer):
     queries = [
         loading("daily-report", should=True),
         loading("code-review", should=True),
@@ -90,9 +88,7 @@ def test_older_version_is_tried_as_it_was(person: Api, path: str, scripted: Mode
     assert [item["report"]["version"] for item in listed["items"]] == [1]
 
 
-def test_who_wants_no_model_is_asked_for_none(
-    modelled: Server, person: Api, path: str, scripted: ModelServer
-):
+def test_who_wants_no_model_is_asked_for_none(modelled: Server, person: Api, path: str, scripted: ModelServer):
     queries = [{"query": "write my daily report", "should_trigger": True}]
     told = person.post(f"{path}/trigger-test", {"queries": queries, "by": "offline"})
     assert (told["model"], told["runs"], told["all"]["recall"]) == (None, 1, 1.0)
@@ -108,9 +104,7 @@ def test_who_wants_no_model_is_asked_for_none(
     assert scripted.asked == []
 
 
-def test_too_many_trials_are_refused_before_any_is_made(
-    person: Api, path: str, scripted: ModelServer
-):
+def test_too_many_trials_are_refused_before_any_is_made(person: Api, path: str, scripted: ModelServer):
     queries = [{"query": f"Hello {number}", "should_trigger": False} for number in range(31)]
     body = {"json": {"queries": queries, "runs": 10}}
     fault = person.refused(InvalidRequest, "POST", f"{path}/trigger-test", **body)
@@ -120,9 +114,7 @@ def test_too_many_trials_are_refused_before_any_is_made(
     assert scripted.asked == []
 
 
-def test_test_tells_its_progress_and_ends_with_its_connection(
-    person: Api, path: str, scripted: ModelServer
-):
+def test_test_tells_its_progress_and_ends_with_its_connection(person: Api, path: str, scripted: ModelServer):
     queries = [loading("daily-report", should=True)]
     headers = {**person.headers, "Accept": "text/event-stream"}
     url = f"/api/v1{path}/trigger-test"

@@ -5,20 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors.auth import (
-    NotAuthenticated,
-    PermissionDenied,
-    SkillFileNotFound,
-    SkillNotFound,
-    SkillVersionNotFound,
-)
+from core.errors.auth import NotAuthenticated, PermissionDenied, SkillFileNotFound, SkillNotFound, SkillVersionNotFound
 from core.errors.conflicts import SkillChanged, SkillSlugTaken
-from core.errors.requests import (
-    InvalidPagination,
-    InvalidRequest,
-    SkillFilesRefused,
-    UnreadableSkill,
-)
+from core.errors.requests import InvalidPagination, InvalidRequest, SkillFilesRefused, UnreadableSkill
 from tests.fixtures.client import Api, check_error, check_success, conforms, unique
 from tests.fixtures.server import Server, one_shape
 from tests.fixtures.skill_texts import REPORT, REVIEW
@@ -132,8 +121,7 @@ def test_8_7_export_of_a_skill(user: Api):
     answer = user.request("GET", f"/skills/{made['id']}/export")
     assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert answer.headers["Content-Disposition"] == (
-        f'attachment; filename="{made["slug"]}.md"; '
-        "filename*=UTF-8''%E4%BB%A3%E7%A0%81%E5%AE%A1%E6%9F%A5.md"
+        f"attachment; filename=\"{made['slug']}.md\"; filename*=UTF-8''%E4%BB%A3%E7%A0%81%E5%AE%A1%E6%9F%A5.md"
     )
     assert answer.content == REVIEW.encode()
     assert answer.headers["ETag"] == f'"{made["content_sha256"]}"'
@@ -243,9 +231,7 @@ def test_catalogue_follows_the_content_until_a_request_says_otherwise(user: Api)
     assert user.put(path, {"content": renamed})["name"] == "Evening report"
     named = user.put(path, {"name": "Mine"})
     assert (named["name"], named["version"]) == ("Mine", 2)
-    (notice,) = [
-        diagnostic for diagnostic in named["diagnostics"] if diagnostic["code"] == "CAT001"
-    ]
+    (notice,) = [diagnostic for diagnostic in named["diagnostics"] if diagnostic["code"] == "CAT001"]
     assert (notice["severity"], "name" in notice["message"]) == ("info", True)
     assert user.put(path, {"content": REPORT})["name"] == "Mine"
     assert user.put(path, {"name": ""})["name"] == "Daily report"

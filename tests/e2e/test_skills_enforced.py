@@ -4,16 +4,7 @@ import pytest
 
 from agents.agui.verifier import verify
 from core.errors.requests import InvalidRunInput
-from tests.e2e.test_skill_runs import (
-    DENIED,
-    READ,
-    answering,
-    asking,
-    checked,
-    offered,
-    results_of,
-    state_of,
-)
+from tests.e2e.test_skill_runs import DENIED, READ, answering, asking, checked, offered, results_of, state_of
 from tests.fixtures.agents import run, run_body, text_of
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
@@ -35,9 +26,7 @@ def report(modelled: Server, person: Api) -> str:
     return write_skill(modelled, person.user_id, REPORT)
 
 
-def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(
-    modelled: Server, person: Api, report: str
-):
+def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(modelled: Server, person: Api, report: str):
     person.put("/users/me/tool-policies", {"policies": {"current_time": "ask"}})
     body = asking([LOADED], [CLOCK], [READ])
     waits = checked(person, body)
@@ -50,9 +39,7 @@ def test_run_that_waits_is_kept_to_a_skill_that_is_gone_when_it_goes_on(
     assert text_of(events) == "The report is written."
 
 
-def test_skills_are_not_chosen_for_runs_that_may_not_load_them(
-    modelled: Server, person: Api, report: str
-):
+def test_skills_are_not_chosen_for_runs_that_may_not_load_them(modelled: Server, person: Api, report: str):
     session = person.post("/sessions", {"config": {"skill_ids": [report]}})
     person.put("/users/me/tool-policies", {"policies": {"load_skill": "never"}})
     for field, fields in (

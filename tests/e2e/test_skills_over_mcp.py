@@ -16,13 +16,7 @@ import yaml
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    BlobResourceContents,
-)
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, BlobResourceContents
 from mcp_types import Request as McpRequest
 from pydantic import BaseModel, ConfigDict
 
@@ -35,13 +29,7 @@ from core.errors.auth import (
     SkillFileNotFound,
     SkillNotFound,
 )
-from core.errors.requests import (
-    InvalidPagination,
-    InvalidRequest,
-    MalformedJson,
-    MethodNotAllowed,
-    RequestTooLarge,
-)
+from core.errors.requests import InvalidPagination, InvalidRequest, MalformedJson, MethodNotAllowed, RequestTooLarge
 from tests.fixtures.client import NO_CERTIFICATES, Api, check_error
 from tests.fixtures.made_files import zipped
 from tests.fixtures.server import Server, one_shape
@@ -135,9 +123,7 @@ def address(owner: Api, slug: str, path: str = "SKILL.md") -> str:
 @pytest.mark.anyio
 @one_shape
 @pytest.mark.parametrize("mode", MODES)
-async def test_client_finds_skills_and_reads_what_their_manifests_promise(
-    server: Server, user: Api, mode: str
-):
+async def test_client_finds_skills_and_reads_what_their_manifests_promise(server: Server, user: Api, mode: str):
     folder = make_folder(user)
     native = user.post("/skills", {"content": REPORT})
     async with connected(server, user, mode) as client:
@@ -149,9 +135,7 @@ async def test_client_finds_skills_and_reads_what_their_manifests_promise(
             assert (await ask(client, "skills/get", uri=uri))["skill"] == entry
             export = user.request("GET", f"{path}/export", params={"format": "agent-skill"})
             with zipfile.ZipFile(io.BytesIO(export.content)) as archive:
-                exported = {
-                    name.partition("/")[2]: archive.read(name) for name in archive.namelist()
-                }
+                exported = {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
             read = [await bytes_at(client, resource["uri"]) for resource in entry["resources"]]
             assert sorted(read) == sorted(exported.values())
             for resource, content in zip(entry["resources"], read, strict=True):
@@ -173,9 +157,7 @@ async def test_client_finds_skills_and_reads_what_their_manifests_promise(
 def test_every_version_of_the_handshake_is_told_of_the_extension(server: Server, user: Api):
     for version in HANDSHAKES:
         client = {"name": "test", "version": "1"}
-        told = result(
-            user, "initialize", protocolVersion=version, capabilities={}, clientInfo=client
-        )
+        told = result(user, "initialize", protocolVersion=version, capabilities={}, clientInfo=client)
         assert told["protocolVersion"] == version
         assert told["capabilities"]["extensions"] == {EXTENSION: SETTINGS}
         assert "resources" in told["capabilities"]
@@ -185,9 +167,7 @@ def test_every_version_of_the_handshake_is_told_of_the_extension(server: Server,
 
 @pytest.mark.anyio
 @one_shape
-async def test_newest_version_is_told_of_the_extension_without_a_handshake(
-    server: Server, user: Api
-):
+async def test_newest_version_is_told_of_the_extension_without_a_handshake(server: Server, user: Api):
     async with connected(server, user, "auto") as client:
         assert client.session.protocol_version == "2026-07-28"
         assert client.server_capabilities.extensions == {EXTENSION: SETTINGS}
@@ -237,9 +217,7 @@ def uris(caller: Api) -> list[str]:
     return [entry["uri"] for entry in found]
 
 
-def test_skill_of_somebody_else_is_absent_until_it_is_shared_and_as_soon_as_it_is_not(
-    user: Api, other: Api
-):
+def test_skill_of_somebody_else_is_absent_until_it_is_shared_and_as_soon_as_it_is_not(user: Api, other: Api):
     path = make_folder(user)
     mine, absent = address(user, "unit-converter"), address(user, "no-such-skill")
     file = address(user, "unit-converter", "references/factors.md")
@@ -277,9 +255,7 @@ def test_reader_is_served_the_published_version_and_its_owner_the_newest(user: A
         assert text.endswith(content)
         entry = result(caller, "skills/get", uri=uri)["skill"]
         digest = hashlib.sha256(text.encode()).hexdigest()
-        assert entry["resources"] == [
-            {"uri": uri, "digest": f"sha256:{digest}", "size": len(text.encode())}
-        ]
+        assert entry["resources"] == [{"uri": uri, "digest": f"sha256:{digest}", "size": len(text.encode())}]
 
 
 @one_shape
@@ -383,9 +359,7 @@ def test_what_is_no_message_is_refused_in_the_form_of_the_protocol(server: Serve
     for content in (large, iter([large])):
         answer = user.request("POST", PATH, content=content, headers=plain)
         check_error(answer, RequestTooLarge)
-    unknown = user.request(
-        "POST", PATH, json=message, headers={**plain, "MCP-Protocol-Version": "1999-01-01"}
-    )
+    unknown = user.request("POST", PATH, json=message, headers={**plain, "MCP-Protocol-Version": "1999-01-01"})
     assert (unknown.status_code, "error" in unknown.json()) == (400, True)
 
 

@@ -20,9 +20,7 @@ def kb(user: Api) -> str:
     return user.create_kb(chunk_size=200, chunk_overlap=20)
 
 
-def ask(
-    api: Api, kb: str, content: bytes | str | None = TEXT, name: str = "a.md", **params: Any
-) -> httpx.Response:
+def ask(api: Api, kb: str, content: bytes | str | None = TEXT, name: str = "a.md", **params: Any) -> httpx.Response:
     data = content.encode() if isinstance(content, str) else content
     files = None if data is None else {"file": (name, data)}
     path = f"/knowledge-bases/{kb}/split-preview"
@@ -72,9 +70,7 @@ def test_preview_shows_as_many_pieces_as_asked_for_and_counts_all(user: Api, kb:
 @one_shape
 def test_document_of_the_knowledge_base_can_be_cut_otherwise(user: Api, kb: str):
     document_id = user.ingest(kb, "a.md", TEXT)
-    preview = check_success(
-        ask(user, kb, None, document_id=document_id, splitter="fixed", chunk_overlap=0)
-    )
+    preview = check_success(ask(user, kb, None, document_id=document_id, splitter="fixed", chunk_overlap=0))
     assert {piece["token_count"] for piece in preview["pieces"][:-1]} <= set(range(195, 201))
     assert user.document(kb, document_id)["revision"] == 1
     foreign = user.ingest(user.create_kb(), "b.md", "# B\n\ntext")

@@ -96,9 +96,7 @@ def test_who_is_no_administrator_sees_and_changes_nothing(server: Server, admin:
     assert item(admin, "registration_enabled")["value"] is True
 
 
-def test_change_counts_at_once_here_and_in_every_other_process(
-    server: Server, admin: Api, user: Api
-):
+def test_change_counts_at_once_here_and_in_every_other_process(server: Server, admin: Api, user: Api):
     database = open_database(server.settings)
     elsewhere = LiveSettings(database, server.settings)
 
@@ -150,9 +148,7 @@ def test_sessions_are_limited_however_they_begin(admin: Api, user: Api):
 @one_shape
 def test_search_without_a_number_gives_as_many_as_configured(admin: Api, user: Api):
     kb_id = user.create_kb(chunk_size=64, chunk_overlap=0)
-    text = "\n\n".join(
-        f"# Zebra {n}\n\n" + f"The zebra number {n} sleeps at noon. " * 12 for n in range(4)
-    )
+    text = "\n\n".join(f"# Zebra {n}\n\n" + f"The zebra number {n} sleeps at noon. " * 12 for n in range(4))
     user.ingest(kb_id, "a.md", text)
     admin.put(f"{PATH}/search_top_k", {"value": 2})
     assert len(user.search(kb_id, "zebra")) == 2

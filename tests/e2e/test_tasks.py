@@ -17,8 +17,7 @@ from tests.fixtures.server import Server
 ASK_CONFIRM = '/tool confirm_action {"message": "Delete all?"}'
 ASK_INPUT = '/tool request_input {"prompt": "Which address?"}'
 WRITE = (
-    '/tool calendar_write {"action": "create", "event_timezone": "UTC", "title": "Talk", '
-    '"start": "2026-12-01T10:00"}'
+    '/tool calendar_write {"action": "create", "event_timezone": "UTC", "title": "Talk", "start": "2026-12-01T10:00"}'
 )
 PREFIXES = pytest.mark.parametrize("prefix", ["", "/api/v1"])
 
@@ -33,9 +32,7 @@ class Tasks:
         self._prefix = prefix
 
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:
-        return self.api.http.request(
-            method, f"{self._prefix}{path}", headers=self.api.headers, **given
-        )
+        return self.api.http.request(method, f"{self._prefix}{path}", headers=self.api.headers, **given)
 
     def ok(self, method: str, path: str, **given: Any) -> dict[str, Any]:
         answer = self.ask(method, path, **given)
@@ -128,9 +125,7 @@ def test_response_type_response(make):
     ("kind", "args"),
     [("edit", {"a": 1}), ("response", None), ("accept", None)],
 )
-def test_response_that_does_not_answer_is_refused_and_the_task_waits_on(
-    make, kind: str, args: dict[str, Any] | None
-):
+def test_response_that_does_not_answer_is_refused_and_the_task_waits_on(make, kind: str, args: dict[str, Any] | None):
     tasks = make()
     task = tasks.invoke(ASK_INPUT)
     tasks.wait(task, "interrupted")
@@ -253,9 +248,7 @@ def test_administrator_who_names_an_id_means_the_account_that_has_it(make, embed
     taken = 'UPDATE "user" SET username = :name, username_key = :name WHERE id = :id'
     embedded.sql(taken, name=tasks.api.user_id, id=impostor.api.user_id)
     admin = Tasks(embedded.admin())
-    assert admin.ok("GET", f"/agent/sessionids/{tasks.api.user_id}")["session_ids"] == [
-        tasks.session
-    ]
+    assert admin.ok("GET", f"/agent/sessionids/{tasks.api.user_id}")["session_ids"] == [tasks.session]
 
 
 def test_account_that_is_switched_off_is_not_the_administrators(make, embedded: Server):

@@ -72,9 +72,7 @@ async def add_skills(database: Database, owner_id: str) -> None:
     """More skills than are listed, so that they can be searched."""
     await add_skill_to(database, owner_id, REVIEW, files=FILES)
     for number in range(MOST_LISTED):
-        await add_skill_to(
-            database, owner_id, f"# SKILL: Chore {number}\n\n## Description\n\nA chore.\n"
-        )
+        await add_skill_to(database, owner_id, f"# SKILL: Chore {number}\n\n## Description\n\nA chore.\n")
 
 
 @pytest.mark.parametrize("agent_type", sorted(STRATEGIES))

@@ -9,14 +9,7 @@ import pytest
 
 from core.errors.auth import ToolPolicyFixed
 from core.errors.requests import InvalidRequest
-from tests.fixtures.agents import (
-    GUIDE,
-    camel,
-    run,
-    run_body,
-    text_of,
-    types_of,
-)
+from tests.fixtures.agents import GUIDE, camel, run, run_body, text_of, types_of
 from tests.fixtures.apis import Apis
 from tests.fixtures.client import Api
 from tests.fixtures.model_server import ModelServer
@@ -104,9 +97,7 @@ def other_person(bounded: Server) -> Api:
     return bounded.person()
 
 
-def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(
-    user: Api, scripted: ModelServer
-):
+def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(user: Api, scripted: ModelServer):
     choose(user, calendar_write="never")
     events = asked(user, "calls-calendar")
 
@@ -121,9 +112,7 @@ def test_tool_that_is_switched_off_is_not_offered_and_its_call_is_refused(
 
 def test_what_the_operator_switched_off_stays_off(user: Api, scripted: ModelServer):
     for policy in ("auto", "ask"):
-        details = user.refused(
-            ToolPolicyFixed, "PUT", PATH, json={"policies": {"save_memory": policy}}
-        )
+        details = user.refused(ToolPolicyFixed, "PUT", PATH, json={"policies": {"save_memory": policy}})
         assert details == {"tool": "save_memory", "policy": "never"}
     choose(user, save_memory="never")
     assert "save_memory is switched off" in text_of(asked(user, "calls-memory"))
@@ -155,9 +144,7 @@ def test_what_is_no_choice_is_refused(user: Api, body: Any):
     assert user.get(PATH) == before
 
 
-@pytest.mark.parametrize(
-    "agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"]
-)
+@pytest.mark.parametrize("agent_type", ["react", "agentic_rag", "plan_execute", "reflexion", "worker"])
 def test_search_may_ask_or_be_switched_off_like_any_tool(embedded: Server, agent_type: str):
     user = embedded.person()
     kb_id = user.create_kb()

@@ -129,9 +129,7 @@ def test_file_that_is_no_knowledge_base_leaves_nothing(server: Server, user: Api
     assert server.files == files
 
 
-def test_damage_found_on_the_way_ends_with_a_reason_and_leaves_nothing(
-    server: Server, user: Api, kb: str
-):
+def test_damage_found_on_the_way_ends_with_a_reason_and_leaves_nothing(server: Server, user: Api, kb: str):
     nan = b"\x00\x00\xc0\x7f"
     bad = changed(export(user, kb), "shards/000000/dense.npy", lambda array: array[:-4] + nan)
     transfer = check_success(send(user, bad, name="bad"))
@@ -152,9 +150,7 @@ def test_import_goes_on_after_its_worker_was_killed(embedded: Server, rows: int)
     content, before = _wide(export(user, kb_id)), embedded.stored
     transfer = check_success(send(user, content, name="wide"))
     target = transfer["knowledge_base_id"]
-    eventually(
-        lambda: embedded.count("document", knowledge_base_id=target) >= rows, what="begun", pause=0
-    )
+    eventually(lambda: embedded.count("document", knowledge_base_id=target) >= rows, what="begun", pause=0)
     embedded.kill("worker")
     ended = wait(user, transfer, seconds=120)
     assert ended["status"] == "completed"
@@ -179,9 +175,7 @@ def _wide(content: bytes) -> bytes:
         entry = {**json.loads(document), "number": number, "name": f"{number:03}.md"}
         made[f"originals/{number:06}"] = original
         made[f"{shard}/documents.jsonl"] = json.dumps(entry).encode() + b"\n"
-        made[f"{shard}/chunks.jsonl"] = (
-            json.dumps({**json.loads(chunk), "document": number}).encode() + b"\n"
-        )
+        made[f"{shard}/chunks.jsonl"] = json.dumps({**json.loads(chunk), "document": number}).encode() + b"\n"
         made[f"{shard}/points.npy"] = points[:-20] + number.to_bytes(4, "little") + points[-16:]
         for name in ("dense", "sparse_indices", "sparse_values"):
             made[f"{shard}/{name}.npy"] = parts[f"shards/000000/{name}.npy"]
@@ -273,15 +267,11 @@ def test_terminal_exports_imports_copies_and_measures(
 
     agentex("eval", "Animals 2", code=1)
     questions = tmp_path / "questions.csv"
-    questions.write_text(
-        "question,document,text\nWho eats eels?,otter.md,crayfish and eels\n谁吃蚯蚓？,badger.md,\n"
-    )
+    questions.write_text("question,document,text\nWho eats eels?,otter.md,crayfish and eels\n谁吃蚯蚓？,badger.md,\n")
     first = agentex("eval", "Animals 2", "--questions", "questions.csv", "--min-recall", "0.9")
     assert "Recall at 5\t1.000" in first.stdout
     questions.write_text("question,document\nWho eats stones?,golem.md\n")
-    low = agentex(
-        *("eval", "Animals 2", "--questions", "questions.csv", "--min-recall", "0.9"), code=1
-    )
+    low = agentex(*("eval", "Animals 2", "--questions", "questions.csv", "--min-recall", "0.9"), code=1)
     assert "0.667" in low.stderr
     assert "Who eats stones?" in low.stdout
     compared = json.loads(agentex("eval", "Animals 2", "--compare", "--json").stdout)

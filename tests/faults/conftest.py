@@ -11,9 +11,7 @@ from tests.fixtures.server import Server, running_server
 
 
 @pytest.fixture(scope="session")
-def one_installation(
-    tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer
-) -> Iterator[Server]:
+def one_installation(tmp_path_factory: pytest.TempPathFactory, _model_server: ModelServer) -> Iterator[Server]:
     """A running product in its default shape and with a language model, for fault tests only."""
     variables = model_variables(_model_server)
     with running_server(tmp_path_factory.mktemp("faults"), variables=variables) as server:

@@ -80,10 +80,7 @@ def test_database_locked_by_another_program_is_503_and_heals(embedded: Server):
         asked = [pool.submit(caller.request, "POST", "/knowledge-bases", json=body)]
         # Who has to wait for the turn as well is told as soon as the others.
         time.sleep(1)
-        asked += [
-            pool.submit(caller.send_file, kb_id, f"{number}.md", b"# A\n\ntext")
-            for number in range(4)
-        ]
+        asked += [pool.submit(caller.send_file, kb_id, f"{number}.md", b"# A\n\ntext") for number in range(4)]
         for answer in (one.result() for one in asked):
             check_error(answer, DatabaseUnavailable)
             assert int(answer.headers["Retry-After"]) > 0

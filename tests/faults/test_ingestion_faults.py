@@ -25,9 +25,7 @@ SMALL = {"chunk_size": 64, "chunk_overlap": 0}
 
 def text(number: int, *, parts: int = 12) -> str:
     """A document of several passages that only it has, one for each part."""
-    sections = [
-        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)
-    ]
+    sections = [f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)]
     return f"# Document {number}\n\n" + "\n\n".join(sections)
 
 

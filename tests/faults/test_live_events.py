@@ -23,9 +23,7 @@ def own_redis() -> Iterator[OwnRedis]:
 
 
 @pytest.fixture(scope="module")
-def apis(
-    tmp_path_factory: pytest.TempPathFactory, own_redis: OwnRedis, _model_server: ModelServer
-) -> Iterator[Apis]:
+def apis(tmp_path_factory: pytest.TempPathFactory, own_redis: OwnRedis, _model_server: ModelServer) -> Iterator[Apis]:
     variables = {**model_variables(_model_server), "AGENTEX_REDIS_URL": own_redis.url}
     with api_processes(Path(tmp_path_factory.mktemp("apis")), variables) as apis:
         for server in [apis.start(wait=False) for _ in range(2)]:

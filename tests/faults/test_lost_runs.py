@@ -135,9 +135,7 @@ def lost(apis: Apis, _model_server: ModelServer) -> Lost:
     }
     with ExitStack() as stack:
         asked = {name: ask_first(user, name) for name in ("agui", "approved")}
-        bodies["approved"] = answering(
-            asked["approved"], asked["approved"]["interrupt"], {"approved": True}
-        )
+        bodies["approved"] = answering(asked["approved"], asked["approved"]["interrupt"], {"approved": True})
         cut = {name: stack.enter_context(Run(user, body)) for name, body in bodies.items()}
         asked["task"] = invoke_first(user, "task")
         for run in cut.values():
@@ -322,11 +320,7 @@ def test_one_of_two_answers_at_once_counts(lost: Lost, kind: str):
         given = what if kind == "the same" else f"{what} edited"
         payloads = ({"approved": True}, {"approved": True, "editedArgs": {"what": given}})
         answers = answer_at_once(lost, ask_first(lost.user, what), what, payloads)
-        ((events, done),) = (
-            (events, done)
-            for (_, events), done in zip(answers, (what, given), strict=True)
-            if events
-        )
+        ((events, done),) = ((events, done) for (_, events), done in zip(answers, (what, given), strict=True) if events)
         (refused,) = (response for response, events in answers if not events)
         check_error(refused, ThreadBusy)
         assert results_of(events) == [f"Done: {done}."]

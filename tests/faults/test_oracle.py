@@ -39,7 +39,9 @@ def doubled_rows(server: Server, document_id: str) -> Iterator[None]:
 @contextmanager
 def waiting_document(server: Server, document_id: str) -> Iterator[None]:
     """A row that nobody will ever take: its knowledge base is paused."""
-    paused = "UPDATE knowledge_base SET paused = :paused WHERE id = (SELECT knowledge_base_id FROM document WHERE id = :id)"
+    paused = (
+        "UPDATE knowledge_base SET paused = :paused WHERE id = (SELECT knowledge_base_id FROM document WHERE id = :id)"
+    )
     status = "UPDATE document SET status = :status WHERE id = :id"
     server.sql(paused, paused=True, id=document_id)
     server.sql(status, status="pending", id=document_id)

@@ -12,12 +12,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from core.errors.server import (
-    DatabaseUnavailable,
-    EngineUnavailable,
-    StorageFull,
-    VectorIndexUnavailable,
-)
+from core.errors.server import DatabaseUnavailable, EngineUnavailable, StorageFull, VectorIndexUnavailable
 from tests.fixtures.client import Api, eventually
 from tests.fixtures.oracle import check_sound
 from tests.fixtures.server import Server, running_server
@@ -32,9 +27,7 @@ SMALL = {"chunk_size": 64, "chunk_overlap": 0}
 
 
 def text(number: int, *, parts: int = 3) -> str:
-    sections = [
-        f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)
-    ]
+    sections = [f"## Part {n}\n\n" + f"Animal {number} sleeps in house {n}. " * 6 for n in range(parts)]
     return f"# Document {number}\n\nwordof{number}x\n\n" + "\n\n".join(sections)
 
 
@@ -51,9 +44,7 @@ def test_redis_emptied_again_and_again_under_load_loses_nothing(installation: Se
         ThreadPoolExecutor(4) as pool,
         Redis.from_url(installation.settings.effective_redis_url) as redis,
     ):
-        sending = [
-            pool.submit(caller.upload, kb_id, f"{number}.md", text(number)) for number in range(60)
-        ]
+        sending = [pool.submit(caller.upload, kb_id, f"{number}.md", text(number)) for number in range(60)]
         while not all(done.done() for done in sending) or flushed < 10:
             redis.flushall()
             flushed += 1

@@ -16,10 +16,7 @@ ANIMALS = ("zebra", "okapi", "quagga", "tapir", "dugong", "numbat", "quokka", "k
 
 def text(animal: str) -> str:
     """A document of some ten passages that only it has."""
-    parts = [
-        f"## {animal} {n}\n\n" + f"The {animal} of herd {n} sleeps in house {n} at noon. " * 4
-        for n in range(9)
-    ]
+    parts = [f"## {animal} {n}\n\n" + f"The {animal} of herd {n} sleeps in house {n} at noon. " * 4 for n in range(9)]
     return f"# {animal}\n\n" + "\n\n".join(parts)
 
 

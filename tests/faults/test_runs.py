@@ -53,9 +53,7 @@ def kinds_of(server: Server, run_id: str) -> list[str]:
     return [event["type"] for event in log_of(server, run_id)]
 
 
-def test_run_of_a_killed_api_is_taken_up_and_finished(
-    modelled: Server, user: Api, scripted: ModelServer
-):
+def test_run_of_a_killed_api_is_taken_up_and_finished(modelled: Server, user: Api, scripted: ModelServer):
     with slow_run(user) as streaming:
         body = streaming.body
         modelled.kill("api")
@@ -110,9 +108,7 @@ def wait_restarted(server: Server, pid: int) -> None:
     server.wait_ready()
 
 
-def test_run_goes_on_in_the_next_api_when_this_one_is_told_to_end(
-    modelled: Server, user: Api, scripted: ModelServer
-):
+def test_run_goes_on_in_the_next_api_when_this_one_is_told_to_end(modelled: Server, user: Api, scripted: ModelServer):
     with slow_run(user) as streaming:
         body = streaming.body
         pid = end_api(modelled)
@@ -187,9 +183,7 @@ def test_run_does_not_need_redis(modelled: Server, user: Api, scripted: ModelSer
     assert text_of(events) == "Hello"
 
 
-def test_callers_that_come_and_go_leave_the_api_well(
-    modelled: Server, user: Api, scripted: ModelServer
-):
+def test_callers_that_come_and_go_leave_the_api_well(modelled: Server, user: Api, scripted: ModelServer):
     api_log = modelled.settings.data_dir / "logs" / "api.log"
     before = len(api_log.read_text())
     bodies = [camel(run_body("Hello #slow")) for _ in range(12)]

@@ -26,9 +26,7 @@ def test_ten_thousand_documents_leave_the_memory_as_it_was(installation: Server)
         for number in range(start, start + BATCH):
             caller.upload(kb_id, f"{number}.md", f"# Note {number}\n\nAnimal {number} sleeps.")
         eventually(
-            lambda kb=kb_id: (
-                installation.count("document", knowledge_base_id=kb, status="completed") == BATCH
-            ),
+            lambda kb=kb_id: installation.count("document", knowledge_base_id=kb, status="completed") == BATCH,
             seconds=600,
             pause=0.5,
         )

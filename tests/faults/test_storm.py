@@ -87,8 +87,7 @@ class Uploads:
     def wait_worked_off(self, server: Server, *, seconds: float) -> None:
         """Wait until no document of the backlog is left; how long that takes the machine says."""
         query = (
-            "SELECT count(*) AS n FROM document WHERE knowledge_base_id = :kb "
-            "AND status IN ('pending', 'processing')"
+            "SELECT count(*) AS n FROM document WHERE knowledge_base_id = :kb AND status IN ('pending', 'processing')"
         )
         eventually(
             lambda: server.sql(query, kb=self.kb_id)[0]["n"] == 0,
@@ -199,9 +198,7 @@ def kill_api_while_sending(server: Server, *, kills: int) -> None:
     server.wait_ready(120)
     uploads.wait_worked_off(server, seconds=60 + len(uploads.sent))
     check_sound(server, allowed=Allowed(cut_uploads=uploads.cut))
-    rows = server.sql(
-        "SELECT id, sha256 FROM document WHERE knowledge_base_id = :kb", kb=uploads.kb_id
-    )
+    rows = server.sql("SELECT id, sha256 FROM document WHERE knowledge_base_id = :kb", kb=uploads.kb_id)
     expected = {id_: hashlib.sha256(data).hexdigest() for id_, data in uploads.sent.items()}
     stored = {row["id"]: row["sha256"] for row in rows}
     assert expected.items() <= stored.items()

@@ -18,15 +18,7 @@ from redis.exceptions import RedisError
 from cli.supervisor import redis_server
 from cli.supervisor.preflight import find_leftovers
 from core.settings import Settings
-from tests.fixtures.processes import (
-    CHILD,
-    is_running,
-    python,
-    redis_program,
-    runtime_dir,
-    supervised,
-    wait_until,
-)
+from tests.fixtures.processes import CHILD, is_running, python, redis_program, runtime_dir, supervised, wait_until
 
 QUICK = {"first_pause": 0.01, "longest_pause": 0.02}
 DIES = "import sys; print('the reason of death'); sys.exit(7)"
@@ -39,9 +31,7 @@ child.stdout.readline()
 (pathlib.Path(sys.argv[1]) / "grandchild").write_text(str(child.pid))
 signal.pause()
 """
-IGNORES_TERM = (
-    "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile 1: signal.pause()"
-)
+IGNORES_TERM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile 1: signal.pause()"
 
 
 @pytest.fixture
@@ -148,9 +138,7 @@ def test_next_start_stops_what_a_killed_supervisor_left(data: Path):
 
 
 @pytest.mark.parametrize("open_pair", [os.pipe, pty.openpty])
-def test_parts_live_on_and_drain_when_nobody_reads_the_output(
-    data: Path, open_pair: Callable[[], tuple[int, int]]
-):
+def test_parts_live_on_and_drain_when_nobody_reads_the_output(data: Path, open_pair: Callable[[], tuple[int, int]]):
     read_end, write_end = open_pair()
     with (
         open(read_end, "rb", buffering=0) as reader,
@@ -230,9 +218,7 @@ def test_private_redis_is_back_with_its_keys_when_killed(data: Path, client: Red
         assert client.get("key") == b"kept"
 
 
-def test_private_redis_without_supervisor_is_stopped_at_the_next_start(
-    data: Path, client: Redis, redis_program: str
-):
+def test_private_redis_without_supervisor_is_stopped_at_the_next_start(data: Path, client: Redis, redis_program: str):
     settings = Settings(data_dir=data)
     for folder in (settings.runtime_dir, redis_server.data_folder(settings)):
         folder.mkdir(parents=True)
@@ -260,9 +246,7 @@ def test_dead_socket_is_removed(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", 'with "quote"', "中文"])
-def test_private_redis_starts_in_a_folder_of_any_name(
-    tmp_path: Path, redis_program: str, name: str
-):
+def test_private_redis_starts_in_a_folder_of_any_name(tmp_path: Path, redis_program: str, name: str):
     folder = tmp_path / name
     with supervised(folder, [], private_redis=True) as run:
         with Redis(unix_socket_path=str(runtime_dir(folder) / "redis.sock")) as client:

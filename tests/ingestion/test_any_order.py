@@ -16,13 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from redis.asyncio import Redis
 from sqlalchemy import update
 from sqlmodel import col, select
@@ -40,15 +34,9 @@ from ingestion.parsers.sandbox.client import ParserPool
 from ingestion.pipeline import ingest, process_documents
 from ingestion.worker.deletion import erase_document
 from ingestion.worker.reconciler import OrphanSweep
-from kb_service.documents import (
-    actions as document_actions,
-)
-from kb_service.documents import (
-    storage as document_storage,
-)
-from kb_service.documents import (
-    upload as document_upload,
-)
+from kb_service.documents import actions as document_actions
+from kb_service.documents import storage as document_storage
+from kb_service.documents import upload as document_upload
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload, UploadOutcome, UploadResult
@@ -109,9 +97,7 @@ def open_world(folder: Path, url: str, engine_socket: Path) -> Iterator[World]:
         space = EmbeddingSpace(DEFAULT, open_encoder(engine), index, token_counter())
         context = WorkerContext(
             # So long that the lease ends only where the machine says so.
-            settings=Settings(
-                _env_file=None, data_dir=folder, lease_seconds=LONG, ingest_attempts=1000
-            ),
+            settings=Settings(_env_file=None, data_dir=folder, lease_seconds=LONG, ingest_attempts=1000),
             owner="worker",
             database=database,
             # Never asked: the machine itself is the queue, and starts any job at any moment.
@@ -201,9 +187,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def _act(self, action: ActionName, document_id: str) -> None:
         async with unit_of_work(self.world.context.database) as work:
-            await document_actions.apply_action(
-                work, SYSTEM_VIEWER, action, self.kb_id, document_id
-            )
+            await document_actions.apply_action(work, SYSTEM_VIEWER, action, self.kb_id, document_id)
 
     # What workers do: any job, at any moment, as often as the queue may bring it.
 
@@ -312,18 +296,14 @@ class AnyOrder(RuleBasedStateMachine):
             chunks = list((await session.exec(inside)).all())
         index = self.world.context.spaces.default.index
         indexed = await index.documents()
-        points = {
-            (e.document_id, e.revision): e.count for e in indexed if e.document_id in self.ids
-        }
+        points = {(e.document_id, e.revision): e.count for e in indexed if e.document_id in self.ids}
         return rows, chunks, points
 
     def teardown(self) -> None:
         self.wake_the_stopped_worker()
         self.run(self._come_to_rest())
         rows, chunks, points = self.run(self._look())
-        assert {row.name: row.id for row in rows} == {
-            name: id_ for name, (id_, _) in self.wanted.items()
-        }
+        assert {row.name: row.id for row in rows} == {name: id_ for name, (id_, _) in self.wanted.items()}
         for row in rows:
             version = self.wanted[row.name][1]
             assert (row.status, row.chunk_count) == ("completed", version), row
@@ -394,9 +374,7 @@ def world(tmp_path: Path, sqlite_template: Path, encoder_socket: Path) -> Iterat
 @pytest.mark.parametrize("meanwhile", ["nothing", "changed", "deleted"])
 @pytest.mark.parametrize("fault", Fault)
 @pytest.mark.parametrize("ingesting", [ingest, ingest_with_others])
-def test_fault_at_each_point_while_others_go_on(
-    world: World, fault: Fault, meanwhile: str, ingesting: Job
-):
+def test_fault_at_each_point_while_others_go_on(world: World, fault: Fault, meanwhile: str, ingesting: Job):
     """The worker is hit at its first crash point, its second, and so on, until it passes all."""
     for point in itertools.count(1):
         machine = AnyOrder(world)

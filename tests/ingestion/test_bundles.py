@@ -39,8 +39,7 @@ async def base(context: WorkerContext) -> str:
 
 async def fill(context: WorkerContext, kb_id: str, *contents: bytes) -> list[str]:
     return [
-        (await upload(context, content, name=f"{number}.md", kb_id=kb_id)).id
-        for number, content in enumerate(contents)
+        (await upload(context, content, name=f"{number}.md", kb_id=kb_id)).id for number, content in enumerate(contents)
     ]
 
 
@@ -54,9 +53,7 @@ async def rows(context: WorkerContext, document_ids: list[str]) -> list[Document
 
 async def check_whole(context: WorkerContext, document_id: str) -> None:
     row = await reread(context.database, document_id)
-    query = select(Chunk.id).where(
-        Chunk.document_id == document_id, col(Chunk.revision) == row.active_revision
-    )
+    query = select(Chunk.id).where(Chunk.document_id == document_id, col(Chunk.revision) == row.active_revision)
     async with context.database.reading() as session:
         chunks = (await session.exec(query)).all()
     assert row.status == "completed"
@@ -144,9 +141,7 @@ async def test_document_whose_worker_died_is_taken_without_others(context: Worke
 @one_database
 async def test_document_that_cannot_be_read_fails_alone(context: WorkerContext):
     kb_id = await base(context)
-    good, empty, gone, last = await fill(
-        context, kb_id, text("okapi"), b" \n" * 5000, text("a"), text("b")
-    )
+    good, empty, gone, last = await fill(context, kb_id, text("okapi"), b" \n" * 5000, text("a"), text("b"))
     await context.store.delete((await reread(context.database, gone)).storage_key)
     await process_documents(context, await claim(context, good))
     for document_id in (good, last):
@@ -159,9 +154,7 @@ async def test_those_that_somebody_took_away_meanwhile_do_not_end_with_the_other
     context: WorkerContext,
 ):
     kb_id = await base(context)
-    good, paused, replaced, last = await fill(
-        context, kb_id, *(text(f"okapi{n}") for n in range(4))
-    )
+    good, paused, replaced, last = await fill(context, kb_id, *(text(f"okapi{n}") for n in range(4)))
     taken = await claim(context, good)
     await edit(context.database, paused, status="paused", lease_until=None)
     await edit(context.database, replaced, revision=2)
@@ -202,9 +195,7 @@ async def test_all_wait_for_a_part_that_is_away(context: WorkerContext):
 
 
 @pytest.mark.parametrize("action", [ActionName.DELETE, ActionName.CANCEL, ActionName.PAUSE])
-async def test_one_that_is_taken_away_does_not_stop_the_others(
-    context: WorkerContext, action: ActionName
-):
+async def test_one_that_is_taken_away_does_not_stop_the_others(context: WorkerContext, action: ActionName):
     kb_id = await base(context)
     small = await fill(context, kb_id, text("okapi"), text("zebra"), text("quagga"))
     taken = await claim(context, small[0])

@@ -75,9 +75,7 @@ async def test_child_stays_warm_between_documents(child):
     await child.parse(GUIDE, "text/markdown")
     first = child.pid
     await child.parse(GUIDE, "text/markdown")
-    assert await reason_of(child.parse(DATA / "locked.pdf", "application/pdf")) == (
-        "password_protected"
-    )
+    assert await reason_of(child.parse(DATA / "locked.pdf", "application/pdf")) == ("password_protected")
     assert child.pid == first
 
 
@@ -325,9 +323,7 @@ def test_libraries_have_no_network(namespaces: str):
         "made = [libc.socket(family, socket.SOCK_STREAM, 0) for family in families]\n"
         "print('no_sockets' in held, 'no_network' in held, *made, errno.errorcode[ctypes.get_errno()])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     filtered, apart, *rest = run.stdout.split()
     assert not namespaces or apart == "False"
     if sys.platform == "linux" and platform.machine() in {"x86_64", "aarch64"}:

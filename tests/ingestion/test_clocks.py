@@ -75,9 +75,7 @@ async def test_every_change_of_a_document_is_dated_by_the_database(context: Work
     assert (await reread(context.database, document.id)).status == "completed"
     await check_moments(context, "ingest")
     async with unit_of_work(context.database) as work:
-        await document_update.update(
-            work, SYSTEM_VIEWER, kb_id, document.id, document_update.DocumentUpdate("b.md")
-        )
+        await document_update.update(work, SYSTEM_VIEWER, kb_id, document.id, document_update.DocumentUpdate("b.md"))
     await check_moments(context, "rename")
     async with unit_of_work(context.database) as work:
         base = await work.session.get_one(KnowledgeBase, kb_id)

@@ -74,9 +74,7 @@ async def test_of_two_edits_at_once_one_is_refused_and_the_index_shows_the_other
 ):
     place = await indexed(context)
     texts = ["Everything about the aardvark.", "Everything about the bandicoot."]
-    edits = (
-        edit_chunk(context.database, context.spaces, place, ChunkEdit(1, text)) for text in texts
-    )
+    edits = (edit_chunk(context.database, context.spaces, place, ChunkEdit(1, text)) for text in texts)
     outcomes = await asyncio.gather(*edits, return_exceptions=True)
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 1
     (row,) = [outcome for outcome in outcomes if isinstance(outcome, Chunk)]
@@ -94,9 +92,7 @@ async def test_edit_that_the_index_does_not_take_changes_nothing(context: Worker
         await edit_chunk(context.database, broken, place, ChunkEdit(1, "The quokka smiles."))
     assert (await place_of(context, place.document)).chunk == place.chunk
     # The same request again succeeds once the index is back.
-    row = await edit_chunk(
-        context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles.")
-    )
+    row = await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles."))
     assert row.version == 2
 
 
@@ -112,9 +108,7 @@ async def test_edit_of_a_passage_that_goes_meanwhile_is_refused(context: WorkerC
     place = await indexed(context)
     await edit_document(context.database, place.document.id, active_revision=2)
     with pytest.raises(ChunkNotFound):
-        await edit_chunk(
-            context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles.")
-        )
+        await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles."))
     assert (await legs_of(context, place, "quokka")).sparse == NO_HITS
 
 
@@ -125,17 +119,13 @@ async def test_edit_of_a_passage_that_was_out_of_sight_for_a_moment_is_refused(
     await edit_document(context.database, place.document.id, active_revision=2)
     inner = chunks.get
 
-    async def get_after_the_way_back(
-        session: AsyncSession, reader: Viewer, base: KnowledgeBase, chunk_id: str
-    ):
+    async def get_after_the_way_back(session: AsyncSession, reader: Viewer, base: KnowledgeBase, chunk_id: str):
         await session.exec(update(Document).values(active_revision=1))
         return await inner(session, reader, base, chunk_id)
 
     monkeypatch.setattr(chunks, "get", get_after_the_way_back)
     with pytest.raises(Conflict):
-        await edit_chunk(
-            context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles.")
-        )
+        await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "The quokka smiles."))
     assert (await legs_of(context, place, "quokka")).sparse == NO_HITS
 
 
@@ -149,9 +139,7 @@ async def test_fewer_windows_leave_no_old_one_to_be_found(context: WorkerContext
     text = b"# Log\n\n" + b"The ship sailed on a calm sea. " * 60
     place = await indexed(context, text, splitter="parent_child")
     assert len((await legs_of(context, place, "sea")).dense) > 2
-    await edit_chunk(
-        context.database, context.spaces, place, ChunkEdit(1, "Apple pie with cinnamon.")
-    )
+    await edit_chunk(context.database, context.spaces, place, ChunkEdit(1, "Apple pie with cinnamon."))
     legs = await legs_of(context, place, "sea")
     assert [(hit.id, hit.chunk_id) for hit in legs.dense] == [(place.chunk.id, None)]
     assert legs.sparse == NO_HITS

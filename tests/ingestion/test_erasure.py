@@ -40,9 +40,7 @@ async def count(context: WorkerContext, table: type[Document | Chunk | Knowledge
 async def delete(context: WorkerContext, document_id: str) -> None:
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(Document, document_id)
-        await document_actions.apply_action(
-            work, SYSTEM_VIEWER, ActionName.DELETE, row.knowledge_base_id, document_id
-        )
+        await document_actions.apply_action(work, SYSTEM_VIEWER, ActionName.DELETE, row.knowledge_base_id, document_id)
 
 
 async def indexed(context: WorkerContext, *, kb_id: str | None = None) -> Document:
@@ -60,22 +58,14 @@ async def test_deleted_document_leaves_nothing_and_its_neighbour_stays(context: 
     assert await context.spaces.default.index.count(document_id=document.id) == 0
     assert await context.store.keys() == [other.storage_key]
     assert await count(context, Document) == 1
-    assert (
-        await count(context, Chunk)
-        == await context.spaces.default.index.count(document_id=other.id)
-        > 0
-    )
+    assert await count(context, Chunk) == await context.spaces.default.index.count(document_id=other.id) > 0
     await erase_document(context, document.id)
 
 
-async def test_small_documents_that_were_deleted_too_go_along(
-    context: WorkerContext, monkeypatch: pytest.MonkeyPatch
-):
+async def test_small_documents_that_were_deleted_too_go_along(context: WorkerContext, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ingestion.worker.deletion._MAX_SIBLING_CHUNKS", 1)
     one = await indexed(context)
-    small, kept, large, held = [
-        await indexed(context, kb_id=one.knowledge_base_id) for _ in range(4)
-    ]
+    small, kept, large, held = [await indexed(context, kb_id=one.knowledge_base_id) for _ in range(4)]
     elsewhere = await indexed(context)
     for document in (one, small, large, held, elsewhere):
         await delete(context, document.id)
@@ -175,9 +165,7 @@ async def test_worker_whose_clock_is_wrong_erases_no_held_document(
     assert await count(context, Document) == 1
 
 
-async def test_index_that_is_down_keeps_the_row_for_the_next_time(
-    context: WorkerContext, tmp_path: Path
-):
+async def test_index_that_is_down_keeps_the_row_for_the_next_time(context: WorkerContext, tmp_path: Path):
     document = await indexed(context)
     await delete(context, document.id)
     closed = EdgeVectorIndex(tmp_path / "closed", 384)

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
-async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(
-    context, database_kind
-):
+async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(context, database_kind):
     async with unit_of_work(context.database) as work:
         row = await add_knowledge_base(work)
     owner = Principal(row.owner_id, "owner", "user", frozenset())
@@ -37,9 +35,7 @@ async def test_document_that_slips_into_a_deleted_knowledge_base_goes_with_it(
             await knowledge_bases.delete(deleting, same)
         file = StoredFile(key, 7, "0" * 64)
         kind = FileType("text/markdown", "markdown")
-        await document_upload.add_document(
-            uploading, seen, name="late.md", file=file, file_type=kind
-        )
+        await document_upload.add_document(uploading, seen, name="late.md", file=file, file_type=kind)
     await erase_knowledge_base(context, row.id)
     async with context.database.reading() as session:
         with pytest.raises(KnowledgeBaseNotFound):

@@ -6,12 +6,7 @@ import sys
 
 import pytest
 
-from core.errors.requests import (
-    EmptyFile,
-    FileTypeMismatch,
-    TextRecognitionMissing,
-    UnsupportedFileType,
-)
+from core.errors.requests import EmptyFile, FileTypeMismatch, TextRecognitionMissing, UnsupportedFileType
 from ingestion.parsers import file_type as detection
 from ingestion.parsers.file_type import HEAD_BYTES, DetectedType, detect_type
 
@@ -161,17 +156,13 @@ PICTURES = [
 
 
 @pytest.mark.parametrize(("name", "content", "file_type"), PICTURES)
-def test_picture_is_taken_where_text_recognition_is_installed(
-    name, content, file_type, monkeypatch
-):
+def test_picture_is_taken_where_text_recognition_is_installed(name, content, file_type, monkeypatch):
     monkeypatch.setattr(detection, "is_installed", lambda: True)
     assert of(name, content).file_type == file_type
 
 
 @pytest.mark.parametrize(("name", "content", "file_type"), PICTURES)
-def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(
-    name, content, file_type, monkeypatch
-):
+def test_picture_is_refused_with_the_name_of_the_extra_where_it_is_not(name, content, file_type, monkeypatch):
     monkeypatch.setattr(detection, "is_installed", lambda: False)
     with pytest.raises(TextRecognitionMissing) as refused:
         of(name, content)
@@ -200,7 +191,5 @@ def test_detecting_loads_no_parser_library():
         "heavy = {'selectolax', 'pypdfium2', 'markdown_it', 'msgpack', 'olefile', 'PIL', 'tesserocr'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -33,9 +33,7 @@ def blocks(parsed):
 
 def word_file(path, body, **parts):
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "word/document.xml", f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"
-        )
+        archive.writestr("word/document.xml", f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>")
         for name, content in parts.items():
             archive.writestr(f"word/{name}.xml", f"<w:{name} {NAMESPACES}>{content}</w:{name}>")
     return path.read_bytes()
@@ -170,9 +168,7 @@ def test_markdown_front_matter_title_is_the_heading_where_there_is_none(tmp_path
 
 
 def test_html_page_of_links_only_keeps_its_contents(tmp_path):
-    page = (
-        "<title>Index</title><div class=toc><ul><li><a>One</a></li><li><a>Two</a></li></ul></div>"
-    )
+    page = "<title>Index</title><div class=toc><ul><li><a>One</a></li><li><a>Two</a></li></ul></div>"
     assert blocks(parse("text/html", tmp_path, page)) == [
         ("heading", 1, "Index"),
         ("list_item", 1, "- One"),
@@ -322,9 +318,7 @@ def pdf_file(pages):
     return f"%PDF-1.4\n{body}trailer<</Root 1 0 R>>\nstartxref\n0\n%%EOF\n".encode()
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"), [("locked.pdf", "password_protected"), ("scanned.pdf", "no_text_layer")]
-)
+@pytest.mark.parametrize(("name", "reason"), [("locked.pdf", "password_protected"), ("scanned.pdf", "no_text_layer")])
 def test_pdf_without_readable_text_says_why(name, reason, monkeypatch):
     monkeypatch.setattr(ocr, "is_ready", lambda: False)
     with pytest.raises(ParseFailure) as caught:

@@ -14,10 +14,7 @@ GOLDEN = sorted(path.stem for path in DATA.glob("*.golden"))
 
 def outline(parsed: ParsedDocument) -> str:
     """One line per element: kind, level, page, text with its line breaks written out."""
-    return "".join(
-        f"{e.kind} {e.level} {e.page or '-'} {e.text.replace(chr(10), '⏎')}\n"
-        for e in parsed.elements
-    )
+    return "".join(f"{e.kind} {e.level} {e.page or '-'} {e.text.replace(chr(10), '⏎')}\n" for e in parsed.elements)
 
 
 @pytest.mark.parametrize("name", GOLDEN)

@@ -53,9 +53,7 @@ def word(folder, name, body, *, prolog='<?xml version="1.0"?>', more=()):
     path = folder / name
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr(
-            "word/document.xml", f"{prolog}<w:document {W}><w:body>{body}</w:body></w:document>"
-        )
+        archive.writestr("word/document.xml", f"{prolog}<w:document {W}><w:body>{body}</w:body></w:document>")
         for part, content in more:
             archive.writestr(part, content)
     return path
@@ -74,9 +72,7 @@ async def assert_fine_afterwards(child, folder):
 BOMBS = {
     "bomb_text.docx": lambda f, n: word(f, n, run("a" * 64_000_000)),
     "bomb_paras.docx": lambda f, n: word(f, n, run("a") * 1_000_000),
-    "bomb_media.docx": lambda f, n: word(
-        f, n, run("x"), more=[("word/media/1.bin", bytes(60_000_000))]
-    ),
+    "bomb_media.docx": lambda f, n: word(f, n, run("x"), more=[("word/media/1.bin", bytes(60_000_000))]),
     "many.docx": lambda f, n: word(f, n, run("x"), more=[(f"m/{i}", b"") for i in range(20_000)]),
 }
 

@@ -31,9 +31,7 @@ def reason(media_type, folder, content):
 
 @pytest.mark.parametrize("charset", ["gb2312", "gbk", "big5", "utf-8", ""])
 def test_mail_is_read_in_the_encoding_it_declares_or_in_none(charset, tmp_path):
-    text = (
-        "知識庫問答系統把文件切分成段落" if charset == "big5" else "知识库问答系统把文档切分成段落"
-    )
+    text = "知識庫問答系統把文件切分成段落" if charset == "big5" else "知识库问答系统把文档切分成段落"
     kind = f"Content-Type: text/plain; charset={charset}\n" if charset else ""
     raw = f"Subject: {text}\nFrom: 张三 <z@example.org>\n{kind}\n{text}\n"
     raw = raw.replace("张三", "張三") if charset == "big5" else raw
@@ -51,9 +49,7 @@ def test_plain_body_of_a_mail_is_read_where_the_other_one_has_no_text(nests, tmp
     if nests:
         (_, page) = message.iter_parts()
         page.add_related(b"picture", "image", "png", cid="<1>")
-    assert parse("message/rfc822", tmp_path, bytes(message)).text == (
-        "Invoice 发票\n\nPay by Friday. 请周五前付款。"
-    )
+    assert parse("message/rfc822", tmp_path, bytes(message)).text == ("Invoice 发票\n\nPay by Friday. 请周五前付款。")
 
 
 def test_forwarded_mail_follows_under_its_own_subject(tmp_path):
@@ -111,9 +107,7 @@ def test_encrypted_mail_says_so(tmp_path):
 
 
 def test_mail_of_nested_parts_without_end_is_too_complex(tmp_path):
-    heads = "".join(
-        f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(2_000)
-    )
+    heads = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(2_000))
     with pytest.raises((ParseFailure, RecursionError)) as caught:
         parse(EML, tmp_path, f"Subject: s\n{heads}")
     assert getattr(caught.value, "reason", "too_complex") in ("too_complex", "empty_text")
@@ -135,9 +129,7 @@ def test_outlook_message_that_was_cut_off_is_corrupt(size, tmp_path):
 
 
 def test_compound_file_that_is_no_message_is_corrupt(tmp_path):
-    content = msg({}).replace(
-        "__properties".encode("utf-16-le"), "__somethings".encode("utf-16-le")
-    )
+    content = msg({}).replace("__properties".encode("utf-16-le"), "__somethings".encode("utf-16-le"))
     assert reason(MSG, tmp_path, content) == "corrupt_file"
 
 

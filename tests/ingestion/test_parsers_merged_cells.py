@@ -28,8 +28,7 @@ def html_table():
 
 def word_cell(text, columns=1, merge=""):
     return (
-        f'<w:tc><w:tcPr><w:gridSpan w:val="{columns}"/>{merge}</w:tcPr>'
-        f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>"
+        f'<w:tc><w:tcPr><w:gridSpan w:val="{columns}"/>{merge}</w:tcPr><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:tc>'
     )
 
 
@@ -66,8 +65,7 @@ def slide_table():
     ]
     inner = "".join(f"<a:tr>{row}</a:tr>" for row in rows)
     return (
-        "<p:graphicFrame><a:graphic><a:graphicData>"
-        f"<a:tbl>{inner}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
+        f"<p:graphicFrame><a:graphic><a:graphicData><a:tbl>{inner}</a:tbl></a:graphicData></a:graphic></p:graphicFrame>"
     )
 
 
@@ -79,15 +77,11 @@ def text_cell(text, **spans):
 def text_table():
     covered = "<table:covered-table-cell/>"
     rows = [
-        text_cell("Region", rows=2)
-        + text_cell("2026", columns=2)
-        + covered
-        + text_cell("Note", rows=2),
+        text_cell("Region", rows=2) + text_cell("2026", columns=2) + covered + text_cell("Note", rows=2),
         covered + text_cell("Q1") + text_cell("Q2") + covered,
         text_cell("华东", rows=2) + text_cell("1") + text_cell("2") + text_cell("up"),
         covered + text_cell("3") + text_cell("4") + text_cell("down"),
-        text_cell("Others", columns=4)
-        + '<table:covered-table-cell table:number-columns-repeated="3"/>',
+        text_cell("Others", columns=4) + '<table:covered-table-cell table:number-columns-repeated="3"/>',
         text_cell("West") + text_cell("5") + text_cell("6") + text_cell("flat"),
     ]
     inner = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
@@ -131,9 +125,7 @@ def test_long_cell_over_rows_is_said_once_and_no_row_is_made_of_labels_alone(tmp
         f"<table><tr><td rowspan=3>{long}<td>1</tr><tr><td>2</tr><tr></tr>"
         "<tr><td rowspan=0>L<td>3</tr><tr></tr><tr><td>4</tr></table>"
     )
-    assert blocks(parse("text/html", tmp_path, page)) == [
-        ("table", 0, f"{long.strip()} | 1\n | 2\nL | 3\nL | 4")
-    ]
+    assert blocks(parse("text/html", tmp_path, page)) == [("table", 0, f"{long.strip()} | 1\n | 2\nL | 3\nL | 4")]
 
 
 def test_spans_of_a_hostile_table_cost_nothing(tmp_path):

@@ -5,17 +5,7 @@ import pytest
 from ingestion.parsers import parser_for
 from ingestion.parsers.errors import ParseFailure
 from ingestion.parsers.limits import ParseLimits
-from tests.fixtures.made_files import (
-    cells,
-    epub,
-    open_document,
-    pptx,
-    relations,
-    shape,
-    slide_table,
-    xlsx,
-    zipped,
-)
+from tests.fixtures.made_files import cells, epub, open_document, pptx, relations, shape, slide_table, xlsx, zipped
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 SLIDES = f"{_OFFICE}.presentationml.presentation"
@@ -189,9 +179,7 @@ def test_sheet_of_millions_of_repeated_open_document_cells_costs_nothing(tmp_pat
     cell = "<table:table-cell table:number-columns-repeated='99999999'/>"
     full = "<table:table-cell><text:p>x</text:p></table:table-cell>"
     rows = f"<table:table-row table:number-rows-repeated='99999999'>{cell}</table:table-row>"
-    table = (
-        f"<table:table table:name='S'>{rows}<table:table-row>{full}</table:table-row></table:table>"
-    )
+    table = f"<table:table table:name='S'>{rows}<table:table-row>{full}</table:table-row></table:table>"
     parsed = parse(f"{OPEN}.spreadsheet", tmp_path, open_document("spreadsheet", table))
     assert parsed.text == "S\n\nx"
 
@@ -220,9 +208,7 @@ def test_encrypted_open_document_and_e_book_are_password_protected(tmp_path):
     manifest = "<m><file-entry><encryption-data/></file-entry></m>"
     locked = open_document("text", "<text:p>x</text:p>", manifest=manifest)
     assert reason(f"{OPEN}.text", tmp_path, locked) == "password_protected"
-    data = (
-        "<e><EncryptedData><CipherData><CipherReference URI='{}'/></CipherData></EncryptedData></e>"
-    )
+    data = "<e><EncryptedData><CipherData><CipherReference URI='{}'/></CipherData></EncryptedData></e>"
     chapter = data.format("OEBPS/text/chapter%200.xhtml")
     book = epub("<p>x</p>", more={"META-INF/encryption.xml": chapter})
     assert reason(EPUB, tmp_path, book) == "password_protected"
@@ -233,9 +219,7 @@ def test_encrypted_open_document_and_e_book_are_password_protected(tmp_path):
 def test_e_book_is_read_in_the_order_of_its_spine(tmp_path):
     chapters = [f"<h1>第{n}章</h1><p>text {n}</p>" for n in range(12)]
     parsed = parse(EPUB, tmp_path, epub(*chapters))
-    assert [e.text for e in parsed.elements if e.kind == "heading"] == [
-        f"第{n}章" for n in range(12)
-    ]
+    assert [e.text for e in parsed.elements if e.kind == "heading"] == [f"第{n}章" for n in range(12)]
     assert "Contents list" not in parsed.text
 
 

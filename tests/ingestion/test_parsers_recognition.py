@@ -21,9 +21,7 @@ from tests.fixtures.made_files import DATA, scanned_pdf
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.skipif(
-        not is_ready(), reason="no text recognition here: agentex[ocr] and its language data"
-    ),
+    pytest.mark.skipif(not is_ready(), reason="no text recognition here: agentex[ocr] and its language data"),
 ]
 ENGLISH, CHINESE = "backup runs every night", "备份每天凌晨两点运行"
 NOTICE = DATA / "notice.png"
@@ -123,9 +121,7 @@ async def test_who_hears_how_far_it_is_may_end_it(child, tmp_path):
 
     path = put(tmp_path, "a.pdf", scanned_pdf(pages=12))
     with pytest.raises(LookupError):
-        await child.parse_each(
-            [ParseRequest(path, "application/pdf", ParseLimits())], listener=stop
-        )
+        await child.parse_each([ParseRequest(path, "application/pdf", ParseLimits())], listener=stop)
     assert child.pid is None
     assert (await child.parse(DATA / "guide.md", "text/markdown")).text
 
@@ -217,13 +213,9 @@ STATES = {
     "on its left side": lambda image: image.rotate(90, expand=True),
     "on its right side": lambda image: image.rotate(270, expand=True),
     "tilted": lambda image: image.rotate(7, Image.Resampling.BICUBIC, expand=True, fillcolor=255),
-    "tilted the other way": lambda image: image.rotate(
-        -4, Image.Resampling.BICUBIC, expand=True, fillcolor=255
-    ),
+    "tilted the other way": lambda image: image.rotate(-4, Image.Resampling.BICUBIC, expand=True, fillcolor=255),
     "on its side and tilted": on_its_side_and_tilted,
-    "white on black and tilted": lambda image: ImageOps.invert(image).rotate(
-        5, Image.Resampling.BICUBIC, expand=True
-    ),
+    "white on black and tilted": lambda image: ImageOps.invert(image).rotate(5, Image.Resampling.BICUBIC, expand=True),
     "grainy": grainy,
     "with letters of a poster": lambda image: image.resize((4500, 1680)),
     "with letters of a screen": lambda image: image.resize((500, 187), Image.Resampling.LANCZOS),

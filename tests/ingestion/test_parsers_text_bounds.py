@@ -48,14 +48,8 @@ def test_character_between_two_blocks_is_one(monkeypatch: pytest.MonkeyPatch):
     assert is_refused("知".encode() * (LIMIT + 1))
 
 
-@given(
-    st.text("a知 \n\u3000\x00\u200b\xad\ufeff\u202e\r", min_size=LIMIT, max_size=100).map(
-        str.encode
-    )
-)
-def test_what_is_refused_could_not_have_been_read(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
-):
+@given(st.text("a知 \n\u3000\x00\u200b\xad\ufeff\u202e\r", min_size=LIMIT, max_size=100).map(str.encode))
+def test_what_is_refused_could_not_have_been_read(tmp_path_factory: pytest.TempPathFactory, content: bytes):
     if not is_refused(content):
         return
     path = tmp_path_factory.mktemp("text") / "a.txt"

@@ -55,11 +55,9 @@ def test_table_stands_between_the_texts_around_it(tmp_path: Path):
         [line(50, 650 - ROW * n, 310, 650 - ROW * n) for n in range(4)]
         + [line(x, 590, x, 650) for x in (50, 150, 230, 310)],
         # Borders as thin filled rectangles, as Word writes them.
-        [f"50 {650 - ROW * n} 260 0.5 re f" for n in range(4)]
-        + [f"{x} 590 0.5 60 re f" for x in (50, 150, 230, 310)],
+        [f"50 {650 - ROW * n} 260 0.5 re f" for n in range(4)] + [f"{x} 590 0.5 60 re f" for x in (50, 150, 230, 310)],
         # Only between the cells.
-        [line(50, 650 - ROW * n, 310, 650 - ROW * n) for n in (1, 2)]
-        + [line(x, 590, x, 650) for x in (150, 230)],
+        [line(50, 650 - ROW * n, 310, 650 - ROW * n) for n in (1, 2)] + [line(x, 590, x, 650) for x in (150, 230)],
         # Drawn smaller and set in place by a matrix.
         ["q 2 0 0 2 50 590 cm"]
         + [line(0, ROW / 2 * n, 130, ROW / 2 * n) for n in range(4)]
@@ -119,9 +117,7 @@ def long_table(*, repeated: bool) -> bytes:
 
 @pytest.mark.parametrize("name", SPLITTERS)
 @pytest.mark.parametrize("repeated", [True, False])
-def test_passages_of_a_long_table_name_the_page_of_their_first_row(
-    tmp_path: Path, name: str, repeated: bool
-):
+def test_passages_of_a_long_table_name_the_page_of_their_first_row(tmp_path: Path, name: str, repeated: bool):
     parsed = parse(tmp_path, long_table(repeated=repeated))
     assert [element.kind for element in parsed.elements] == ["paragraph", "table"]
     sizes = SplitSizes(60, 0)
@@ -175,23 +171,18 @@ def test_turned_page_is_read_as_text(tmp_path: Path):
 def test_every_word_of_a_page_comes_once(tmp_path: Path, data: st.DataObject):
     widths = data.draw(st.lists(st.integers(40, 90), min_size=1, max_size=4))
     count = data.draw(st.integers(1, 6))
-    filled = data.draw(
-        st.lists(st.booleans(), min_size=count * len(widths), max_size=count * len(widths))
-    )
+    filled = data.draw(st.lists(st.booleans(), min_size=count * len(widths), max_size=count * len(widths)))
     numbers = iter(range(100))
     flags = iter(filled)
     rows = [[f"w{next(numbers)}x" if next(flags) else "" for _ in widths] for _ in range(count)]
     top = data.draw(st.integers(300, 700))
     beside = [
-        words(10 + sum(widths) + 60, top - 14 - ROW * n, f"beside{n}y")
-        for n in range(data.draw(st.integers(0, 3)))
+        words(10 + sum(widths) + 60, top - 14 - ROW * n, f"beside{n}y") for n in range(data.draw(st.integers(0, 3)))
     ]
     missing = data.draw(st.sets(st.integers(0, 30), max_size=8))
     drawn = [one for n, one in enumerate(table(40, top, widths, rows)) if n not in missing]
     drawn += [*beside, words(40, top + 40, "above"), words(40, top - 160, "below")]
-    said = Counter(
-        word for one in drawn if "(" in one for word in [one.split("(")[1].split(")")[0]]
-    )
+    said = Counter(word for one in drawn if "(" in one for word in [one.split("(")[1].split(")")[0]])
     parsed = parse(tmp_path, ruled_pdf(drawn))
     assert Counter(parsed.text.replace("|", " ").split()) == said
 

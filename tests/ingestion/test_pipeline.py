@@ -29,9 +29,7 @@ pytestmark = pytest.mark.anyio
 # For what no database decides.
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 TEXT = b"# Zebra\n\n## Sleep\n\nA zebra sleeps at noon.\n\n## Food\n\nIt eats grass.\n"
-LONG = b"# Long\n\n" + b"\n\n".join(
-    b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(40)
-)
+LONG = b"# Long\n\n" + b"\n\n".join(b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(40))
 
 
 async def chunks_of(context: WorkerContext, document_id: str) -> list[Chunk]:
@@ -143,9 +141,7 @@ async def test_document_that_stopped_the_worker_too_often_is_set_aside(context: 
 
 
 @one_database
-async def test_part_that_is_down_postpones_and_spends_no_try(
-    context: WorkerContext, tmp_path: Path
-):
+async def test_part_that_is_down_postpones_and_spends_no_try(context: WorkerContext, tmp_path: Path):
     closed = EdgeVectorIndex(tmp_path / "closed", 384)
     spaces = EmbeddingSpaces([replace(context.spaces.default, index=closed)])
     document = await upload(context, TEXT)
@@ -248,9 +244,7 @@ async def test_stopped_worker_hands_its_document_back(context: WorkerContext):
 
 
 @pytest.mark.parametrize("stage", ["embedding"])
-async def test_worker_that_loses_its_lease_leaves_the_document_to_the_other(
-    context: WorkerContext, stage: str
-):
+async def test_worker_that_loses_its_lease_leaves_the_document_to_the_other(context: WorkerContext, stage: str):
     document = await upload(context, LONG)
     task = await at_work(context, document.id, stage)
     later = utc_now() + timedelta(seconds=60)

@@ -55,9 +55,7 @@ class FailingEncoder:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    async def embed_passages(
-        self, texts: Sequence[str], *, account: str = ""
-    ) -> NDArray[np.float32]:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> NDArray[np.float32]:
         self.good -= 1
         if self.good < 0:
             raise self.blow
@@ -68,9 +66,7 @@ def with_encoder(
     context: WorkerContext, kind: type[FailingEncoder], good: int, blow: type[BaseException]
 ) -> WorkerContext:
     space = context.spaces.default
-    return replace(
-        context, spaces=EmbeddingSpaces([replace(space, encoder=kind(space.encoder, good, blow))])
-    )
+    return replace(context, spaces=EmbeddingSpaces([replace(space, encoder=kind(space.encoder, good, blow))]))
 
 
 @dataclass
@@ -83,9 +79,7 @@ class SlowEncoder:
     def __getattr__(self, name: str) -> object:
         return getattr(self.inner, name)
 
-    async def embed_passages(
-        self, texts: Sequence[str], *, account: str = ""
-    ) -> NDArray[np.float32]:
+    async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> NDArray[np.float32]:
         await self.erase()
         return await self.inner.embed_passages(texts, account=account)
 
@@ -137,9 +131,7 @@ async def test_error_that_never_passes_fails_at_once_and_leaves_no_points(contex
 async def test_vectors_that_do_not_fit_are_no_outage(context):
     @dataclass
     class Broken(FailingEncoder):
-        async def embed_passages(
-            self, texts: Sequence[str], *, account: str = ""
-        ) -> NDArray[np.float32]:
+        async def embed_passages(self, texts: Sequence[str], *, account: str = "") -> NDArray[np.float32]:
             return np.full((len(texts), 384), np.nan, dtype=np.float32)
 
     document_id = await put(context)

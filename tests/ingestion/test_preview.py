@@ -31,9 +31,7 @@ async def previewer(tmp_path: Path) -> AsyncIterator[SplitPreviewer]:
 def request(path: Path, text: str, **changes: object) -> SplitRequest:
     path.write_text(text)
     document = ParseRequest(path, "text/markdown")
-    preview_request = SplitRequest(
-        document, Splitting("heading_recursive", 100, 0), token_counter(), 3
-    )
+    preview_request = SplitRequest(document, Splitting("heading_recursive", 100, 0), token_counter(), 3)
     return replace(preview_request, **changes)
 
 

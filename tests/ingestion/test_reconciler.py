@@ -81,13 +81,9 @@ async def test_expired_lease_lets_the_document_wait_and_says_why(context: Worker
         {"retry_at": timedelta(minutes=1)},
     ],
 )
-async def test_document_that_waits_for_nothing_is_left_alone(
-    context: WorkerContext, changes: dict[str, object]
-):
+async def test_document_that_waits_for_nothing_is_left_alone(context: WorkerContext, changes: dict[str, object]):
     now = utc_now()
-    later = {
-        name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()
-    }
+    later = {name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()}
     document = await lost(context, **later)
     before = await reread(context.database, document.id)
     assert await requeue_lost(context) == 0
@@ -124,9 +120,7 @@ async def test_outbox_left_by_a_crash_is_pushed(context: WorkerContext):
     assert await requeue_lost(context) == 0
 
 
-async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(
-    context: WorkerContext, tmp_path: Path
-):
+async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(context: WorkerContext, tmp_path: Path):
     await erasure(context)
     jobs = await outbox(context)
     async with Redis(unix_socket_path=str(tmp_path / "nobody.sock")) as nobody:
@@ -136,9 +130,7 @@ async def test_redis_that_is_down_leaves_the_jobs_in_the_outbox(
     assert await outbox(context) == []
 
 
-async def test_job_of_a_dead_worker_is_freed_and_one_in_hand_is_not(
-    context: WorkerContext, redis: Redis
-):
+async def test_job_of_a_dead_worker_is_freed_and_one_in_hand_is_not(context: WorkerContext, redis: Redis):
     keys = [await erasure(context) for _ in range(2)]
     for key in keys:
         await redis.set(f"arq:in-progress:{key}", "1")
@@ -211,9 +203,7 @@ def point(document_id: str, index: int = 0, *, revision: int = 1) -> ChunkPoint:
 
 async def test_points_without_a_document_are_removed_and_others_stay(context: WorkerContext):
     known = await upload(context, TEXT)
-    await context.spaces.default.index.upsert(
-        [point(known.id), point("stranger"), point("stranger", 1)]
-    )
+    await context.spaces.default.index.upsert([point(known.id), point("stranger"), point("stranger", 1)])
     sweep = OrphanSweep(context)
     assert (await sweep.run())[0] == 1
     assert await context.spaces.default.index.count(document_id="stranger") == 0
@@ -261,11 +251,7 @@ async def test_points_of_a_revision_that_nothing_shows_are_swept(context: Worker
     for revision in (1, 2):
         await context.spaces.default.index.upsert([point(document.id, revision=revision)])
     assert await OrphanSweep(context).run() == (1, 0)
-    kept = [
-        entry
-        for entry in await context.spaces.default.index.documents()
-        if entry.document_id == document.id
-    ]
+    kept = [entry for entry in await context.spaces.default.index.documents() if entry.document_id == document.id]
     assert [(entry.revision, entry.count) for entry in kept] == [(2, 1)]
 
 

@@ -13,18 +13,10 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from ingestion.reindex import maintain, maintain_all
 from ingestion.worker.deletion import erase_document, erase_knowledge_base
-from kb_service.documents import (
-    actions as document_actions,
-)
-from kb_service.documents import (
-    queries as document_queries,
-)
-from kb_service.documents import (
-    storage as document_storage,
-)
-from kb_service.documents import (
-    upload as document_upload,
-)
+from kb_service.documents import actions as document_actions
+from kb_service.documents import queries as document_queries
+from kb_service.documents import storage as document_storage
+from kb_service.documents import upload as document_upload
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType
 from kb_service.documents.upload import Upload, UploadResult
@@ -70,9 +62,7 @@ async def test_searches_see_the_old_passages_until_all_new_ones_are_there(contex
     assert {first.status, second.status} == {"pending"}
     await ingest(context, first.id)
     async with context.database.reading() as session:
-        report = await reindex_status.get_status(
-            session, SYSTEM_VIEWER, await row_of(context, kb_id)
-        )
+        report = await reindex_status.get_status(session, SYSTEM_VIEWER, await row_of(context, kb_id))
     assert (report.state, report.tally.done, report.tally.left) == (State.RUNNING, 1, 1)
     assert 0 < report.tally.percent < 100
     assert await seen(context, kb_id) == old
@@ -100,9 +90,7 @@ async def test_knowledge_base_that_is_being_imported_is_left_alone(context: Work
     kb_id = await new_base(context, "zebra")
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, kb_id)
-        transfer = Transfer(
-            owner_id=row.owner_id, knowledge_base_id=kb_id, kind="import", source="x"
-        )
+        transfer = Transfer(owner_id=row.owner_id, knowledge_base_id=kb_id, kind="import", source="x")
         work.session.add(transfer)
     with pytest.raises(Conflict):
         await ask_for(context, kb_id, SMALL)
@@ -116,9 +104,7 @@ async def test_settings_of_an_empty_knowledge_base_change_at_once(context: Worke
 
 
 async def test_nothing_is_left_of_the_old_generation_when_it_is_not_kept(context: WorkerContext):
-    context = replace(
-        context, settings=context.settings.model_copy(update={"reindex_keep_hours": 0})
-    )
+    context = replace(context, settings=context.settings.model_copy(update={"reindex_keep_hours": 0}))
     kb_id = await new_base(context, "zebra", "okapi")
     await reindexed(context, kb_id)
     row = await row_of(context, kb_id)
@@ -156,9 +142,7 @@ async def test_way_back_makes_what_changed_since_anew(context: WorkerContext):
     row = await row_of(context, kb_id)
     assert (row.chunk_size, row.generation, row.target) == (500, 1, None)
     await check_whole(context, kb_id)
-    assert (
-        await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
-    )
+    assert await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
 
 
 async def put(context: WorkerContext, document: Document, animal: str) -> None:
@@ -210,15 +194,11 @@ async def test_document_that_fails_blocks_the_cut_over_until_a_person_decides(
     async with context.database.reading() as session:
         report = await reindex_status.get_status(session, SYSTEM_VIEWER, row)
     assert (report.state, report.tally.failed) == (State.BLOCKED, 1)
-    assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [
-        ("zebra.md", "file_missing")
-    ]
+    assert [(f.name, f.failure and f.failure["reason"]) for f in report.failures] == [("zebra.md", "file_missing")]
     with pytest.raises(ReindexNotReady):
         await decide(context, kb_id, reindex_service.cut_over, keep=KEEP)
     await decide(context, kb_id, reindex_service.cut_over, keep=KEEP, without_failed=True)
-    assert (
-        await texts_with(context, kb_id, "okapi") > 0 == await texts_with(context, kb_id, "zebra")
-    )
+    assert await texts_with(context, kb_id, "okapi") > 0 == await texts_with(context, kb_id, "zebra")
     await check_whole(context, kb_id)
     await decide(context, kb_id, reindex_service.roll_back, keep=KEEP)
     assert await seen(context, kb_id) == old
@@ -265,15 +245,11 @@ async def test_document_replaced_meanwhile_is_found_at_once_and_after_the_cut_ov
     assert okapi.shadow_revision is not None
     await put(context, okapi, "quagga")
     await ingest(context, okapi.id)
-    assert (
-        await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
-    )
+    assert await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
     assert (await reread(context.database, okapi.id)).shadow_revision is None
     await work_off(context, kb_id)
     await decide(context, kb_id, reindex_service.cut_over, keep=KEEP)
-    assert (
-        await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
-    )
+    assert await texts_with(context, kb_id, "quagga") > 0 == await texts_with(context, kb_id, "okapi")
     await check_whole(context, kb_id)
 
 

@@ -39,9 +39,7 @@ async def save_question(context: WorkerContext, kb_id: str) -> None:
     async with unit_of_work(context.database) as work:
         row = await work.session.get_one(KnowledgeBase, kb_id)
         passage = {"document": "okapi.md", "text": "okapi number 3 sleeps at noon"}
-        work.session.add(
-            Question(knowledge_base_id=row.id, text="Where sleeps okapi 3?", expected=[passage])
-        )
+        work.session.add(Question(knowledge_base_id=row.id, text="Where sleeps okapi 3?", expected=[passage]))
 
 
 async def test_saved_questions_are_asked_before_new_settings_come_into_force(

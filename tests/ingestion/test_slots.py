@@ -25,9 +25,7 @@ from tests.fixtures.stored import edit, reread, upload
 pytestmark = pytest.mark.anyio
 one_database = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 TEXT = b"# A\n\nSome text.\n"
-LONG = b"# Long\n\n" + b"\n\n".join(
-    b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45)
-)
+LONG = b"# Long\n\n" + b"\n\n".join(b"## Part %d\n\n" % n + b"A sentence of a long text. " * 80 for n in range(45))
 
 
 @asynccontextmanager
@@ -57,10 +55,7 @@ async def base(context: WorkerContext) -> str:
 
 
 async def fill(context: WorkerContext, kb_id: str, count: int, content: bytes = TEXT) -> list[str]:
-    return [
-        (await upload(context, content, name=f"{new_id()}.md", kb_id=kb_id)).id
-        for _ in range(count)
-    ]
+    return [(await upload(context, content, name=f"{new_id()}.md", kb_id=kb_id)).id for _ in range(count)]
 
 
 def ended(context: WorkerContext, kb_id: str) -> Callable[[], Awaitable[bool]]:
@@ -164,9 +159,7 @@ async def test_paused_knowledge_base_is_passed_over_and_what_is_in_hand_given_ba
 
 @one_database
 @pytest.mark.parametrize("action", [ActionName.CANCEL, ActionName.PAUSE])
-async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(
-    context: WorkerContext, action: ActionName
-):
+async def test_document_cancelled_or_paused_in_work_is_given_up_promptly(context: WorkerContext, action: ActionName):
     kb_id = await base(context)
     [document_id] = await fill(context, kb_id, 1, LONG)
     index = context.spaces.default.index

@@ -73,11 +73,7 @@ def test_split_keeps_sections_apart_under_their_heading_paths() -> None:
 def test_split_joins_tiny_siblings_under_the_path_they_share() -> None:
     parsed = _parsed(
         ("heading", "FAQ", 1),
-        *(
-            block
-            for name in "ABCDEF"
-            for block in (("heading", name, 2), ("paragraph", "Yes, so."))
-        ),
+        *(block for name in "ABCDEF" for block in (("heading", name, 2), ("paragraph", "Yes, so."))),
     )
     pieces = _split(parsed, size=28)
     assert [piece.heading_path for piece in pieces] == [("FAQ",), ("FAQ", "F")]

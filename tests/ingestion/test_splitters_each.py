@@ -113,9 +113,7 @@ def test_fixed_windows_have_the_size_and_the_overlap_asked_for() -> None:
 
 
 def test_fixed_windows_ignore_the_structure_but_know_page_and_headings() -> None:
-    parsed = _parsed(
-        ("heading", "A", 1), ("paragraph", _words(18)), ("heading", "B", 1), ("paragraph", "end")
-    )
+    parsed = _parsed(("heading", "A", 1), ("paragraph", _words(18)), ("heading", "B", 1), ("paragraph", "end"))
     pieces = _split("fixed", parsed, size=19)
     assert [(piece.text[-3:], piece.heading_path, piece.page) for piece in pieces] == [
         ("ord", ("A",), 1),

@@ -23,9 +23,7 @@ _WORDS = st.sampled_from(
         *("x" * 130, "0f3a" * 90, "한" * 120, "......", "----", "（注）"),
     ]
 )
-_SIGNS = st.sampled_from(
-    [" ", "", "，", ", ", "。", ". ", "！", "? ", "；", "\n", "\n\n", "   \t "]
-)
+_SIGNS = st.sampled_from([" ", "", "，", ", ", "。", ". ", "！", "? ", "；", "\n", "\n\n", "   \t "])
 _TEXTS = st.lists(st.tuples(_WORDS, _SIGNS), min_size=1, max_size=60).map(
     lambda parts: "".join(word + sign for word, sign in parts).strip()
 )
@@ -48,9 +46,7 @@ def _parsed(blocks: list[tuple[str, str, int]], every: int = 0) -> ParsedDocumen
     return ParsedDocument(tuple(elements), SEPARATOR.join(element.text for element in elements))
 
 
-_BLOCKS = st.lists(
-    st.tuples(_KINDS, st.one_of(_TEXTS, _ANY_TEXTS), st.integers(1, 4)), min_size=1, max_size=12
-)
+_BLOCKS = st.lists(st.tuples(_KINDS, st.one_of(_TEXTS, _ANY_TEXTS), st.integers(1, 4)), min_size=1, max_size=12)
 _DOCUMENTS = _BLOCKS.map(_parsed)
 _SIZES = st.tuples(st.integers(16, 80), st.integers(0, 15)).map(lambda pair: SplitSizes(*pair))
 
@@ -72,9 +68,7 @@ def _is_nothing(text: str) -> bool:
 @every_splitter
 @given(parsed=_DOCUMENTS, sizes=_SIZES)
 @settings(max_examples=150, deadline=None)
-def test_pieces_keep_the_laws_for_any_document(
-    name: str, parsed: ParsedDocument, sizes: SplitSizes
-) -> None:
+def test_pieces_keep_the_laws_for_any_document(name: str, parsed: ParsedDocument, sizes: SplitSizes) -> None:
     pieces = _pieces(name, parsed, sizes)
     rest = place = 0
     for index, piece in enumerate(pieces):
@@ -106,9 +100,7 @@ def test_piece_names_the_page_that_its_span_starts_on(
 @every_splitter
 @given(text=st.one_of(_TEXTS, _ANY_TEXTS), sizes=_SIZES)
 @settings(max_examples=100, deadline=None)
-def test_overlap_stays_within_its_size_for_any_text(
-    name: str, text: str, sizes: SplitSizes
-) -> None:
+def test_overlap_stays_within_its_size_for_any_text(name: str, text: str, sizes: SplitSizes) -> None:
     pieces = _pieces(name, _parsed([("paragraph", text, 0)]), sizes)
     for before, after in pairwise(pieces):
         assert before.char_start < after.char_start
@@ -137,8 +129,6 @@ def test_windows_tile_their_piece(text: str, repeats: int) -> None:
 
 @given(parsed=_DOCUMENTS, sizes=_SIZES)
 @settings(max_examples=50, deadline=None)
-def test_parents_are_the_pieces_of_heading_recursive(
-    parsed: ParsedDocument, sizes: SplitSizes
-) -> None:
+def test_parents_are_the_pieces_of_heading_recursive(parsed: ParsedDocument, sizes: SplitSizes) -> None:
     parents = _pieces("parent_child", parsed, sizes)
     assert parents == _pieces("heading_recursive", parsed, sizes)

@@ -15,9 +15,7 @@ from kb_service.text.token_counter import TokenCounter
 
 GUIDE = sorted(Path(__file__).parents[2].glob("docs/guide/*/*.md"))
 SENTENCES = [f"第{n}章讲的是“怎么安装数据库”，然后启动服务。" for n in range(12)]
-WORDS = st.sampled_from(
-    ["数据库", "安装", "服务器", "database", "install", "don't", "3.14", "naïve", "😀", "e\u0301"]
-)
+WORDS = st.sampled_from(["数据库", "安装", "服务器", "database", "install", "don't", "3.14", "naïve", "😀", "e\u0301"])
 SIGNS = st.sampled_from(["", " ", "，", "。", ". ", "！”", "（", "\n", "  \t"])
 TEXTS = st.lists(st.tuples(WORDS, SIGNS), min_size=1, max_size=60).map(
     lambda parts: "".join(word + sign for word, sign in parts)
@@ -29,9 +27,7 @@ def unigram() -> Tokenizer:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=3000, unk_token="<unk>", special_tokens=["<unk>"], show_progress=False
-    )
+    trainer = trainers.UnigramTrainer(vocab_size=3000, unk_token="<unk>", special_tokens=["<unk>"], show_progress=False)
     tokenizer.train([str(path) for path in GUIDE], trainer)
     return tokenizer
 
@@ -70,9 +66,7 @@ def test_chinese_is_cut_at_sentence_ends(counter: TokenCounter, name: str):
 @pytest.mark.parametrize("name", SPLITTERS)
 @given(text=TEXTS, size=st.integers(16, 60))
 @settings(max_examples=80, deadline=None)
-def test_pieces_hold_every_token_and_about_as_many_as_asked_for(
-    counter: TokenCounter, name: str, text: str, size: int
-):
+def test_pieces_hold_every_token_and_about_as_many_as_asked_for(counter: TokenCounter, name: str, text: str, size: int):
     rest = 0
     for piece in SPLITTERS[name].split(parsed(text), sizes=SplitSizes(size, 0), counter=counter):
         assert piece.text == text[piece.char_start : piece.char_end]

@@ -19,12 +19,7 @@ from core.db.unit_of_work import unit_of_work
 from core.errors.auth import KnowledgeBaseNotFound
 from core.errors.conflicts import SettingsChanged
 from core.errors.requests import QuotaExceeded
-from core.errors.server import (
-    EmbeddingModelUnusable,
-    EngineUnavailable,
-    ObjectStoreUnavailable,
-    VectorIndexUnavailable,
-)
+from core.errors.server import EmbeddingModelUnusable, EngineUnavailable, ObjectStoreUnavailable, VectorIndexUnavailable
 from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from ingestion.worker.deletion import erase_knowledge_base
@@ -35,14 +30,7 @@ from kb_service.documents.permissions import DocumentAclUpdate
 from kb_service.embedding_spaces import EmbeddingSpaces
 from kb_service.embeddings.catalog import DEFAULT
 from kb_service.knowledge_bases import service as knowledge_bases
-from kb_service.models import (
-    Document,
-    DocumentStatus,
-    KnowledgeBase,
-    Question,
-    SplitterName,
-    Transfer,
-)
+from kb_service.models import Document, DocumentStatus, KnowledgeBase, Question, SplitterName, Transfer
 from kb_service.questions import QuestionDraft
 from kb_service.transfer import jobs as transfers
 from kb_service.transfer.export_source import KnowledgeBaseSource, SourceStores
@@ -72,19 +60,14 @@ def english(*animals: str) -> str:
     return "\n\n".join(
         f"# Part {number}\n\nThe {animal} sleeps at noon. It hunts in the {place} when the moon is "
         f"up. Nobody has counted the {animal}s of the {place}."
-        for number, (animal, place) in enumerate(
-            itertools.product(animals, ["river", "desert", "forest"])
-        )
+        for number, (animal, place) in enumerate(itertools.product(animals, ["river", "desert", "forest"]))
     )
 
 
 def chinese(*animals: str) -> str:
     return "\n\n".join(
-        f"# 第{number}章\n\n{animal}在中午睡觉。月亮升起时它在{place}里捕食。"
-        f"没有人数过{place}里有多少{animal}。"
-        for number, (animal, place) in enumerate(
-            itertools.product(animals, ["河流", "沙漠", "森林"])
-        )
+        f"# 第{number}章\n\n{animal}在中午睡觉。月亮升起时它在{place}里捕食。没有人数过{place}里有多少{animal}。"
+        for number, (animal, place) in enumerate(itertools.product(animals, ["河流", "沙漠", "森林"]))
     )
 
 
@@ -138,9 +121,7 @@ async def check_equal(context: WorkerContext, source_id: str, target_id: str) ->
 
 @one_database
 @pytest.mark.parametrize("splitter", list(SplitterName))
-async def test_import_finds_what_the_source_finds_to_the_last_bit(
-    context: WorkerContext, splitter: SplitterName
-):
+async def test_import_finds_what_the_source_finds_to_the_last_bit(context: WorkerContext, splitter: SplitterName):
     kb_id = await filled(context, REPEATED, splitter=splitter.value)
     transfer = await finished(context, await begin_import(context, await export(context, kb_id)))
     assert (transfer.status, transfer.progress, transfer.failure) == ("completed", 100, None)
@@ -160,11 +141,7 @@ async def test_copy_finds_what_the_source_finds_to_the_last_bit(context: WorkerC
     assert transfer.status == "completed"
     await check_equal(context, kb_id, transfer.knowledge_base_id)
     # Their files are their own: one may go without the other.
-    keys = {
-        row.storage_key
-        for id_ in (kb_id, transfer.knowledge_base_id)
-        for row in await documents_of(context, id_)
-    }
+    keys = {row.storage_key for id_ in (kb_id, transfer.knowledge_base_id) for row in await documents_of(context, id_)}
     assert len(keys) == 2 * len(REPEATED)
     assert keys == set(await context.store.keys())
 
@@ -262,14 +239,9 @@ async def test_transfer_that_was_cut_off_goes_on_without_doubles(
         done = await finished(context, cut)
         assert (done.status, done.attempt) == ("completed", 1)
         await check_equal(context, kb_id, done.knowledge_base_id)
-        points = [
-            await context.spaces.default.index.count(kb_id=id_)
-            for id_ in (kb_id, cut.knowledge_base_id)
-        ]
+        points = [await context.spaces.default.index.count(kb_id=id_) for id_ in (kb_id, cut.knowledge_base_id)]
         assert points[0] == points[1] > 0
-        assert len(await chunks_of(context, kb_id)) == len(
-            await chunks_of(context, cut.knowledge_base_id)
-        )
+        assert len(await chunks_of(context, kb_id)) == len(await chunks_of(context, cut.knowledge_base_id))
 
 
 class Away:
@@ -288,9 +260,7 @@ class Away:
 def without_model(context: WorkerContext) -> WorkerContext:
     """A worker whose settings do not name the built-in model."""
     space = context.spaces.default
-    return replace(
-        context, spaces=EmbeddingSpaces([replace(space, model=replace(space.model, name="x"))])
-    )
+    return replace(context, spaces=EmbeddingSpaces([replace(space, model=replace(space.model, name="x"))]))
 
 
 OUTAGES = [
@@ -463,9 +433,7 @@ async def test_copy_whose_source_outgrew_the_quota_ends_and_leaves_nothing(conte
     size = transfer.original_bytes
     assert size == sum(row.file_size for row in await documents_of(context, kb_id))
     await upload(context, b"x" * size, name="grown.md", kb_id=kb_id)
-    limited = replace(
-        context, settings=context.settings.model_copy(update={"user_quota_bytes": 3 * size})
-    )
+    limited = replace(context, settings=context.settings.model_copy(update={"user_quota_bytes": 3 * size}))
     failed = await finished(limited, transfer)
     assert failed.failure
     assert (failed.status, failed.failure["reason"]) == ("failed", "quota_exceeded")
@@ -581,15 +549,12 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
         [row.id for row in await documents_of(context, cut.knowledge_base_id)],
     )
     async with unit_of_work(context.database) as work:
-        await permissions.restrict(
-            work, principal_of(owner), copied[0], copied[1][0], DocumentAclUpdate([])
-        )
+        await permissions.restrict(work, principal_of(owner), copied[0], copied[1][0], DocumentAclUpdate([]))
         (await work.session.get_one(Transfer, cut.id)).lease_until = None
     assert (await finished(context, cut)).status == "completed"
     async with context.database.reading() as session:
         lists = [
-            await permissions.get_acl(session, principal_of(owner), copied[0], document_id)
-            for document_id in copied[1]
+            await permissions.get_acl(session, principal_of(owner), copied[0], document_id) for document_id in copied[1]
         ]
     named = [[one.user.id for one in each.named if one.user] for each in lists]
     assert ([each.restricted for each in lists], named) == (

@@ -12,15 +12,9 @@ from core.db.types import new_id
 from core.db.unit_of_work import unit_of_work
 from core.errors.conflicts import DocumentNameTaken
 from core.errors.requests import QuotaExceeded
-from kb_service.documents import (
-    actions as document_actions,
-)
-from kb_service.documents import (
-    quota as document_quota,
-)
-from kb_service.documents import (
-    upload as document_upload,
-)
+from kb_service.documents import actions as document_actions
+from kb_service.documents import quota as document_quota
+from kb_service.documents import upload as document_upload
 from kb_service.documents.actions import ActionName
 from kb_service.documents.storage import FileType, StoredFile
 from kb_service.documents.upload import OnConflict, Upload, UploadRefusal, UploadResult
@@ -43,13 +37,9 @@ def upload(name: str, digest: str, *, size: int = 10, **fields: object) -> Uploa
     return Upload(name, StoredFile(new_id(), size, digest), KIND, **fields)  # pyright: ignore[reportArgumentType]
 
 
-async def take_in(
-    database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0
-) -> UploadResult:
+async def take_in(database: Database, base: KnowledgeBase, sent: Upload, *, quota: int = 0) -> UploadResult:
     async with unit_of_work(database) as work:
-        (result,) = await document_upload.apply_uploads(
-            work, SYSTEM_VIEWER, base, [sent], quota_bytes=quota
-        )
+        (result,) = await document_upload.apply_uploads(work, SYSTEM_VIEWER, base, [sent], quota_bytes=quota)
         if not isinstance(result, UploadResult):
             raise result
         return result
@@ -60,9 +50,7 @@ async def rows(database: Database) -> list[Document]:
         return list((await session.exec(select(Document).order_by(col(Document.name)))).all())
 
 
-async def test_twenty_uploads_of_two_files_make_one_document(
-    database: Database, base: KnowledgeBase
-):
+async def test_twenty_uploads_of_two_files_make_one_document(database: Database, base: KnowledgeBase):
     sent = [upload("a.md", digest) for digest in "ab" * 10]
     taken = await asyncio.gather(*(take_in(database, base, one) for one in sent))
     [row] = await rows(database)
@@ -83,9 +71,7 @@ async def test_keeping_both_at_once_gives_each_a_name(database: Database, base: 
     assert names == {"a.md", *(f"a ({number}).md" for number in range(2, 9))}
 
 
-async def test_file_that_searches_need_is_kept_and_one_between_is_not(
-    database: Database, base: KnowledgeBase
-):
+async def test_file_that_searches_need_is_kept_and_one_between_is_not(database: Database, base: KnowledgeBase):
     first = upload("a.md", "1", size=100)
     document = (await take_in(database, base, first)).document
     await edit(database, document.id, status="completed", active_revision=1)
@@ -102,9 +88,7 @@ async def test_file_that_searches_need_is_kept_and_one_between_is_not(
 
 async def test_parallel_uploads_do_not_pass_the_quota(database: Database, base: KnowledgeBase):
     sent = [upload(f"{number}.md", str(number)) for number in range(10)]
-    results = await asyncio.gather(
-        *(take_in(database, base, one, quota=45) for one in sent), return_exceptions=True
-    )
+    results = await asyncio.gather(*(take_in(database, base, one, quota=45) for one in sent), return_exceptions=True)
     refused = [one for one in results if isinstance(one, QuotaExceeded)]
     assert (len(refused), len(await rows(database))) == (6, 4)
     assert refused[0].details["limit_bytes"] == 45
@@ -117,16 +101,12 @@ async def test_deleted_documents_make_room(database: Database, base: KnowledgeBa
     same = await take_in(database, base, upload("a.md", "1", size=40), quota=45)
     assert same.outcome == "unchanged"
     async with unit_of_work(database) as work:
-        await document_actions.apply_action(
-            work, SYSTEM_VIEWER, ActionName.DELETE, base.id, document.id
-        )
+        await document_actions.apply_action(work, SYSTEM_VIEWER, ActionName.DELETE, base.id, document.id)
     assert (await take_in(database, base, upload("b.md", "2"), quota=45)).outcome == "created"
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_a_batch_leads_to_what_its_files_would_lead_to_one_by_one(
-    database: Database, seed: int
-):
+async def test_a_batch_leads_to_what_its_files_would_lead_to_one_by_one(database: Database, seed: int):
     chance = random.Random(seed)
     before = [upload(name, "1", size=chance.randint(1, 20)) for name in ("a.md", "b.md")]
     quota = chance.choice([0, 40, 80])
@@ -146,9 +126,7 @@ async def test_a_batch_leads_to_what_its_files_would_lead_to_one_by_one(
         for one in before:
             document = (await take_in(database, base, one)).document
             await edit(database, document.id, active_revision=1, status="completed")
-        taken = await (take_together if is_together else take_one_by_one)(
-            database, base, sent, quota
-        )
+        taken = await (take_together if is_together else take_one_by_one)(database, base, sent, quota)
         kept = [row for row in await rows(database) if row.knowledge_base_id == base.id]
         ends.append((taken, [standing(row) for row in kept]))
     assert ends[0] == ends[1]
@@ -170,9 +148,7 @@ async def take_together(
     database: Database, base: KnowledgeBase, sent: list[Upload], quota: int
 ) -> list[tuple[object, ...]]:
     async with unit_of_work(database) as work:
-        taken = await document_upload.apply_uploads(
-            work, SYSTEM_VIEWER, base, sent, quota_bytes=quota
-        )
+        taken = await document_upload.apply_uploads(work, SYSTEM_VIEWER, base, sent, quota_bytes=quota)
     return [told(one) for one in taken]
 
 

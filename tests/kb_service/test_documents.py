@@ -65,9 +65,7 @@ def test_long_name_keeps_its_ending():
     assert len(cleaned.encode()) <= 255
 
 
-@pytest.mark.parametrize(
-    "name", ["", " ", ".", "...", "/", "a/", "\u200b", "\x00", "x." + "y" * 300]
-)
+@pytest.mark.parametrize("name", ["", " ", ".", "...", "/", "a/", "\u200b", "\x00", "x." + "y" * 300])
 def test_name_with_nothing_usable_is_refused(name: str):
     with pytest.raises(InvalidFileName) as error:
         clean_name(name)

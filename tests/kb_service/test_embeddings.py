@@ -126,9 +126,7 @@ def test_first_calls_may_come_from_many_threads_at_once(minilm):
         "m.warm_up(); print('warm')"
     )
     for _ in range(5):
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120
-        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert done.stdout.strip() == "warm", done.stderr
 
 
@@ -140,9 +138,7 @@ def test_torch_is_not_imported_when_the_files_are_there(minilm):
         f"m = open_minilm(get_settings().cache_dir, Backend({minilm.backend.value!r}));"
         "m.encode(['a']); print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
@@ -239,9 +235,7 @@ def test_weights_are_read_again_only_when_they_changed(tmp_path, monkeypatch):
         ("GenuineIntel", "avx sse4_2", Backend.ONNXRUNTIME_FP32),
     ],
 )
-def test_backend_follows_what_the_processor_is_fast_in(
-    tmp_path: Path, vendor: str, flags: str, backend: Backend
-):
+def test_backend_follows_what_the_processor_is_fast_in(tmp_path: Path, vendor: str, flags: str, backend: Backend):
     listing = tmp_path / "cpuinfo"
     cores = (f"processor\t: {n}\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n" for n in range(2))
     listing.write_text("\n".join(cores))

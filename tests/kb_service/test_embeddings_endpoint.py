@@ -106,9 +106,7 @@ async def test_strange_texts_are_encoded(server, http):
     assert (await encoder_of(server, http).embed_passages([])).shape == (0, DIMENSION)
 
 
-@pytest.mark.parametrize(
-    "script", ["500", "429", "html", "half", "empty", "short", "double", "hang"]
-)
+@pytest.mark.parametrize("script", ["500", "429", "html", "half", "empty", "short", "double", "hang"])
 async def test_endpoint_without_a_usable_answer_is_given_up_after_some_tries(server, http, script):
     with pytest.raises(EmbeddingsUnavailable) as caught:
         await encoder_of(server, http, script).embed_passages(["one text", "another text"])
@@ -136,9 +134,7 @@ async def test_vectors_that_would_poison_an_index_are_refused_with_the_reason(se
         await encoder_of(server, http, script).embed_passages(["one text"])
     assert caught.value.details["model"] == "remote"
     if script == "wide":
-        assert (
-            caught.value.details["error"] == "the endpoint sends 128 numbers, the settings say 64"
-        )
+        assert caught.value.details["error"] == "the endpoint sends 128 numbers, the settings say 64"
 
 
 async def test_endless_answer_is_cut(server, http):

@@ -53,9 +53,7 @@ def engine(tmp_path_factory) -> Iterator[tuple[RunningEngine, Settings]]:
     folder = tmp_path_factory.mktemp("engine")
     with (
         pytest.MonkeyPatch.context() as patch,
-        running_engine(
-            folder, AGENTEX_EMBEDDING_MODELS=models, HOME=str(WEIGHTS.parent)
-        ) as running,
+        running_engine(folder, AGENTEX_EMBEDDING_MODELS=models, HOME=str(WEIGHTS.parent)) as running,
     ):
         patch.setenv("HOME", str(WEIGHTS.parent))
         yield running, Settings(_env_file=None, data_dir=folder, embedding_models=models)

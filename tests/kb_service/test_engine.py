@@ -120,9 +120,7 @@ async def test_search_with_text_is_the_search_with_its_vector(engine, client):
     await index.upsert(
         [
             ChunkPoint(point_id("d", 1, n), "ferry", "d", 1, n, vector, sparse)
-            for n, (vector, sparse) in enumerate(
-                zip(await encoder.embed_passages(texts), terms, strict=True)
-            )
+            for n, (vector, sparse) in enumerate(zip(await encoder.embed_passages(texts), terms, strict=True))
         ]
     )
     text = "When does the ferry leave?"
@@ -199,9 +197,7 @@ async def test_second_engine_is_refused_when_one_owns_the_socket(engine, client)
     assert (await client.health()).pid == before.pid
 
 
-async def test_second_engine_is_refused_when_only_the_data_folder_is_shared(
-    engine, client, tmp_path
-):
+async def test_second_engine_is_refused_when_only_the_data_folder_is_shared(engine, client, tmp_path):
     elsewhere = tmp_path / "other.sock"
     with running_engine(engine.settings.data_dir, AGENTEX_ENGINE_SOCKET=str(elsewhere)) as second:
         assert second.process.wait(20) == 1
@@ -227,9 +223,7 @@ async def test_accepted_work_is_finished_when_the_engine_is_told_to_stop(tmp_pat
     with running_engine(tmp_path / "data") as running:
         client = EngineClient(running.settings.effective_engine_socket)
         await until_ready(client)
-        passages = asyncio.create_task(
-            open_encoder(client).embed_passages(["words and more words " * 30] * 64)
-        )
+        passages = asyncio.create_task(open_encoder(client).embed_passages(["words and more words " * 30] * 64))
         await until_busy(client)
         running.process.terminate()
         assert (await passages).shape == (64, 384)

@@ -94,9 +94,7 @@ async def test_steps_of_one_account_do_not_wait_for_all_of_another():
     order: list[str] = []
     async with working_schedule() as schedule:
         many = [
-            asyncio.create_task(
-                schedule.run(steps(order, "m", 50), interactive=False, account="many")
-            )
+            asyncio.create_task(schedule.run(steps(order, "m", 50), interactive=False, account="many"))
             for _ in range(4)
         ]
         await asyncio.sleep(0.05)
@@ -135,9 +133,7 @@ async def test_a_brief_question_never_holds_up_the_event_loop_behind_something_e
         return "done"
 
     async with working_schedule() as schedule:
-        ingesting = asyncio.create_task(
-            schedule.run(divided([wait]) if is_unit else step(), interactive=False)
-        )
+        ingesting = asyncio.create_task(schedule.run(divided([wait]) if is_unit else step(), interactive=False))
         await asyncio.to_thread(begun.wait, 10)
         asking = asyncio.create_task(schedule.run(thread_name(), interactive=True, inline_ok=True))
         # A unit leaves the thread free, a step does not.
@@ -233,10 +229,7 @@ async def test_jobs_share_a_lane_unit_by_unit():
         return [lambda: begin.wait(10) and order.append(name)] * 20
 
     async with working_schedule() as schedule:
-        jobs = [
-            asyncio.create_task(schedule.run(divided(units(name)), interactive=False))
-            for name in "ab"
-        ]
+        jobs = [asyncio.create_task(schedule.run(divided(units(name)), interactive=False)) for name in "ab"]
         await asyncio.sleep(0.1)
         begin.set()
         await asyncio.gather(*jobs)
@@ -247,9 +240,7 @@ async def test_jobs_share_a_lane_unit_by_unit():
 async def test_a_question_does_not_wait_for_the_units_of_an_ingestion():
     free = threading.Event()
     async with working_schedule() as schedule:
-        slow = asyncio.create_task(
-            schedule.run(divided([lambda: free.wait(10) and None]), interactive=False)
-        )
+        slow = asyncio.create_task(schedule.run(divided([lambda: free.wait(10) and None]), interactive=False))
         await asyncio.sleep(0.05)
         asked = divided([lambda: None])
         assert await asyncio.wait_for(schedule.run(asked, interactive=True), 5) == "done"

@@ -82,11 +82,7 @@ def test_who_is_gone_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch):
     assert len(waiting._used) <= 12
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "take", "charge"])), max_size=60
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "take", "charge"])), max_size=60))
 def test_nothing_that_waits_is_lost_or_doubled(acts: list[tuple[str, str]]):
     waiting, inside, number = FairQueue[Piece](), [], 0
     for account, act in acts:

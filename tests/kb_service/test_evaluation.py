@@ -4,13 +4,7 @@ import math
 
 import pytest
 
-from kb_service.evaluation.matching import (
-    ExpectedPassage,
-    RetrievedPassage,
-    contains_words,
-    match_expected,
-    normalised,
-)
+from kb_service.evaluation.matching import ExpectedPassage, RetrievedPassage, contains_words, match_expected, normalised
 from kb_service.evaluation.metrics import Quality, mean, percentile, quality
 
 PASSAGE = (
@@ -68,9 +62,7 @@ def test_a_small_chunk_inside_the_expected_words_is_right():
 def test_other_text_of_the_same_subject_is_not_right():
     other = "The warranty covers the motor for twelve months; filters are sold by themselves."
     assert not contains_words(normalised(other), normalised(PASSAGE))
-    assert not contains_words(
-        normalised("滤芯属于易耗品，购买后二十四天更换。"), normalised(CHINESE)
-    )
+    assert not contains_words(normalised("滤芯属于易耗品，购买后二十四天更换。"), normalised(CHINESE))
 
 
 def test_short_words_must_be_there_whole():

@@ -68,9 +68,7 @@ _SCORES = st.lists(st.floats(0.001, 100), max_size=150).map(lambda s: sorted(s, 
 
 
 @given(dense=_SCORES, sparse=_SCORES, weight=st.sampled_from([0.0, 0.5, 1.0]))
-def test_fuse_keeps_scores_in_range_and_order(
-    dense: list[float], sparse: list[float], weight: float
-) -> None:
+def test_fuse_keeps_scores_in_range_and_order(dense: list[float], sparse: list[float], weight: float) -> None:
     fusion = fuse(
         _hits({f"c{number}": score for number, score in enumerate(dense)}),
         _hits({f"c{number * 2}": score for number, score in enumerate(sparse)}),
@@ -97,9 +95,7 @@ def test_fuse_keeps_scores_in_range_and_order(
         ("what is RAG", set(), 0.5),
     ],
 )
-def test_dense_weight_follows_encoder_and_script(
-    query: str, languages: set[str], weight: float
-) -> None:
+def test_dense_weight_follows_encoder_and_script(query: str, languages: set[str], weight: float) -> None:
     assert dense_weight(query, frozenset(languages)) == weight
 
 

@@ -91,9 +91,7 @@ class Writer:
         assert listed == expected
         for number in sorted(self.kept - self.open)[::7]:
             (point, *_) = chunks(number)
-            legs = await self.index.query(
-                kb_ids=["kb"], dense=point.dense, sparse=point.sparse, depth=3
-            )
+            legs = await self.index.query(kb_ids=["kb"], dense=point.dense, sparse=point.sparse, depth=3)
             assert legs.dense[0].id == point.id
             assert {hit.document_id for hit in legs.sparse} == {point.document_id}
 
@@ -104,9 +102,7 @@ def health_of(engine_health) -> IndexHealth:
 
 
 @asynccontextmanager
-async def engine_of(
-    folder: Path, **variables: str
-) -> AsyncIterator[tuple[RunningEngine, EngineClient]]:
+async def engine_of(folder: Path, **variables: str) -> AsyncIterator[tuple[RunningEngine, EngineClient]]:
     with running_engine(folder, **variables) as running:
         client = EngineClient(running.settings.effective_engine_socket)
         try:
@@ -217,9 +213,7 @@ async def test_large_index_is_optimised_while_it_is_written_and_searched(tmp_pat
         await writer.check()
 
 
-async def test_nothing_is_left_to_flush_when_an_index_is_copied(
-    tmp_path, opened_again, unflushed_at_copying
-):
+async def test_nothing_is_left_to_flush_when_an_index_is_copied(tmp_path, opened_again, unflushed_at_copying):
     # The engine's own flush would change the files under who copies them.
     async with opened_again(tmp_path / "data", optimise=ENOUGH) as client:
         writer = Writer(index_of(client))
@@ -246,9 +240,7 @@ async def test_room_of_deleted_points_is_freed_and_the_index_moves_again(tmp_pat
 
 
 @pytest.mark.parametrize("state", ["copying", "optimising", "replaying", "swapping", "moved"])
-async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(
-    tmp_path, state, opened_again
-):
+async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(tmp_path, state, opened_again):
     folder = tmp_path / "data"
     async with engine_of(folder, **LOW) as (running, client):
         writer = Writer(index_of(client))
@@ -274,9 +266,7 @@ async def test_nothing_acknowledged_is_lost_when_the_engine_is_killed_while(
         assert len(folders(folder)) == 1
 
 
-async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_dies(
-    tmp_path, opened_again
-):
+async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_dies(tmp_path, opened_again):
     folder = tmp_path / "data"
     async with engine_of(folder, **LOW) as (running, client):
         writer = Writer(index_of(client))
@@ -290,9 +280,7 @@ async def test_engine_ends_to_be_started_again_when_the_process_of_its_index_die
         await writer.check()
 
 
-def hosts(
-    running: RunningEngine, module: str = "kb_service.engine.shard_host_main"
-) -> list[psutil.Process]:
+def hosts(running: RunningEngine, module: str = "kb_service.engine.shard_host_main") -> list[psutil.Process]:
     children = psutil.Process(running.process.pid).children(recursive=True)
     found: list[psutil.Process] = []
     for child in children:
@@ -341,9 +329,7 @@ async def test_no_question_waits_long_while_an_index_is_optimised(tmp_path):
         assert max(waits) < max(1.0, (time.monotonic() - started) / 2)
 
 
-async def test_former_shard_is_given_up_when_nobody_has_asked_for_a_while(
-    tmp_path, opened_again, monkeypatch
-):
+async def test_former_shard_is_given_up_when_nobody_has_asked_for_a_while(tmp_path, opened_again, monkeypatch):
     # That freezes the engine, the longer the more points it had.
     monkeypatch.setattr("kb_service.engine.server._CALM_SECONDS", 3.0)
     given_up: list[float] = []

@@ -32,17 +32,13 @@ async def doc_id(database: Database) -> str:
     return await add_document(database)
 
 
-async def take(
-    database: Database, document_id: str, owner: str = "one", seconds: float = 60
-) -> Lease | None:
+async def take(database: Database, document_id: str, owner: str = "one", seconds: float = 60) -> Lease | None:
     async with unit_of_work(database) as work:
         rows = await leases.acquire(work, [document_id], owner=owner, seconds=seconds)
     return next(map(leases.lease_from_row, rows), None)
 
 
-async def must_take(
-    database: Database, document_id: str, owner: str = "one", seconds: float = 60
-) -> Lease:
+async def must_take(database: Database, document_id: str, owner: str = "one", seconds: float = 60) -> Lease:
     lease = await take(database, document_id, owner, seconds)
     assert lease is not None
     return lease
@@ -125,9 +121,7 @@ async def test_document_with_nothing_to_do_can_not_be_taken(
     database: Database, doc_id: str, changes: dict[str, object]
 ):
     now = utc_now()
-    later = {
-        name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()
-    }
+    later = {name: now + one if isinstance(one, timedelta) else one for name, one in changes.items()}
     await edit(database, doc_id, **later)
     assert await take(database, doc_id) is None
     assert await take(database, "no such document") is None
@@ -150,9 +144,7 @@ async def test_advance_renews_the_lease_and_says_how_far_it_is(database: Databas
     assert row.lease_until > utc_now() + timedelta(seconds=30)
 
 
-async def test_several_leases_are_renewed_together_and_those_that_were_lost_are_not(
-    database: Database, doc_id: str
-):
+async def test_several_leases_are_renewed_together_and_those_that_were_lost_are_not(database: Database, doc_id: str):
     lease = await must_take(database, doc_id, seconds=1)
     lost = replace(lease, revision=lease.revision + 1)
     async with unit_of_work(database) as work:
@@ -185,9 +177,7 @@ async def test_new_revision_replaces_the_chunks(database: Database, doc_id: str)
 
 
 @pytest.mark.parametrize("loss", ["another worker", "deleted", "new revision"])
-async def test_worker_that_lost_its_lease_changes_nothing(
-    database: Database, doc_id: str, loss: str
-):
+async def test_worker_that_lost_its_lease_changes_nothing(database: Database, doc_id: str, loss: str):
     zombie = await must_take(database, doc_id, owner="zombie")
     if loss == "deleted":
         await edit(database, doc_id, deleted_at=utc_now())
@@ -246,9 +236,7 @@ async def test_handing_back_is_no_try(database: Database, doc_id: str):
     assert (await must_take(database, doc_id, owner="two")).attempt == 1
 
 
-async def test_letting_go_of_a_deleted_document_frees_it_for_erasure(
-    database: Database, doc_id: str
-):
+async def test_letting_go_of_a_deleted_document_frees_it_for_erasure(database: Database, doc_id: str):
     lease = await must_take(database, doc_id)
     await edit(database, doc_id, deleted_at=utc_now())
     async with unit_of_work(database) as work:
@@ -275,9 +263,7 @@ _MOMENT = timedelta(microseconds=1)
         *(leases.LONGEST_LEASE + step for step in (-_MOMENT, timedelta(0), _MOMENT)),
     ],
 )
-async def test_document_is_held_just_when_it_is_not_free(
-    database: Database, doc_id: str, ahead: timedelta | None
-):
+async def test_document_is_held_just_when_it_is_not_free(database: Database, doc_id: str, ahead: timedelta | None):
     now = utc_now()
     await edit(database, doc_id, lease_until=None if ahead is None else now + ahead)
     free = select(Document.id).where(leases.is_free(now, now + leases.LONGEST_LEASE))

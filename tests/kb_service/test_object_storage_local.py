@@ -27,12 +27,8 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize(
-    "key", ["../escape", "a/b", "/etc/passwd", "a\\b", "", "..", ".incoming", "nul\x00", "a b"]
-)
-async def test_key_that_is_no_plain_name_is_refused(
-    store: LocalObjectStore, tmp_path: Path, key: str
-):
+@pytest.mark.parametrize("key", ["../escape", "a/b", "/etc/passwd", "a\\b", "", "..", ".incoming", "nul\x00", "a b"])
+async def test_key_that_is_no_plain_name_is_refused(store: LocalObjectStore, tmp_path: Path, key: str):
     with pytest.raises(ValueError, match="object key"):
         await store.write(key, blocks(b"x"))
     with pytest.raises(ValueError, match="object key"):
@@ -47,9 +43,7 @@ async def test_what_others_keep_in_the_folder_hides_no_key(store: LocalObjectSto
     assert await store.keys() == [key]
 
 
-async def test_upload_that_ends_while_the_keys_are_listed_is_no_error(
-    store: LocalObjectStore, tmp_path: Path
-):
+async def test_upload_that_ends_while_the_keys_are_listed_is_no_error(store: LocalObjectStore, tmp_path: Path):
     key = str(uuid4())
     await store.write(key, blocks(b"x"))
     # As a file that was moved to its place since the folder was read: it has a name and no more.
@@ -103,9 +97,7 @@ async def test_a_few_files_reach_the_disk_before_any_has_a_name_and_each_folder_
     assert names_then == [0, 0, 0, 3, 3, 3]
 
 
-@pytest.mark.parametrize(
-    ("number", "error"), [(errno.ENOSPC, StorageFull), (errno.EIO, ObjectStoreUnavailable)]
-)
+@pytest.mark.parametrize(("number", "error"), [(errno.ENOSPC, StorageFull), (errno.EIO, ObjectStoreUnavailable)])
 @pytest.mark.parametrize("call", range(1, 6))
 async def test_disk_that_fails_between_a_few_files_leaves_none(
     store: LocalObjectStore,
@@ -127,9 +119,7 @@ async def test_disk_that_fails_between_a_few_files_leaves_none(
     assert files_below(tmp_path) == []
 
 
-async def test_old_leftovers_are_removed_and_young_ones_stay(
-    store: LocalObjectStore, tmp_path: Path
-):
+async def test_old_leftovers_are_removed_and_young_ones_stay(store: LocalObjectStore, tmp_path: Path):
     incoming = tmp_path / "files" / ".incoming"
     (incoming / "old").write_bytes(b"x")
     (incoming / "young").write_bytes(b"x")

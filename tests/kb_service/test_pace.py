@@ -11,9 +11,7 @@ NONE = Backlog(0, 0)
 
 
 def work(size: int, since: float, until: float, *, percent: int = 100) -> WorkSample:
-    return WorkSample(
-        size, percent, START + timedelta(seconds=since), START + timedelta(seconds=until)
-    )
+    return WorkSample(size, percent, START + timedelta(seconds=since), START + timedelta(seconds=until))
 
 
 def test_nothing_open_takes_no_time():

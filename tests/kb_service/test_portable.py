@@ -102,10 +102,7 @@ def opened(content: bytes, limits: ArchiveLimits = LIMITS) -> ArchiveReader:
 
 
 async def contents(archive: ArchiveReader) -> list[tuple[DocumentContent, bytes]]:
-    return [
-        (content, b"".join([block async for block in content.original]))
-        async for content in archive.contents()
-    ]
+    return [(content, b"".join([block async for block in content.original])) async for content in archive.contents()]
 
 
 def with_manifest(**fields: Any) -> Change:
@@ -206,9 +203,7 @@ REFUSED_AT_ONCE: dict[str, Change] = {
     "line without an end": with_part(f"{SHARD}/documents.jsonl", lines(document())[:-1]),
     "attributes too large": with_documents(document(attributes={"a": "x" * 100_000})),
     "attributes with NUL": with_documents(document(attributes={"a": ["x\0"]})),
-    "question that is empty": with_part(
-        "questions.jsonl", lines({"question": "", "document": "a"})
-    ),
+    "question that is empty": with_part("questions.jsonl", lines({"question": "", "document": "a"})),
     "question about a document that is not there": with_part(
         "questions.jsonl", lines({"question": "q", "document": "a.md", "restricted_to": [2]})
     ),
@@ -259,9 +254,7 @@ REFUSED_WHEN_READ: dict[str, Change] = {
     "empty array file": with_part(DENSE, b""),
     "structured type": with_part(
         DENSE,
-        header(
-            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3, 4), }\n", b"\0" * 48
-        ),
+        header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3, 4), }\n", b"\0" * 48),
     ),
 }
 

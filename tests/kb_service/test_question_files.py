@@ -12,12 +12,10 @@ from kb_service.models import Question
 from kb_service.question_files import FileFormat, parse, render
 from kb_service.questions import QuestionDraft, validate_draft
 
-words = st.text(
-    st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40
-).filter(lambda text: any(character.isalnum() for character in text))
-passages = st.lists(
-    st.fixed_dictionaries({"document": words}, optional={"text": words}), min_size=1, max_size=4
+words = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=40).filter(
+    lambda text: any(character.isalnum() for character in text)
 )
+passages = st.lists(st.fixed_dictionaries({"document": words}, optional={"text": words}), min_size=1, max_size=4)
 drafts = st.lists(
     st.builds(QuestionDraft, words, passages).map(validate_draft),
     min_size=1,
@@ -30,8 +28,7 @@ drafts = st.lists(
 @given(questions=drafts)
 def test_file_gives_back_the_questions(kind: FileFormat, questions: list[QuestionDraft]):
     rows = [
-        Question(knowledge_base_id="kb", text=one.text, expected=[dict(p) for p in one.expected])
-        for one in questions
+        Question(knowledge_base_id="kb", text=one.text, expected=[dict(p) for p in one.expected]) for one in questions
     ]
     read = [validate_draft(draft) for draft in parse(render(rows, kind), kind)]
     assert read == questions

@@ -64,9 +64,7 @@ async def test_question_is_tied_that_gets_words_of_a_document_while_that_is_rest
         assert len(await questions.list_all(session, UserViewer(base.owner_id), row)) == 1
 
 
-async def test_question_is_changed_by_nobody_who_may_not_know_of_it_by_then(
-    database: Database, base: KnowledgeBase
-):
+async def test_question_is_changed_by_nobody_who_may_not_know_of_it_by_then(database: Database, base: KnowledgeBase):
     async with unit_of_work(database) as work:
         row = await work.session.get_one(KnowledgeBase, base.id)
         await questions.add_questions(work, STRANGER, row, [DRAFT])

@@ -159,13 +159,9 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Viewer, names: set[st
             assert seen(found) == seen(alone)
             assert {one.document_id for one in found.dropped} <= {shelf.ids[n] for n in names}
     async with shelf.context.database.reading() as session:
-        listing = await document_queries.list_documents(
-            session, reader, base.id, PageRequest(size=100)
-        )
+        listing = await document_queries.list_documents(session, reader, base.id, PageRequest(size=100))
         assert ({one.name for one in listing.items}, listing.total) == (names, len(names))
-        assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(
-            names
-        )
+        assert (await visibility.count_documents(session, reader, [base])).get(base.id, 0) == len(names)
         progress = await document_progress.get_progress(session, reader, base)
         assert sum(progress.counts.values()) == len(names)
         hidden = await visibility.hidden_document_ids(session, [base], reader)
@@ -180,17 +176,13 @@ async def check(shelf: Shelf, base: KnowledgeBase, reader: Viewer, names: set[st
 
 
 @one_database
-async def test_search_is_refused_when_more_is_hidden_than_it_can_name(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-):
+async def test_search_is_refused_when_more_is_hidden_than_it_can_name(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(visibility, "MOST_HIDDEN", 2)
     reader, owner = await person(shelf.context), await owner_of(shelf)
     for count, name in enumerate(("01.md", "02.md", "03.md"), start=1):
         await restrict(shelf, name, [])
         row = await shelf.row()
-        assert len(
-            (await search(shelf, UserViewer(owner.id), row, QUERIES[0], CHOICES[0])).passages
-        )
+        assert len((await search(shelf, UserViewer(owner.id), row, QUERIES[0], CHOICES[0])).passages)
         if count < 3:
             await search(shelf, UserViewer(reader.id), row, QUERIES[0], CHOICES[0])
     with pytest.raises(InvalidRequest):
@@ -205,9 +197,7 @@ async def test_first_restriction_and_the_last_possible_one_leave_all_else_to_be_
     before = await search(shelf, UserViewer(reader.id), stale, QUERIES[0], CHOICES[0])
     assert len(before.passages) == DOCUMENTS
     await restrict(shelf, "03.md", [])
-    first = await add_document(
-        shelf.context.database, knowledge_base_id=shelf.kb_id, restricted=True
-    )
+    first = await add_document(shelf.context.database, knowledge_base_id=shelf.kb_id, restricted=True)
     async with unit_of_work(shelf.context.database) as work:
         fields = (await work.session.get_one(Document, first)).model_dump()
         rows = [{**fields, "id": new_id()} for _ in range(permissions.MOST_RESTRICTED - 2)]

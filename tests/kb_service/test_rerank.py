@@ -44,10 +44,7 @@ def _phrase(query: list[str], text: str) -> float:
 def _idf(query: list[str], texts: list[str]) -> dict[str, float]:
     held = [set(tokenize(text)) for text in texts]
     found = {token: sum(token in tokens for tokens in held) for token in query}
-    return {
-        token: math.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) if df else 0.0
-        for token, df in found.items()
-    }
+    return {token: math.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) if df else 0.0 for token, df in found.items()}
 
 
 _WORDS = st.sampled_from(["alpha", "beta", "gamma", "学习", "计算机", "x", "the"])

@@ -44,9 +44,7 @@ def reranker(server: RerankServer, client: httpx.AsyncClient, **changes: object)
     return ApiReranker(RerankEndpoint(**fields), client)
 
 
-async def test_scores_come_back_in_the_order_of_the_texts(
-    server: RerankServer, client: httpx.AsyncClient
-):
+async def test_scores_come_back_in_the_order_of_the_texts(server: RerankServer, client: httpx.AsyncClient):
     api = reranker(server, client, api_key=SecretStr("k"))
     assert await api.scores("who hunts", ["zebra", "lion", "gnu"]) == [0.2, 0.9, 0.2]
     (asked,) = server.requests
@@ -63,9 +61,7 @@ async def test_scores_that_are_no_share_become_one(client: httpx.AsyncClient):
     assert odd == 1
 
 
-async def test_busy_endpoint_is_asked_again_after_the_time_it_names(
-    server: RerankServer, client: httpx.AsyncClient
-):
+async def test_busy_endpoint_is_asked_again_after_the_time_it_names(server: RerankServer, client: httpx.AsyncClient):
     server.faults = [(429, {"Retry-After": "0.3"}, b""), (503, {}, b"")]
     started = time.monotonic()
     assert await reranker(server, client).scores("q", ["lion"]) == [0.9]
@@ -115,9 +111,7 @@ async def test_silent_endpoint_is_given_up(server: RerankServer, client: httpx.A
 def test_settings_open_it(server: RerankServer):
     client = httpx.AsyncClient()
     assert open_rerankers(Settings(_env_file=None), client) == {}
-    assert set(open_rerankers(Settings(_env_file=None, rerank_base_url=server.url), client)) == {
-        "api"
-    }
+    assert set(open_rerankers(Settings(_env_file=None, rerank_base_url=server.url), client)) == {"api"}
 
 
 async def ask(context: WorkerContext, api: ApiReranker | None, **options: object) -> SearchResult:
@@ -127,9 +121,7 @@ async def ask(context: WorkerContext, api: ApiReranker | None, **options: object
         document = await upload(context, f"# {name}\n\n{text}".encode(), name=name, kb_id=kb_id)
         await ingest(context, document.id)
     configured = {} if api is None else {"api": api}
-    searcher = Searcher(
-        context.database, context.spaces, max_query_characters=99, rerankers=configured
-    )
+    searcher = Searcher(context.database, context.spaces, max_query_characters=99, rerankers=configured)
     async with context.database.reading() as session:
         row = await session.get_one(KnowledgeBase, kb_id)
     request = searcher.resolve([row], "the zebra hunts", RetrievalOptions(**options))

@@ -85,9 +85,7 @@ async def test_filter_explains_whom_it_kept_out(zoo: Shelf):
 
 
 @pytest.mark.parametrize("pushed", [1000, 2])
-async def test_filter_never_starves_the_answer(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, pushed: int
-):
+async def test_filter_never_starves_the_answer(shelf: Shelf, monkeypatch: pytest.MonkeyPatch, pushed: int):
     monkeypatch.setattr(candidates, "PUSHED_DOCUMENTS", pushed)
     monkeypatch.setattr(candidates, "DEPTH", 3)
     monkeypatch.setattr(candidates, "_DEEPER", (4,))
@@ -100,9 +98,7 @@ async def test_filter_never_starves_the_answer(
     assert sorted(found) == wanted
 
 
-async def test_disabled_chunks_are_never_found_and_crowd_nobody_out(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-):
+async def test_disabled_chunks_are_never_found_and_crowd_nobody_out(shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(candidates, "DEPTH", 2)
     monkeypatch.setattr(candidates, "_DEEPER", (8,))
     for number in range(4):
@@ -127,9 +123,7 @@ async def test_threshold_is_on_the_final_score(shelf: Shelf):
     result = await shelf.ask("striped zebra", score_threshold=(best + second) / 2, explain=True)
     assert [found.document_name for found in result.passages] == ["a.md"]
     assert list(dropped(result).values()) == [DropReason.THRESHOLD]
-    assert (await shelf.ask("striped zebra", score_threshold=second)).passages[
-        1
-    ].hit.score == second
+    assert (await shelf.ask("striped zebra", score_threshold=second)).passages[1].hit.score == second
 
 
 async def test_equal_text_is_shown_once_unless_asked_for(shelf: Shelf):
@@ -176,15 +170,9 @@ SECTIONS = "\n\n".join(
     [
         "# Pump",
         "## Care",
-        *(
-            f"Care step {n}: wipe part {n} of the machine with a dry cloth every day."
-            for n in range(4)
-        ),
+        *(f"Care step {n}: wipe part {n} of the machine with a dry cloth every day." for n in range(4)),
         "Care secret: the quokka must be oiled with a dry cloth every single day.",
-        *(
-            f"Care step {n}: wipe part {n} of the machine with a dry cloth every day."
-            for n in (5, 6)
-        ),
+        *(f"Care step {n}: wipe part {n} of the machine with a dry cloth every day." for n in (5, 6)),
         "## Storage",
         *(f"Storage step {n}: drain part {n} of the machine before each winter." for n in range(3)),
     ]
@@ -212,9 +200,7 @@ async def test_neighbours_are_the_text_around_a_passage(shelf: Shelf):
 async def test_section_is_shown_whole_and_ends_at_the_next_heading(shelf: Shelf):
     await shelf.put("pump.md", SECTIONS)
     (found,) = (await shelf.ask("quokka", top_k=1, expand="section")).passages
-    text = " ".join(
-        [*(p.content for p in found.before), found.chunk.content, *(p.content for p in found.after)]
-    )
+    text = " ".join([*(p.content for p in found.before), found.chunk.content, *(p.content for p in found.after)])
     assert all(f"Care step {n}" in text for n in (0, 1, 2, 3, 5, 6))
     assert "Storage" not in text
     (short,) = (await shelf.ask("quokka", top_k=1, expand="section", expand_tokens=80)).passages

@@ -47,9 +47,7 @@ async def find(
     return list((await searcher.search(SYSTEM_VIEWER, kbs, request)).passages)
 
 
-async def test_passage_is_found_with_its_text_and_document(
-    context: WorkerContext, searcher: Searcher
-):
+async def test_passage_is_found_with_its_text_and_document(context: WorkerContext, searcher: Searcher):
     document = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
     (found,) = await find(searcher, [await kb_of(context, document)])
     assert (found.chunk.document_id, found.document_name) == (document.id, "a.md")
@@ -72,15 +70,11 @@ async def test_points_that_sql_does_not_vouch_for_are_not_found(
     assert await find(searcher, [kb]) == []
 
 
-async def test_point_filed_under_a_foreign_knowledge_base_is_not_found(
-    context: WorkerContext, searcher: Searcher
-):
+async def test_point_filed_under_a_foreign_knowledge_base_is_not_found(context: WorkerContext, searcher: Searcher):
     mine = await indexed(context, "# Mine\n\nMy zebra.")
     foreign = await indexed(context, "# Secret\n\nA secret zebra.")
     async with context.database.reading() as session:
-        chunk = (
-            await session.exec(select(Chunk).where(col(Chunk.document_id) == foreign.id))
-        ).one()
+        chunk = (await session.exec(select(Chunk).where(col(Chunk.document_id) == foreign.id))).one()
     dense = (await context.spaces.default.encoder.embed_passages([chunk.content]))[0]
     point = ChunkPoint(
         id=chunk.id,
@@ -112,9 +106,7 @@ async def test_disabled_knowledge_base_gives_nothing(context: WorkerContext, sea
         ("# Errors\n\nThe error code {} says that the index is away.", "error 77"),
     ],
 )
-async def test_a_passage_is_found_by_its_number(
-    context: WorkerContext, searcher: Searcher, text: str, question: str
-):
+async def test_a_passage_is_found_by_its_number(context: WorkerContext, searcher: Searcher, text: str, question: str):
     numbers = [5, 17, 77, 177, 770]
     documents = {number: await indexed(context, text.format(number)) for number in numbers}
     kbs = [await kb_of(context, document) for document in documents.values()]
@@ -124,9 +116,7 @@ async def test_a_passage_is_found_by_its_number(
     assert found[0].hit.score > found[1].hit.score
 
 
-async def test_results_of_several_knowledge_bases_are_one_ranking(
-    context: WorkerContext, searcher: Searcher
-):
+async def test_results_of_several_knowledge_bases_are_one_ranking(context: WorkerContext, searcher: Searcher):
     first = await indexed(context, "# Zebra\n\nA zebra sleeps at noon.")
     second = await indexed(context, "# Lion\n\nA lion hunts the zebra at night.")
     kbs = [await kb_of(context, document) for document in (first, second)]

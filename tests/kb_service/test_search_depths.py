@@ -102,9 +102,7 @@ async def test_an_explained_answer_is_the_same_and_names_all_that_was_dropped(lo
         answer, explained = [await long_shelf.ask(query, explain=e) for e in (False, True)]
         assert shown(answer) == shown(explained)
         reasons = dropped(explained)
-        switched_off = {
-            id_ for id_, reason in reasons.items() if reason is DropReason.CHUNK_DISABLED
-        }
+        switched_off = {id_ for id_, reason in reasons.items() if reason is DropReason.CHUNK_DISABLED}
         assert switched_off <= set(off)
         assert not switched_off & {id_ for id_, _ in shown(answer)}
         seen = {id_ for id_, _ in shown(explained)} | reasons.keys()
@@ -125,14 +123,10 @@ async def test_threshold_ends_an_answer_of_any_length(long_shelf: Shelf):
         assert shown(answer) == expected
 
 
-async def test_sql_is_asked_about_those_in_front_alone(
-    long_shelf: Shelf, monkeypatch: pytest.MonkeyPatch
-):
+async def test_sql_is_asked_about_those_in_front_alone(long_shelf: Shelf, monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
 
-    def counted(
-        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
-    ) -> VisibilityResult:
+    def counted(reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope) -> VisibilityResult:
         found = check_visibility(reads, chunk_ids, scope)
         asked.append(len(found.alive))
         return found
@@ -153,15 +147,9 @@ async def test_search_starts_again_when_what_stands_behind_has_moved(
     """SQL is asked a second time, and not where a database gives all of a search one moment."""
     calls: list[int] = []
 
-    def moved_at_second(
-        reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope
-    ) -> VisibilityResult:
+    def moved_at_second(reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope) -> VisibilityResult:
         calls.append(1)
-        return (
-            VisibilityResult(is_moved=True)
-            if len(calls) == 2
-            else check_visibility(reads, chunk_ids, scope)
-        )
+        return VisibilityResult(is_moved=True) if len(calls) == 2 else check_visibility(reads, chunk_ids, scope)
 
     expected = shown(await long_shelf.ask(_QUERIES[0], explain=True))
     monkeypatch.setattr(candidates, "check_visibility", moved_at_second)

@@ -14,14 +14,7 @@ from ingestion.context import WorkerContext
 from ingestion.pipeline import ingest
 from kb_service.models import Chunk, KnowledgeBase
 from kb_service.retrieval.service import Searcher
-from kb_service.text.tokenizer import (
-    compute_terms,
-    hash_token,
-    pack_terms,
-    sentences,
-    tokenize,
-    unpack_terms,
-)
+from kb_service.text.tokenizer import compute_terms, hash_token, pack_terms, sentences, tokenize, unpack_terms
 from kb_service.visibility import SYSTEM_VIEWER
 from tests.fixtures.stored import upload
 
@@ -47,9 +40,7 @@ def test_hash_is_the_same_in_every_process() -> None:
     assert (hash_token("stem"), hash_token("学习")) == (3738720285872729047, 2167836940646980768)
 
 
-@pytest.mark.parametrize(
-    "stored", [None, b"", b"\x01", b"\x02\x00\x00\x00\x00", b"\x01\x09\x00\x00\x00", b"\x01" * 40]
-)
+@pytest.mark.parametrize("stored", [None, b"", b"\x01", b"\x02\x00\x00\x00\x00", b"\x01\x09\x00\x00\x00", b"\x01" * 40])
 def test_bytes_of_another_making_are_not_read(stored: bytes | None) -> None:
     assert unpack_terms(stored) is None
 

@@ -14,9 +14,7 @@ COUNTER = token_counter()
 TOKENIZER = Tokenizer.from_file(str(MODEL_DIR / "tokenizer.json"))
 TOKENIZER.no_truncation()
 TOKENIZER.no_padding()
-_PARTS = st.sampled_from(
-    ["word ", "x" * 101, "é", "한국", "世界", "…", "\x00", " ", "\n", "😀", "b" * 40, "不", "."]
-)
+_PARTS = st.sampled_from(["word ", "x" * 101, "é", "한국", "世界", "…", "\x00", " ", "\n", "😀", "b" * 40, "不", "."])
 
 
 def _words(text: str) -> list[Word]:
@@ -25,9 +23,7 @@ def _words(text: str) -> list[Word]:
 
 def test_count_of_plain_text_is_the_tokenizers() -> None:
     assert COUNTER.count("Hello 世界, unbelievable!") == 6
-    assert COUNTER.offsets("Hello 世界, unbelievable!") == [
-        *((0, 5), (6, 7), (7, 8), (8, 9), (10, 22), (22, 23))
-    ]
+    assert COUNTER.offsets("Hello 世界, unbelievable!") == [*((0, 5), (6, 7), (7, 8), (8, 9), (10, 22), (22, 23))]
 
 
 def test_count_is_not_cut_at_the_encoders_length() -> None:

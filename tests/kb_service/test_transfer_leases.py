@@ -21,11 +21,7 @@ AHEAD = timedelta(hours=1)
 async def transfer_id(database: Database) -> str:
     async with unit_of_work(database) as work:
         target = await add_knowledge_base(work, enabled=False)
-        return (
-            await transfers.create_transfer(
-                work, target, TransferSpec(transfers.COPY, "source", 0, {})
-            )
-        ).id
+        return (await transfers.create_transfer(work, target, TransferSpec(transfers.COPY, "source", 0, {}))).id
 
 
 def set_workers_clock(patch: pytest.MonkeyPatch, ahead: timedelta) -> None:
@@ -76,9 +72,7 @@ async def test_lease_of_a_worker_whose_clock_is_ahead_ends_in_time(
     assert await lease_until(database, transfer_id) < soon
 
 
-async def test_lease_from_before_a_clock_was_set_back_holds_nobody_up(
-    database: Database, transfer_id: str
-):
+async def test_lease_from_before_a_clock_was_set_back_holds_nobody_up(database: Database, transfer_id: str):
     assert await take(database, transfer_id, "one") is not None
     async with unit_of_work(database) as work:
         far = utc_now() + LONGEST_LEASE + timedelta(seconds=30)

@@ -222,12 +222,8 @@ async def test_models_that_are_away_are_waited_for_at_the_same_time(
     [("zebra", Filters(name="*.md")), ("河马", None)],
     ids=["filtered", "found by no word"],
 )
-async def test_model_that_is_away_keeps_no_other_search_waiting(
-    outages: Outages, query: str, filters: Filters | None
-):
-    searches = [
-        asyncio.create_task(find(outages.searcher, outages.rows, query, filters)) for _ in range(12)
-    ]
+async def test_model_that_is_away_keeps_no_other_search_waiting(outages: Outages, query: str, filters: Filters | None):
+    searches = [asyncio.create_task(find(outages.searcher, outages.rows, query, filters)) for _ in range(12)]
     async with asyncio.timeout(20):
         await outages.encoders[0].asked.wait()
         other = await find(outages.searcher, [outages.rows[0]])

@@ -24,16 +24,12 @@ async def test_question_to_a_silent_server_is_an_error_soon(tmp_path: Path):
 
     async with await asyncio.start_server(swallow, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        settings = Settings(
-            _env_file=None, data_dir=tmp_path, qdrant_url=f"http://127.0.0.1:{port}"
-        )
+        settings = Settings(_env_file=None, data_dir=tmp_path, qdrant_url=f"http://127.0.0.1:{port}")
         engine = EngineClient(tmp_path / "nobody")
         index = open_vector_index(settings, engine, model="m", dimension=4)
         started = time.monotonic()
         with pytest.raises(VectorIndexUnavailable):
-            await index.query(
-                kb_ids=["kb"], dense=np.ones(4, dtype=np.float32), sparse=None, depth=5
-            )
+            await index.query(kb_ids=["kb"], dense=np.ones(4, dtype=np.float32), sparse=None, depth=5)
         # The machine may be busy.
         assert time.monotonic() - started < 5
         await index.close()

@@ -45,9 +45,7 @@ def test_what_a_script_or_a_picture_needs_stays(text: str):
     assert strip_hidden(text) == text
 
 
-@given(
-    st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\u202e\u200b\U000e0041"))
-)
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\u202e\u200b\U000e0041")))
 def test_only_format_characters_go_and_the_rest_keeps_its_order(text: str):
     shown = strip_hidden(text)
     rest = iter(text)

@@ -25,7 +25,5 @@ def test_a_chunk_has_the_place_and_the_score_of_its_best_window() -> None:
 
 
 def test_legs_without_windows_stay_as_they_are() -> None:
-    legs = HybridHits(
-        HitList.from_hits([_hit("a", 0.9)]), HitList.from_hits([_hit("b", 3.0), _hit("a", 2.0)])
-    )
+    legs = HybridHits(HitList.from_hits([_hit("a", 0.9)]), HitList.from_hits([_hit("b", 3.0), _hit("a", 2.0)]))
     assert best_windows(legs) == legs

@@ -49,9 +49,7 @@ async def test_frame_is_refused_when_it_is_larger_than_the_cap():
 
 async def test_frame_is_refused_when_it_has_another_shape():
     with pytest.raises(MalformedFrame):
-        await read_frame(
-            reader_of(pack_frame(EngineRequest(id=1, op="x", body={}))), EngineResponse
-        )
+        await read_frame(reader_of(pack_frame(EngineRequest(id=1, op="x", body={}))), EngineResponse)
 
 
 async def test_call_fails_within_its_time_when_nobody_listens(tmp_path):
@@ -120,10 +118,7 @@ async def test_answers_reach_their_callers_when_they_come_out_of_order(tmp_path)
     async with await asyncio.start_unix_server(answer_backwards, tmp_path / "s"):
         client = EngineClient(tmp_path / "s")
         echoes = await asyncio.gather(
-            *(
-                client.call("echo", Said(text=str(number)), Echo, timeout_seconds=5)
-                for number in range(20)
-            )
+            *(client.call("echo", Said(text=str(number)), Echo, timeout_seconds=5) for number in range(20))
         )
         await client.close()
     assert [echo.echo for echo in echoes] == [str(number) for number in range(20)]
@@ -133,9 +128,7 @@ async def test_error_of_the_engine_is_raised_as_itself_when_it_has_a_code(tmp_pa
     async def refuse(reader, writer):
         request = await read_frame(reader, EngineRequest)
         code = StorageFull.code
-        writer.write(
-            pack_frame(EngineResponse(id=request.id, ok=False, body={"free": 1}, code=code))
-        )
+        writer.write(pack_frame(EngineResponse(id=request.id, ok=False, body={"free": 1}, code=code)))
         await writer.drain()
         await reader.read()
         writer.close()
@@ -161,9 +154,7 @@ async def test_question_to_an_engine_that_stands_still_fails_soon(tmp_path):
 
     async with await asyncio.start_unix_server(swallow, tmp_path / "s"):
         client = EngineClient(tmp_path / "s")
-        write = asyncio.create_task(
-            client.call("upsert", EmptyBody(), EmptyBody, timeout_seconds=INGEST_SECONDS)
-        )
+        write = asyncio.create_task(client.call("upsert", EmptyBody(), EmptyBody, timeout_seconds=INGEST_SECONDS))
         with pytest.raises(EngineUnavailable):
             # The machine may be busy.
             async with asyncio.timeout(5):

@@ -40,9 +40,7 @@ async def share(database: Database, skill: Skill, access: str, **subject: str) -
         work.session.add(Share(kind="skill", resource_id=skill.id, access=access, **subject))
 
 
-async def test_own_public_and_shared_skills_are_offered_and_no_others(
-    database: Database, people: tuple[User, User]
-):
+async def test_own_public_and_shared_skills_are_offered_and_no_others(database: Database, people: tuple[User, User]):
     anna, ben = people
     async with unit_of_work(database) as work:
         await add_skill(work, anna.id, "mine")
@@ -150,9 +148,7 @@ async def test_opened_skill_has_its_model_and_files_are_read_by_the_paths_that_i
                 await catalog.read_file(*ask, path)
 
 
-async def test_index_is_one_query_that_loads_no_content(
-    database: Database, people: tuple[User, User]
-):
+async def test_index_is_one_query_that_loads_no_content(database: Database, people: tuple[User, User]):
     anna, _ = people
     async with unit_of_work(database) as work:
         for number in range(20):
@@ -184,9 +180,7 @@ async def test_uses_are_counted_by_version(database: Database, people: tuple[Use
     assert sum_usages([]) == Usage()
 
 
-async def test_uses_of_a_skill_that_is_gone_are_left_out(
-    database: Database, people: tuple[User, User]
-):
+async def test_uses_of_a_skill_that_is_gone_are_left_out(database: Database, people: tuple[User, User]):
     async with unit_of_work(database) as work:
         row = await add_skill(work, people[0].id, "mine")
     async with unit_of_work(database) as work:

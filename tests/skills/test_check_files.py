@@ -117,10 +117,7 @@ def test_hidden_text_is_decoded_and_shown():
 
 def test_a_secret_stands_in_no_message():
     report = _named("SEC906.has").report()
-    assert all(
-        "AKIAZ5" not in diagnostic.message + diagnostic.message_zh
-        for diagnostic in report.diagnostics
-    )
+    assert all("AKIAZ5" not in diagnostic.message + diagnostic.message_zh for diagnostic in report.diagnostics)
     assert "AWS" in _found(_named("SEC906.has"))[0].message
     assert not report.valid
 
@@ -141,10 +138,7 @@ def test_a_secret_stands_in_no_message_of_any_other_check(place: str):
     report = lint(content, LintContext(folder="x", files=["a.md"], known_tools=["read"]))
     assert "SEC906" in {diagnostic.code for diagnostic in report.diagnostics}
     assert len(report.diagnostics) > 4
-    assert all(
-        "AKIAZ5" not in diagnostic.message + diagnostic.message_zh
-        for diagnostic in report.diagnostics
-    )
+    assert all("AKIAZ5" not in diagnostic.message + diagnostic.message_zh for diagnostic in report.diagnostics)
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,7 @@ def _steps(*texts: str) -> tuple[Step, ...]:
 
 
 def _breaks(before: Param, after: Param) -> tuple[str, ...]:
-    difference = compare_skills(
-        replace(_SKILL, input_params=(before,)), replace(_SKILL, input_params=(after,))
-    )
+    difference = compare_skills(replace(_SKILL, input_params=(before,)), replace(_SKILL, input_params=(after,)))
     reasons = tuple(reason for change in difference.params_changed for reason in change.breaking)
     assert difference.breaking is bool(reasons)
     return reasons
@@ -63,9 +61,7 @@ def test_a_parameter_that_only_moved_is_no_change():
         (replace(_PATH, default="x"), ()),
     ],
 )
-def test_a_changed_parameter_breaks_callers_when_right_inputs_may_be_refused(
-    after: Param, reasons: tuple[str, ...]
-):
+def test_a_changed_parameter_breaks_callers_when_right_inputs_may_be_refused(after: Param, reasons: tuple[str, ...]):
     assert _breaks(_PATH, after) == reasons
 
 
@@ -106,9 +102,7 @@ def test_tools_are_widened_when_the_skill_may_use_one_that_it_might_not_before(
 
 
 def test_texts_and_lists_are_compared():
-    after = replace(
-        _SKILL, description="New.", trigger_conditions=("x",), not_for=("y",), constraints=("z",)
-    )
+    after = replace(_SKILL, description="New.", trigger_conditions=("x",), not_for=("y",), constraints=("z",))
     difference = compare_skills(_SKILL, after)
     assert difference.values["description"].after == "New."
     assert set(difference.values) == {"description"}
@@ -175,9 +169,7 @@ def _applied(before: bytes, diff: str) -> bytes:
     for line in diff.split("\n")[2:-1]:
         if line.startswith("@@"):
             first, length = (
-                map(int, line.split()[1][1:].split(","))
-                if "," in line.split()[1]
-                else (int(line.split()[1][1:]), 1)
+                map(int, line.split()[1][1:].split(",")) if "," in line.split()[1] else (int(line.split()[1][1:]), 1)
             )
             start = first - 1 if length else first
             result.extend(lines[place:start])

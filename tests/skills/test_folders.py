@@ -14,14 +14,7 @@ from skills.models import Skill, SkillVersion
 from skills.packages.errors import PackageProblem
 from skills.packages.frontmatter import frontmatter_json
 from skills.packages.writer import ExportSource, export_folder
-from skills.transfer.folders import (
-    MOST_BYTES,
-    MOST_FILE_BYTES,
-    MOST_FILES,
-    FolderPosition,
-    SkillFolder,
-    SkillFolders,
-)
+from skills.transfer.folders import MOST_BYTES, MOST_FILE_BYTES, MOST_FILES, FolderPosition, SkillFolder, SkillFolders
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.database import one_database, statements_of
 from tests.fixtures.skill_rows import add_skill, add_version
@@ -70,12 +63,8 @@ async def test_folder_has_the_name_and_the_bytes_of_its_export(database: Databas
 
 
 @one_database
-async def test_skill_whose_own_name_is_not_its_slug_has_a_place_of_its_own(
-    database: Database, anna: User
-):
-    own = (
-        "---\nname: report\ndescription: Use when a report is asked for.\n---\n# Report\n\nWrite.\n"
-    )
+async def test_skill_whose_own_name_is_not_its_slug_has_a_place_of_its_own(database: Database, anna: User):
+    own = "---\nname: report\ndescription: Use when a report is asked for.\n---\n# Report\n\nWrite.\n"
     await add(database, anna, "report", own)
     await add(database, anna, "report-2", own)
     await add(database, anna, "claude-helper")
@@ -138,9 +127,7 @@ async def test_pages_go_on_behind_a_skill_that_went(database: Database, anna: Us
 
 
 @one_database
-async def test_what_is_known_of_a_version_is_not_read_again_until_something_changes(
-    database: Database, anna: User
-):
+async def test_what_is_known_of_a_version_is_not_read_again_until_something_changes(database: Database, anna: User):
     skill = await add(database, anna, "daily")
     folders = SkillFolders(database)
     (first,) = await folders_of(folders, anna)
@@ -163,9 +150,7 @@ async def test_what_is_known_of_a_version_is_not_read_again_until_something_chan
      ["{owner}", "daily", "SKILL.md", ""], ["a\x00b", "daily", "SKILL.md"], ["x" * 9000, "daily", "SKILL.md"],
      ["{owner}", "\x00", "SKILL.md"], ["nobody", "daily", "SKILL.md"]],
 )  # fmt: skip
-async def test_nothing_but_what_is_listed_is_found(
-    database: Database, anna: User, segments: list[str]
-):
+async def test_nothing_but_what_is_listed_is_found(database: Database, anna: User, segments: list[str]):
     await add(database, anna, "daily")
     named = [segment.format(owner=anna.username) for segment in segments]
     with pytest.raises((SkillNotFound, SkillFileNotFound)):

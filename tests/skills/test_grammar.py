@@ -66,15 +66,10 @@ def test_a_native_skill_in_chinese_is_read_whole():
     model = situation("native.zh")
 
     assert (model.name, model.format) == ("合同审查：采购类", SkillFormat.NATIVE)
-    assert (
-        model.description
-        == "审查采购合同的**付款**与违约条款，列出风险。\n\n当用户上传合同并要求审查时使用。"
-    )
+    assert model.description == "审查采购合同的**付款**与违约条款，列出风险。\n\n当用户上传合同并要求审查时使用。"
     assert model.trigger_conditions == ("用户上传合同", "关键词：合同、审查、违约", "`/review`")
     assert model.not_for == ("劳动合同",)
-    assert [
-        (param.name, param.type, param.required, param.default) for param in model.input_params
-    ] == [
+    assert [(param.name, param.type, param.required, param.default) for param in model.input_params] == [
         ("合同", "file", True, None),
         ("严格程度", "string", False, "一般"),
         ("金额上限", "number", False, 1.5),
@@ -160,9 +155,7 @@ def test_line_ends_change_no_line_and_no_meaning(ending: str):
     assert one.parsed.steps == other.parsed.steps
     places = [(found.code, found.line, found.column) for found in one.diagnostics]
     assert [place for place in places if place[0] != "SK013"] == [
-        (found.code, found.line, found.column)
-        for found in other.diagnostics
-        if found.code not in ("SK013", "AS002")
+        (found.code, found.line, found.column) for found in other.diagnostics if found.code not in ("SK013", "AS002")
     ] or {code for code, *_ in places} >= {"AS002"}
     for section in other.parsed.sections:
         at = section.start + (3 if section.start == 0 else 0)
@@ -217,8 +210,7 @@ def test_a_tables_cells_may_hold_bars_code_and_nothing():
 
 def test_a_tables_type_may_say_more_between_commas():
     (param,) = model_of(
-        "# SKILL: x\n\n## Inputs\n\n| Name | Type |\n|---|---|\n"
-        "| a | integer, optional, default: 3 |\n"
+        "# SKILL: x\n\n## Inputs\n\n| Name | Type |\n|---|---|\n| a | integer, optional, default: 3 |\n"
     ).input_params
     assert (param.type, param.required, param.default) == ("integer", False, 3)
 

@@ -111,15 +111,11 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "examples": st.lists(_EXAMPLES, max_size=2).map(tuple),
     "constraints": _TEXTS,
     "tools": st.none() | _TEXTS,
-    "metadata": st.dictionaries(
-        st.sampled_from(["category", "a:b", "版本"]) | _TEXT, _TEXT, max_size=2
-    ),
+    "metadata": st.dictionaries(st.sampled_from(["category", "a:b", "版本"]) | _TEXT, _TEXT, max_size=2),
 }
 _Written = TypeVar("_Written", str, bytes)
 _PLAIN = ParsedSkill("n", "d", SkillFormat.NATIVE, "", "", "", 0)
-_CHANGES = st.sampled_from(sorted(_VALUES)).flatmap(
-    lambda field: st.tuples(st.just(field), _VALUES[field])
-)
+_CHANGES = st.sampled_from(sorted(_VALUES)).flatmap(lambda field: st.tuples(st.just(field), _VALUES[field]))
 
 
 @st.composite
@@ -169,16 +165,12 @@ _FREE = (
 )
 _HYBRID = _FREE.replace("# A\n", "# SKILL: A\n") + "\n## 约束\n- 一\n\n## Version\n3\n"
 _FLOW = "---\n{name: a, description: b, metadata: {x: 1, y: 2}, z: 3}\n---\n\n# A\n\n{odd}\n"
-_ODD = st.lists(
-    st.sampled_from([piece for piece in _PIECES if piece not in {"\x00", "\ud800"}]), max_size=4
-)
+_ODD = st.lists(st.sampled_from([piece for piece in _PIECES if piece not in {"\x00", "\ud800"}]), max_size=4)
 
 
 @settings(max_examples=250, deadline=None)
 @given(st.sampled_from([_NATIVE, _FREE, _HYBRID, _FLOW]), _ODD.map("".join), _CHANGES)
-def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(
-    file: str, odd: str, change: tuple[Any, Any]
-):
+def test_an_edit_changes_its_field_and_nothing_else_or_is_refused_by_name(file: str, odd: str, change: tuple[Any, Any]):
     content = file.replace("{odd}", odd).encode()
     field, value = change
     before = _said(content)

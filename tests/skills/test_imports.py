@@ -12,12 +12,7 @@ from core.db.unit_of_work import unit_of_work
 from skills.packages.reader import PackagedSkill
 from skills.store.versions import SkillLimits
 from skills.transfer import import_service
-from skills.transfer.import_service import (
-    ConflictPolicy,
-    ImportedSkill,
-    IncomingSkill,
-    SkillImportOutcome,
-)
+from skills.transfer.import_service import ConflictPolicy, ImportedSkill, IncomingSkill, SkillImportOutcome
 from tests.fixtures.bare_rows import add_user
 from tests.fixtures.skill_texts import REPORT
 
@@ -34,10 +29,7 @@ async def anna(database: Database) -> Principal:
 
 
 async def incoming(*texts: str) -> list[IncomingSkill]:
-    return [
-        await import_service.prepare("report.md", PackagedSkill("", text.encode(), files=()))
-        for text in texts
-    ]
+    return [await import_service.prepare("report.md", PackagedSkill("", text.encode(), files=())) for text in texts]
 
 
 def without_ids(skills: list[ImportedSkill | None]) -> list[tuple[str, str, int] | None]:
@@ -64,13 +56,9 @@ async def test_each_outcome_tells_of_the_skill_as_it_was_left(database: Database
     assert len({result.skill.id for result in done if result.skill}) == 1
 
 
-async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
-    database: Database, anna: Principal
-):
+async def test_plan_names_what_is_there_and_nothing_that_only_would_be(database: Database, anna: Principal):
     other = REPORT.replace("Daily report", "Other report")
-    (there,) = await import_service.import_all(
-        database, anna, ROOM, await incoming(REPORT), NEW_VERSION
-    )
+    (there,) = await import_service.import_all(database, anna, ROOM, await incoming(REPORT), NEW_VERSION)
     brought = await incoming(REPORT, other, other)
     async with database.reading() as session:
         plan = await import_service.plan_import(session, anna, ROOM, brought, ConflictPolicy.SKIP)
@@ -83,14 +71,9 @@ async def test_plan_names_what_is_there_and_nothing_that_only_would_be(
     assert [result.skill and result.skill.id for result in plan] == [there.skill.id, None, None]
 
 
-async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(
-    database: Database, anna: Principal
-):
+async def test_of_two_imports_at_once_the_second_finds_what_the_first_has_made(database: Database, anna: Principal):
     texts = (REPORT, f"{REPORT}3. Send it\n")
-    both = [
-        import_service.import_all(database, anna, ROOM, await incoming(text), NEW_VERSION)
-        for text in texts
-    ]
+    both = [import_service.import_all(database, anna, ROOM, await incoming(text), NEW_VERSION) for text in texts]
     done = [answer for (answer,) in await asyncio.gather(*both)]
     assert {result.outcome for result in done} == {
         SkillImportOutcome.CREATED,

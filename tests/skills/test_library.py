@@ -15,17 +15,9 @@ from core.errors.conflicts import SkillsFull
 from core.errors.requests import QuotaExceeded
 from kb_service.visibility import UserViewer
 from skills.models import Skill, SkillTerm
-from skills.store import (
-    access as skill_access,
-)
-from skills.store import (
-    catalog,
-    listing,
-    publishing,
-)
-from skills.store import (
-    service as skill_service,
-)
+from skills.store import access as skill_access
+from skills.store import catalog, listing, publishing
+from skills.store import service as skill_service
 from skills.store.service import NewSkill, SkillContext, SkillUpdate
 from skills.store.versions import FileEdit, SkillLimits, with_content, with_file
 from skills.validation import validate

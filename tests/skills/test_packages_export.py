@@ -64,9 +64,7 @@ def _source(content: bytes, slug: str = "daily-report", **known: object) -> Expo
     return ExportSource(content, slug, catalog=CatalogFields(**known))  # type: ignore[arg-type]
 
 
-def _exported(
-    source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE
-) -> ExportedPackage:
+def _exported(source: ExportSource, profile: ExportProfile = ExportProfile.PORTABLE) -> ExportedPackage:
     package = export_package(source, profile)
     assert isinstance(package, ExportedPackage), package
     return package
@@ -100,9 +98,7 @@ def _refusals(content: bytes) -> list[str]:
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 @pytest.mark.parametrize("profile", [ExportProfile.PORTABLE, ExportProfile.CODEX])
-def test_the_export_of_every_valid_skill_passes_the_reference_validator(
-    case: Case, profile: ExportProfile
-):
+def test_the_export_of_every_valid_skill_passes_the_reference_validator(case: Case, profile: ExportProfile):
     report = case.report()
     files = tuple(file for file in case.files if not is_skill_file(file.path))
     slug = choose_slug(report.parsed.name if report.parsed else "", "abcdef")
@@ -130,8 +126,7 @@ def test_a_native_skill_gets_frontmatter_that_says_what_it_does_and_when():
     assert content.endswith(_DAILY)
     assert _fields(content) == {
         "name": "daily-report",
-        "description": "根据当天的提交记录生成日报，b重点/b突出。"
-        " 适用：写日报；write the daily report。 不适用：周报",
+        "description": "根据当天的提交记录生成日报，b重点/b突出。 适用：写日报；write the daily report。 不适用：周报",
         "compatibility": "Written for an agent with these tools: search_knowledge_base.",
         "metadata": {
             "title": "日报生成",
@@ -151,9 +146,7 @@ def test_a_native_skill_gets_frontmatter_that_says_what_it_does_and_when():
 
 
 def test_an_export_holds_no_address_and_no_tool_that_allows_every_command():
-    package = _exported(
-        _source(_DAILY, owner="lin@example.net", tool_names={"search_knowledge_base": "Bash"})
-    )
+    package = _exported(_source(_DAILY, owner="lin@example.net", tool_names={"search_knowledge_base": "Bash"}))
     content = _skill(package).decode()
     assert "@" not in content
     assert "allowed-tools" not in content
@@ -201,19 +194,12 @@ def test_equal_skills_give_equal_archives_whatever_the_order_of_their_files():
 
 
 def test_a_profile_adds_what_only_its_program_knows():
-    content = (
-        _DAILY
-        + "\n## 输入参数\n- `日期` (date, 必填): 哪天\n- `format` (string, 可选): 格式\n".encode()
-    )
-    claude = _fields(
-        _skill(_exported(replace(_source(content), is_offered=False), ExportProfile.CLAUDE_CODE))
-    )
+    content = _DAILY + "\n## 输入参数\n- `日期` (date, 必填): 哪天\n- `format` (string, 可选): 格式\n".encode()
+    claude = _fields(_skill(_exported(replace(_source(content), is_offered=False), ExportProfile.CLAUDE_CODE)))
     assert claude["disable-model-invocation"] is True
     assert claude["argument-hint"] == "日期 [format]"
     codex = _members(_exported(_source(content), ExportProfile.CODEX).content)
-    assert codex["daily-report/agents/openai.yaml"] == (
-        b"policy:\n  allow_implicit_invocation: true\n"
-    )
+    assert codex["daily-report/agents/openai.yaml"] == (b"policy:\n  allow_implicit_invocation: true\n")
 
 
 @pytest.mark.parametrize("is_offered", [True, False])
@@ -259,17 +245,12 @@ _PATHS = st.lists(
     st.from_regex(r"(scripts|references|assets|资料)/[A-Za-z0-9 _.é-]{1,12}", fullmatch=True),
     max_size=4,
 ).filter(
-    lambda paths: (
-        not find_duplicates(paths)
-        and all(is_safe_path(path) and not is_skill_file(path) for path in paths)
-    )
+    lambda paths: not find_duplicates(paths) and all(is_safe_path(path) and not is_skill_file(path) for path in paths)
 )
 _CONTENTS = st.binary(max_size=200).filter(lambda content: not is_executable(content))
 _LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Co", "Cn")), min_size=1)
 _NATIVE = st.builds(
-    lambda mark, name, text, more, end: (
-        f"{mark}# SKILL: {name}{end}{end}## 描述{end}{text}{end}{more}"
-    ),
+    lambda mark, name, text, more, end: f"{mark}# SKILL: {name}{end}{end}## 描述{end}{text}{end}{more}",
     mark=st.sampled_from(["", "\ufeff"]),
     name=_LINE,
     text=_LINE,
@@ -280,9 +261,7 @@ _NATIVE = st.builds(
 
 @settings(max_examples=60)
 @given(_NATIVE, _PATHS, st.data())
-def test_a_native_skill_comes_back_equal_byte_for_byte(
-    text: str, paths: list[str], data: st.DataObject
-):
+def test_a_native_skill_comes_back_equal_byte_for_byte(text: str, paths: list[str], data: st.DataObject):
     content = text.encode()
     files = tuple(SkillFile(path, data.draw(_CONTENTS)) for path in sorted(paths))
     package = export_package(ExportSource(content, "some-slug", files))

@@ -53,9 +53,7 @@ def test_several_skills_have_an_outcome_each_when_one_of_them_is_refused():
     first, second = reading.skills
     assert (first.folder, first.problems) == ("repo/skills/a", ())
     assert [file.path for file in first.files] == ["references/x.md"]
-    assert [(found.code, found.path) for found in second.problems] == [
-        (PackageFault.EXECUTABLE, "bin/tool")
-    ]
+    assert [(found.code, found.path) for found in second.problems] == [(PackageFault.EXECUTABLE, "bin/tool")]
     assert reading.ignored == ("repo/README.md",)
 
 
@@ -108,9 +106,7 @@ def test_junk_of_systems_is_left_out():
 )
 def test_a_name_that_leaves_its_folder_or_hides_something_is_refused(name: str):
     assert not is_safe_path(name)
-    assert _refused(read_package(packed(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [
-        PackageFault.UNSAFE_NAME
-    ]
+    assert _refused(read_package(packed(("a/SKILL.md", NATIVE), (name, b"x")), "a.zip")) == [PackageFault.UNSAFE_NAME]
     faults = {problem.code for problem in check_files([SkillFile(name, b"x")])}
     assert faults == {PackageFault.UNSAFE_NAME}
 
@@ -285,8 +281,7 @@ def test_a_second_skill_file_among_files_of_a_request_is_refused():
 def test_our_own_export_is_stored_as_the_content_that_was_exported():
     digest = hashlib.sha256(NATIVE).hexdigest()
     head = (
-        f'---\nname: "daily"\nmetadata:\n  source-format: "native-skill/1"\n'
-        f'  source-sha256: "{digest}"\n---\n'
+        f'---\nname: "daily"\nmetadata:\n  source-format: "native-skill/1"\n  source-sha256: "{digest}"\n---\n'
     ).encode()
     (skill,) = read_package(head + NATIVE, "a.md").skills
     assert (skill.content, skill.is_own_export) == (NATIVE, True)

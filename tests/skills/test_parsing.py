@@ -55,9 +55,7 @@ def test_every_finding_has_a_place_in_the_file_and_every_mend_applies(text: str)
     content = text.encode("utf-8", "replace")
     lines = len(re.split(rb"\r\n?|\n", content))
 
-    for found in lint(
-        content, LintContext(known_tools=["a"], folder="a", files=["SKILL.md"])
-    ).diagnostics:
+    for found in lint(content, LintContext(known_tools=["a"], folder="a", files=["SKILL.md"])).diagnostics:
         assert 1 <= found.line <= found.end_line <= lines
         assert found.column >= 1
         if found.fix:

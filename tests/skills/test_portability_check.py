@@ -83,9 +83,7 @@ def test_what_is_called_portable_passes_the_reference_validator(case: Case):
 @given(_FILES, st.sampled_from(["notes", "1"]))
 @example('---\nname: notes\ndescription: "a\\x41"\n---\n', "notes")
 @example("---\nname: notes\ndescription: a\nmetadata:\n    a: b\n---\n", "notes")
-def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
-    content: str, folder: str
-):
+def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(content: str, folder: str):
     report = lint(content.encode(), LintContext(folder=folder))
     if report.portable:
         assert refusals(content.encode(), folder) == []
@@ -94,8 +92,5 @@ def test_any_frontmatter_that_is_called_portable_passes_the_reference_validator(
 @given(_FILES)
 def test_what_the_reference_validator_refuses_is_told_with_a_code(content: str):
     if refusals(content.encode(), "notes"):
-        codes = {
-            diagnostic.code
-            for diagnostic in lint(content.encode(), LintContext(folder="notes")).diagnostics
-        }
+        codes = {diagnostic.code for diagnostic in lint(content.encode(), LintContext(folder="notes")).diagnostics}
         assert any(code.startswith("AS") for code in codes)

@@ -15,9 +15,7 @@ from skills.lint.linter import lint
 from skills.schema import Example, Param, ParsedSkill, SkillFormat, Step
 from skills.slugs import slugify
 
-_WORDS = st.from_regex(
-    r"[A-Za-z\u4e00-\u9fa5][\w\u4e00-\u9fa5 ,，。'()/\"{}-]{0,30}[\w\u4e00-\u9fa5]", fullmatch=True
-)
+_WORDS = st.from_regex(r"[A-Za-z\u4e00-\u9fa5][\w\u4e00-\u9fa5 ,，。'()/\"{}-]{0,30}[\w\u4e00-\u9fa5]", fullmatch=True)
 _LINES = st.lists(_WORDS.filter(lambda text: "\n" not in text), min_size=1, max_size=3)
 _NAMES = st.from_regex(r"[A-Za-z_\u4e00-\u9fa5][\w.-]{0,12}", fullmatch=True)
 _PLAIN = _WORDS.filter(lambda text: text.lower().strip() not in {"none", "nothing", "null"})
@@ -60,9 +58,7 @@ def _params(name: str) -> st.SearchStrategy[Param]:
 
 
 def _small(value: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: member % 2**31 if isinstance(member, int) else member for key, member in value.items()
-    }
+    return {key: member % 2**31 if isinstance(member, int) else member for key, member in value.items()}
 
 
 _STEPS = st.lists(
@@ -172,11 +168,7 @@ def test_an_edit_leaves_all_bytes_outside_of_the_sections_place_alone(
         assert edited.endswith(content[end:])
     else:
         place = next(
-            (
-                at
-                for at, pair in enumerate(zip(content, edited, strict=False))
-                if pair[0] != pair[1]
-            ),
+            (at for at, pair in enumerate(zip(content, edited, strict=False)) if pair[0] != pair[1]),
             len(content),
         )
         kept = content[place:]
@@ -202,13 +194,9 @@ def test_an_edit_of_a_doubled_section_leaves_one_of_them():
 def test_the_name_and_description_of_a_free_document_are_changed_where_they_stand():
     content = b"---\nname: pdf\ndescription: >\n  Old\n  text.\nlicense: MIT\n---\n# PDF\n\nText.\n"
 
-    edited = field_editor.edit_fields(
-        field_editor.edit_fields(content, {"name": "PDFs"}), {"description": 'A "b".'}
-    )
+    edited = field_editor.edit_fields(field_editor.edit_fields(content, {"name": "PDFs"}), {"description": 'A "b".'})
 
-    assert (
-        edited == b'---\nname: pdf\ndescription: "A \\"b\\"."\nlicense: MIT\n---\n# PDFs\n\nText.\n'
-    )
+    assert edited == b'---\nname: pdf\ndescription: "A \\"b\\"."\nlicense: MIT\n---\n# PDFs\n\nText.\n'
 
 
 def test_a_field_of_a_file_that_is_no_text_is_refused():

@@ -52,9 +52,7 @@ def _draft(text: str) -> SkillDraft:
 
 def _seconds(text: str) -> float:
     draft = _draft(text)
-    return processor_seconds(
-        lambda: [[*security.check(draft)], *([*check(draft, _CONTEXT)] for check in _CHECKS)]
-    )
+    return processor_seconds(lambda: [[*security.check(draft)], *([*check(draft, _CONTEXT)] for check in _CHECKS)])
 
 
 @pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE)

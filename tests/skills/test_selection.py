@@ -96,10 +96,7 @@ def test_no_skills_give_no_choice():
 
 def test_time_of_ranking_grows_with_the_skills_and_not_with_their_square():
     def seconds(number: int) -> float:
-        cards = tuple(
-            SkillCard(f"skill-{n}", f"Skill {n}", f"Handles case {n} of area x{n}.")
-            for n in range(number)
-        )
+        cards = tuple(SkillCard(f"skill-{n}", f"Skill {n}", f"Handles case {n} of area x{n}.") for n in range(number))
         selector = asyncio.run(prepare_selector(cards))
 
         def rank() -> None:

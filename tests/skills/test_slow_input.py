@@ -30,17 +30,13 @@ _TABLE = f"{_INPUTS}| Name | Type | Default |\n|---|---|---|\n"
 _TOOLS_OF_ONE = "# SKILL: x\n\n## Tools\n- t\n\n## Steps\n"
 _BUILT: dict[str, Callable[[int], bytes]] = {
     "nested lists on one line": _counted("- "),
-    "lists 50 deep": lambda size: (
-        _HEAD + "".join("  " * (at % 50) + "- x\n" for at in range(size // 54))
-    ).encode(),
+    "lists 50 deep": lambda size: (_HEAD + "".join("  " * (at % 50) + "- x\n" for at in range(size // 54))).encode(),
     "nested quotes": _counted(">"),
     "lines of quotes": _counted("> > > > > > a\n"),
     "brackets": _counted("["),
     "lines of brackets": _counted("[a\n"),
     "definitions": _numbered("[a%d]: /u\n", _HEAD),
-    "backticks": lambda size: (
-        _HEAD + "".join("`" * (at % 50) + " " for at in range(size // 26))
-    ).encode(),
+    "backticks": lambda size: (_HEAD + "".join("`" * (at % 50) + " " for at in range(size // 26))).encode(),
     "stars": _counted("*"),
     "blanks": lambda size: (_HEAD + "a" + " " * size + "b").encode(),
     "blanks in a parameter": lambda size: (f"{_INPUTS}- a" + " " * size + "b (").encode(),
@@ -63,9 +59,7 @@ _BUILT: dict[str, Callable[[int], bytes]] = {
     "colons": _counted("tool: "),
     "a line of tools": _counted("tool:x;"),
     "a line of different tools": _numbered("tool: `t%d`;", f"{_TOOLS_OF_ONE}1. "),
-    "blanks behind a tool": lambda size: (
-        f"{_TOOLS_OF_ONE}1. tool: `t`" + " " * size + "b"
-    ).encode(),
+    "blanks behind a tool": lambda size: (f"{_TOOLS_OF_ONE}1. tool: `t`" + " " * size + "b").encode(),
     "allowed tools on one line": _numbered("t%d ", "---\nallowed-tools: "),
     "members of an enum": lambda size: (
         f"{_INPUTS}- a (array<integer>, enum: {_members('|', size)}, default: [{_members(',', size)}])"
@@ -136,9 +130,7 @@ def test_steps_that_are_all_misnumbered_are_numbered_anew_by_one_mend():
     report = lint(f"# SKILL: x\n\n## Description\n\nDoes it.\n\n## Steps\n\n{steps}".encode())
 
     edits = [
-        len(diagnostic.fix.edits)
-        for diagnostic in report.diagnostics
-        if diagnostic.fix and diagnostic.code == "SK045"
+        len(diagnostic.fix.edits) for diagnostic in report.diagnostics if diagnostic.fix and diagnostic.code == "SK045"
     ]
     assert len(edits) == 1
     assert edits[0] > 4_000

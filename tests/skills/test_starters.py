@@ -38,9 +38,7 @@ def test_every_starter_is_there_in_both_languages():
 @pytest.mark.parametrize("starter", _ALL, ids=lambda starter: f"{starter.key}.{starter.language}")
 def test_a_starter_is_publishable_and_has_nothing_to_mend(starter: Starter):
     report = lint(starter.content, LintContext(known_tools=_TOOLS, files=[]))
-    told = [
-        diagnostic for diagnostic in report.diagnostics if diagnostic.severity is not Severity.INFO
-    ]
+    told = [diagnostic for diagnostic in report.diagnostics if diagnostic.severity is not Severity.INFO]
     assert (told, report.publishable) == ([], True)
     parsed = _parsed(starter)
     assert is_slug(parsed.slug)
@@ -69,9 +67,7 @@ def test_a_starter_has_requests_to_try_it_on(starter: Starter):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(("language", "encoder"), [("en", False), ("en", True), ("zh", False)])
-async def test_starters_are_chosen_for_their_requests_and_seldom_for_others(
-    language: str, encoder: bool
-):
+async def test_starters_are_chosen_for_their_requests_and_seldom_for_others(language: str, encoder: bool):
     chosen = starters(language)
     cards = [make_card(_parsed(starter)) for starter in chosen]
     selector = await prepare_selector(cards, InProcessEncoder() if encoder else None)

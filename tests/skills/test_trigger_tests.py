@@ -22,8 +22,6 @@ async def test_anothers_skill_is_told_from_ones_own_of_the_same_slug():
         TriggerQuery("write the daily report", True),
         TriggerQuery("translate invoices", True),
     ]
-    told = await trigger_tests.run_offline(
-        TriggerCandidates(theirs, (mine,), "anna"), queries, None
-    )
+    told = await trigger_tests.run_offline(TriggerCandidates(theirs, (mine,), "anna"), queries, None)
     assert [answer.chosen for answer in told.answers] == ["ben/report", "report"]
     assert told.confusion == {"report": 1}

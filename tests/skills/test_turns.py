@@ -16,15 +16,9 @@ from core.errors.auth import NotFound
 from skills.models import Skill, SkillTriggerTest
 from skills.selection import trigger_tests
 from skills.selection.trigger_tests import Rates, TriggerReport
-from skills.store import (
-    access as skill_access,
-)
-from skills.store import (
-    publishing,
-)
-from skills.store import (
-    service as skill_service,
-)
+from skills.store import access as skill_access
+from skills.store import publishing
+from skills.store import service as skill_service
 from skills.store.publishing import Decision, ReviewVerdict
 from skills.store.service import SkillContext, SkillUpdate
 from skills.store.usage import UsageKind, count_uses
@@ -86,9 +80,7 @@ async def retired(work: UnitOfWork, scene: Scene) -> None:
 
 @on_postgresql
 @pytest.mark.parametrize("act", [reviewed, changed, tested])
-async def test_skill_is_worked_on_while_its_owner_is_erased(
-    scene: Scene, act: Callable[[Scene], Awaitable[None]]
-):
+async def test_skill_is_worked_on_while_its_owner_is_erased(scene: Scene, act: Callable[[Scene], Awaitable[None]]):
     async with unit_of_work(scene.database) as work:
         await retired(work, scene)
         acting = asyncio.ensure_future(act(scene))
@@ -103,9 +95,7 @@ async def test_skill_is_worked_on_while_its_owner_is_erased(
 
 @on_postgresql
 @pytest.mark.parametrize("act", [reviewed, changed])
-async def test_skill_is_worked_on_while_it_gets_another_owner(
-    scene: Scene, act: Callable[[Scene], Awaitable[None]]
-):
+async def test_skill_is_worked_on_while_it_gets_another_owner(scene: Scene, act: Callable[[Scene], Awaitable[None]]):
     async with unit_of_work(scene.database) as work:
         await skill_service.hand_over(work, scene.owner.id, scene.heir.id)
         acting = asyncio.ensure_future(act(scene))
@@ -124,9 +114,7 @@ async def test_uses_are_counted_while_a_skill_is_changed(scene: Scene):
             await count_uses(work, UsageKind.LOADED, {(scene.skill.id, 1): 1})
 
     async with unit_of_work(scene.database) as work:
-        await skill_access.get_for_update_with_owner(
-            work.session, scene.principal, scene.skill.id, Action.WRITE
-        )
+        await skill_access.get_for_update_with_owner(work.session, scene.principal, scene.skill.id, Action.WRITE)
         async with asyncio.timeout(20):
             await counted()
 

@@ -19,14 +19,7 @@ from agents.llm.base import (
     ToolCall,
     ToolSpec,
 )
-from agents.llm.extractive.quotes import (
-    Quotation,
-    Quote,
-    QuoteSource,
-    content_terms,
-    select_quotes,
-    surface_text,
-)
+from agents.llm.extractive.quotes import Quotation, Quote, QuoteSource, content_terms, select_quotes, surface_text
 from agents.llm.text_tools import is_json_object
 from core.json_access import as_object, as_text, parse
 from kb_service.text.tokenizer import is_cjk_dominant
@@ -68,8 +61,7 @@ ENGLISH = Wording(
     quoted="No language model is configured, so this answer is quoted from your documents.",
     partial="The documents found say nothing about: {missing}.",
     abstained="No language model is configured: I can only quote, and found nothing to quote.",
-    nothing_found="I searched for {queries} and read {count} passages, but no sentence in them "
-    "answers the question.",
+    nothing_found="I searched for {queries} and read {count} passages, but no sentence in them answers the question.",
     tries="""What you can try:
 - use the words that the documents themselves use: only the same words are recognised;
 - ask for one thing at a time;
@@ -81,12 +73,10 @@ ENGLISH = Wording(
     greeting="Hello! No language model is configured, so I can't converse: I search the selected "
     "knowledge bases and quote the sentences that answer a question, with their sources. "
     "Ask about something your documents describe.",
-    search_failed="No language model is configured: I can only quote, and the search failed: "
-    "{reason}",
+    search_failed="No language model is configured: I can only quote, and the search failed: {reason}",
     unknown_tool="No language model is configured. There is no tool `{name}`. Tools: {names}.",
     tool_result="No language model is configured. The tool's result as it came:",
-    skills="No language model is configured, so nobody can carry out these steps for you. "
-    "The skill as it is written:",
+    skills="No language model is configured, so nobody can carry out these steps for you. The skill as it is written:",
     bad_arguments="No language model is configured. What follows the tool's name is no JSON object, "
     'so `{name}` was not called. Write it like this: `/tool {name} {{"name": "value"}}`.',
     part_not_found="No sentence in the documents found answers this.",
@@ -217,9 +207,7 @@ def is_command(question: str) -> bool:
 def quote_passages(question: str, passages: Sequence[NumberedText]) -> Quotation:
     """The quotes that answer the question; also the offline grade of the passages."""
     sources = [
-        QuoteSource(
-            p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text
-        )
+        QuoteSource(p.number, p.document_name.rpartition(".")[0] or p.document_name, p.heading_path, text)
         for p in passages
         if (text := _REFERENCE_MARK.sub("", p.text))
     ]
@@ -323,9 +311,7 @@ def _answer(turn: _Turn, tools: Sequence[ToolSpec]) -> list[str]:
     if turn.searches and not _is_other_tool(turn.command):
         passages = _passages(turn)
         queries = [result.query for result in turn.searches if result.query]
-        return _quoted(turn.standalone, passages, wording) or _abstained(
-            queries, len(passages), wording
-        )
+        return _quoted(turn.standalone, passages, wording) or _abstained(queries, len(passages), wording)
     if turn.command:
         return [wording.tool_result, f"\n\n```\n{turn.results[-1].content}\n```"]
     if turn.results:

@@ -20,8 +20,7 @@ _CHINESE_QUESTION_WORDS = """
 _CHINESE_PARTICLES = "的地得是了在和與与及或把被之而哪"
 _CHINESE_CUT = re.compile(
     # Longest first: a phrase must go before the word inside it.
-    "|".join(sorted(_CHINESE_QUESTION_WORDS.split(), key=len, reverse=True))
-    + f"|[{_CHINESE_PARTICLES}]"
+    "|".join(sorted(_CHINESE_QUESTION_WORDS.split(), key=len, reverse=True)) + f"|[{_CHINESE_PARTICLES}]"
 )
 _ENGLISH_QUESTION_WORDS = """
     about also any anyone anything between can could describe difference every explain find get give
@@ -110,9 +109,7 @@ def uncovered(terms: tuple[Term, ...], present: set[str]) -> tuple[Term, ...]:
         if term.run >= 0 and term.key in present:
             covered.setdefault(term.run, set()).update(term.key)
     return tuple(
-        term
-        for term in terms
-        if term.key not in present and not set(term.key) <= covered.get(term.run, set())
+        term for term in terms if term.key not in present and not set(term.key) <= covered.get(term.run, set())
     )
 
 
@@ -244,9 +241,7 @@ def _scored(candidate: _Candidate, terms: Sequence[Term], weights: _Weights) -> 
     keys = [term.key for term in terms]
     total = weights.sum(keys) + 1e-9
     own = weights.sum(key for key in keys if key in candidate.tokens)
-    in_heading = weights.sum(
-        key for key in keys if key in candidate.heading and key not in candidate.tokens
-    )
+    in_heading = weights.sum(key for key in keys if key in candidate.heading and key not in candidate.tokens)
     share = (own + _HEADING_SHARE * in_heading) / total
     if own == 0 and not candidate.unit.opens:
         share = 0.0
@@ -269,9 +264,7 @@ def _phrase(candidate: _Candidate, keys: Sequence[str]) -> float:
     return sum(pair in pairs for pair in question_pairs) / max(1, len(question_pairs))
 
 
-def _choose(
-    scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights
-) -> list[_Candidate]:
+def _choose(scored: Sequence[_Candidate], terms: Sequence[Term], weights: _Weights) -> list[_Candidate]:
     """Greedily: the best candidate, then those that add terms or are nearly as good."""
     keys = {term.key for term in terms}
     total = weights.sum(keys) + 1e-9
@@ -302,8 +295,7 @@ def _choose(
 
 def _repeats(candidate: _Candidate, chosen: Sequence[_Candidate]) -> bool:
     return any(
-        len(candidate.tokens & other.tokens)
-        >= _SAME_TEXT * min(len(candidate.tokens), len(other.tokens))
+        len(candidate.tokens & other.tokens) >= _SAME_TEXT * min(len(candidate.tokens), len(other.tokens))
         for other in chosen
     )
 
@@ -319,9 +311,7 @@ def _coverage(terms: tuple[Term, ...], missing: tuple[Term, ...], weights: _Weig
     return have / (have + weights.sum(absent) + 1e-9)
 
 
-def _in_reading_order(
-    chosen: Sequence[_Candidate], scored: Sequence[_Candidate]
-) -> list[_Candidate]:
+def _in_reading_order(chosen: Sequence[_Candidate], scored: Sequence[_Candidate]) -> list[_Candidate]:
     """Best source first; a sentence that starts with an anaphor gets its predecessor."""
     best_of = {c.rank: max(o.score for o in chosen if o.rank == c.rank) for c in chosen}
     picked = list(chosen)

@@ -29,13 +29,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|resp|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ff]ig|[Nn]o|[Ss]t"
     r"|[Vv]ol|[Ss]ec|[Cc]h|[Ii]nc|[Ll]td|[Cc]o|[A-Z])\.$"
 )
-_FEWEST_TOKENS: dict[UnitKind, int] = {
-    "sentence": 3,
-    "item": 3,
-    "row": 2,
-    "code": 1,
-    "heading": 1,
-}
+_FEWEST_TOKENS: dict[UnitKind, int] = {"sentence": 3, "item": 3, "row": 2, "code": 1, "heading": 1}
 _LONGEST_EXTENSION = 600
 _MOST_ITEMS = 6
 

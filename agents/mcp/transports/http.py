@@ -22,20 +22,14 @@ _NOT_OFFERED = 405
 
 
 @asynccontextmanager
-async def http_streams(
-    target: McpTarget, guard: OutboundGuard, limits: McpLimits
-) -> AsyncGenerator[TransportStreams]:
+async def http_streams(target: McpTarget, guard: OutboundGuard, limits: McpLimits) -> AsyncGenerator[TransportStreams]:
     """The message streams of a server over streamable HTTP."""
     headers = {"Accept-Encoding": "identity", **target.headers}
     timeout = httpx2.Timeout(limits.call_seconds, connect=limits.connect_seconds)
     transport = _LimitedTransport(GuardedHttpx2Transport(guard), limits)
     async with (
-        httpx2.AsyncClient(
-            headers=headers, timeout=timeout, transport=transport, max_redirects=0
-        ) as client,
-        streamable_http_client(
-            target.url, http_client=client, max_sse_event_size=limits.message_bytes
-        ) as streams,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport, max_redirects=0) as client,
+        streamable_http_client(target.url, http_client=client, max_sse_event_size=limits.message_bytes) as streams,
     ):
         yield streams
 

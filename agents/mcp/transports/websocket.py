@@ -100,8 +100,7 @@ async def _receive(
 
 
 async def _send(
-    connection: aiohttp.ClientWebSocketResponse,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    connection: aiohttp.ClientWebSocketResponse, outgoing: MemoryObjectReceiveStream[SessionMessage]
 ) -> None:
     async with outgoing:
         async for message in outgoing:
@@ -120,10 +119,7 @@ async def _connector(target: McpTarget, guard: OutboundGuard) -> aiohttp.TCPConn
     except NameNotResolved as error:
         raise mcp_error(McpFault.UNREACHABLE) from error
     return aiohttp.TCPConnector(
-        resolver=_Pinned(addresses),
-        socket_factory=_only(addresses, where.port),
-        use_dns_cache=False,
-        force_close=True,
+        resolver=_Pinned(addresses), socket_factory=_only(addresses, where.port), use_dns_cache=False, force_close=True
     )
 
 

@@ -32,8 +32,7 @@ _NOTES: dict[EndedBy, _Wording] = {
         "此回答不完整：本次运行已用完 {limit} 秒的时间。",
     ),
     "repeats": _Wording(
-        "This answer is incomplete: the run was ended because the model kept making the same "
-        "tool calls.",
+        "This answer is incomplete: the run was ended because the model kept making the same tool calls.",
         "此回答不完整：模型一再重复同样的工具调用，运行因此结束。",
     ),
 }

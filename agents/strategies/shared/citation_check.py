@@ -27,9 +27,7 @@ _MOST_CLAIMS = 50
 _CLAIM_CHECK_LONGEST_CLAIM = 500
 
 
-def unsupported_claims(
-    answer: str, evidence: Evidence, *, told: str = ""
-) -> tuple[UnsupportedClaim, ...]:
+def unsupported_claims(answer: str, evidence: Evidence, *, told: str = "") -> tuple[UnsupportedClaim, ...]:
     """The statements without a source, in order.
 
     When nothing was retrieved, only those with marks count: the others claim no source.
@@ -83,10 +81,7 @@ def _statements(block: str) -> list[str]:
 
 
 def _with_marks(statements: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
-    own = [
-        [int(number) for mark in _MARK.findall(text) for number in re.findall(r"\d+", mark)]
-        for text in statements
-    ]
+    own = [[int(number) for mark in _MARK.findall(text) for number in re.findall(r"\d+", mark)] for text in statements]
     for place, statement in enumerate(statements):
         following = next((numbers for numbers in own[place:] if numbers), None)
         before = next((numbers for numbers in reversed(own[:place]) if numbers), list[int]())
@@ -103,9 +98,7 @@ def _verdict(claim: str, numbers: Sequence[int], evidence: Evidence) -> Unsuppor
     passages = [passage for number in numbers if (passage := evidence.get(number)) is not None]
     if not passages:
         return UnsupportedClaim(text, "no_source" if numbers else "uncited")
-    sources = [
-        " ".join([p.document_name, *p.heading_path, p.before, p.content, p.after]) for p in passages
-    ]
+    sources = [" ".join([p.document_name, *p.heading_path, p.before, p.content, p.after]) for p in passages]
     is_borne_out = _bears_out(" ".join(sources), claim)
     return None if is_borne_out else UnsupportedClaim(text, "not_in_source")
 

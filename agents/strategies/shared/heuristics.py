@@ -15,10 +15,7 @@ _CUT = re.compile(
     re.IGNORECASE,
 )
 _COMPARED = (
-    re.compile(
-        r"^\s*(?:please\s+)?compare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)[.?!]*$",
-        re.IGNORECASE,
-    ),
+    re.compile(r"^\s*(?:please\s+)?compare\s+(?P<a>.+?)\s+(?:and|with|to)\s+(?P<b>.+?)[.?!]*$", re.IGNORECASE),
     re.compile(
         r"^\s*(?:what(?:'s| is| are) the )?differences? between\s+(?P<a>.+?)\s+and\s+"
         r"(?P<b>.+?)[.?!]*$",

@@ -96,11 +96,7 @@ class Turn:
     def message(self) -> ModelMessage:
         """The turn as a message of the conversation."""
         return ModelMessage(
-            "assistant",
-            self.text,
-            self.calls,
-            reasoning=self.reasoning,
-            reasoning_blocks=self.reasoning_blocks,
+            "assistant", self.text, self.calls, reasoning=self.reasoning, reasoning_blocks=self.reasoning_blocks
         )
 
 
@@ -235,9 +231,7 @@ class _TurnStream:
             self._emit(TextEnded(self._message_id))
         for call in self._calls.values():
             self._emit(ToolCallEnded(call.id))
-        calls = tuple(
-            ToolCall(c.id, c.name, "".join(c.arguments), c.signature) for c in self._calls.values()
-        )
+        calls = tuple(ToolCall(c.id, c.name, "".join(c.arguments), c.signature) for c in self._calls.values())
         return Turn(
             self._message_id,
             "".join(self._text),
@@ -352,12 +346,7 @@ class ModelCaller:
         self.budget = budget
 
     async def call(
-        self,
-        messages: Sequence[ModelMessage],
-        tools: Sequence[ToolSpec],
-        *,
-        voice: Voice,
-        seconds: float | None = None,
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice, seconds: float | None = None
     ) -> Turn | None:
         """One turn.
 
@@ -390,11 +379,7 @@ class ModelCaller:
         return outcome.turn
 
     async def _ask(
-        self,
-        messages: Sequence[ModelMessage],
-        tools: Sequence[ToolSpec],
-        heard: TurnOutput,
-        seconds: float | None,
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], heard: TurnOutput, seconds: float | None
     ) -> "_Outcome":
         usages: list[TokenUsage] = []
 

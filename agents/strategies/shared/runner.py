@@ -95,9 +95,7 @@ class StrategyRun:
         deadline = asyncio.get_running_loop().time() + seconds
         # Replay takes milliseconds, and is no place for a signal that every effect would set.
         while (  # noqa: ASYNC110
-            journal.is_replaying
-            and not self._channel.is_closed
-            and asyncio.get_running_loop().time() < deadline
+            journal.is_replaying and not self._channel.is_closed and asyncio.get_running_loop().time() < deadline
         ):
             await asyncio.sleep(_REPLAY_POLL_SECONDS)
 

@@ -25,9 +25,7 @@ from core.json_access import as_text, parse
 from core.logging import get_logger
 
 LATE_CALL = "Not run: the time for this run was used up."
-UNKNOWN_OUTCOME = (
-    "Interrupted: whether this call took effect is not known. Check that before it is made again."
-)
+UNKNOWN_OUTCOME = "Interrupted: whether this call took effect is not known. Check that before it is made again."
 ANSWER_DAYS = 7
 
 _log = get_logger(__name__)
@@ -89,9 +87,7 @@ class ToolCallRunner:
                 done[call.id] = await self.run_one(call, tools, given)
         return done
 
-    async def _preview(
-        self, call: ToolCall, tool: Tool, tools: Toolbox
-    ) -> Effect | ToolOutput | None:
+    async def _preview(self, call: ToolCall, tool: Tool, tools: Toolbox) -> Effect | ToolOutput | None:
         """The effect of a call that waits, or the result of one that can't be made; else None."""
         try:
             async with asyncio.timeout(self.budget.acting_seconds_left):
@@ -138,9 +134,7 @@ class ToolCallRunner:
                 interrupts.append(TypeAdapter(Interrupt).validate_python(held))
         return PendingCalls(tuple(interrupts), tuple(frontend))
 
-    def _hold(
-        self, call: ToolCall, tool: Tool | None, preview: CallPreview | None = None
-    ) -> Effect:
+    def _hold(self, call: ToolCall, tool: Tool | None, preview: CallPreview | None = None) -> Effect:
         about: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
         if tool is not None and tool.side == "server":
             until = (utc_now() + timedelta(days=ANSWER_DAYS)).isoformat()
@@ -152,9 +146,7 @@ class ToolCallRunner:
             about["interrupt"] = TypeAdapter(Interrupt).dump_python(interrupt, mode="json")
         return self._strategy.context.journal.write(_key(call), about, "waiting")
 
-    async def run_one(
-        self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None
-    ) -> ToolOutput:
+    async def run_one(self, call: ToolCall, tools: Toolbox, given: ToolOutput | None = None) -> ToolOutput:
         """Run one call while there is time, and show its result.
 
         Args:
@@ -165,9 +157,7 @@ class ToolCallRunner:
         journal, key = self._strategy.context.journal, _key(call)
         past, refusal = journal.read(key), tools.refusal(call.name)
         if past is None:
-            output, findings = (
-                (given, []) if given else await self._run_now(call, tools, refusal=refusal)
-            )
+            output, findings = (given, []) if given else await self._run_now(call, tools, refusal=refusal)
             done = self._skill_note(call)
             # What a call did that broke does not count.
             note = done if is_success(output) else None
@@ -224,9 +214,7 @@ class ToolCallRunner:
         with record_findings() as findings:
             try:
                 async with asyncio.timeout(self.budget.acting_seconds_left):
-                    output = await tools.call(
-                        call.name, arguments, call_id=call.id, is_approved=is_approved
-                    )
+                    output = await tools.call(call.name, arguments, call_id=call.id, is_approved=is_approved)
             except TimeoutError:
                 return self._too_late(), []
         return output, findings

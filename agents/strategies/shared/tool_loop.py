@@ -30,11 +30,7 @@ from agents.run_request import ContextItem
 from agents.skills.run_skills import COMPLETE, LOAD, RunSkills
 from agents.strategies.shared.base import NextT, Strategy
 from agents.strategies.shared.budget import Budget
-from agents.strategies.shared.citation_check import (
-    check_citations,
-    unsupported_claims,
-    without_marks,
-)
+from agents.strategies.shared.citation_check import check_citations, unsupported_claims, without_marks
 from agents.strategies.shared.model_turn import ModelCaller, Turn, Voice
 from agents.strategies.shared.prompts import BUDGET_ENDED, delimited, question_with_context
 from agents.strategies.shared.tool_calls import (
@@ -146,9 +142,7 @@ class ToolLoopStrategy(Strategy):
     def caller_context(self) -> tuple[ContextItem, ...]:
         """What the caller's page knows; the offline model would look for every word of it."""
         context = self.context
-        return (
-            () if context.model.is_extractive else (*context.caller_context, *context.vision.told)
-        )
+        return () if context.model.is_extractive else (*context.caller_context, *context.vision.told)
 
     def past(self) -> list[ModelMessage]:
         """Earlier messages, without marks that mean other passages now."""
@@ -207,11 +201,7 @@ class ToolLoopStrategy(Strategy):
         return Turn(self.new_id(), "", "", (self.announce_search(query),), "tool_calls")
 
     async def ask_model_in_time(
-        self,
-        messages: Sequence[ModelMessage],
-        tools: Sequence[ToolSpec],
-        *,
-        voice: Voice = "answer",
+        self, messages: Sequence[ModelMessage], tools: Sequence[ToolSpec], *, voice: Voice = "answer"
     ) -> Turn | None:
         """One turn, counted and in time.
 
@@ -264,10 +254,7 @@ class ToolLoopStrategy(Strategy):
             self._outcomes[signature] = is_success(output) or signature in self._outcomes
         given = {call.id: output for call, output in zip(ready, outputs, strict=True)} | refused
         good = sum(is_success(output) for output in given.values())
-        answers = [
-            ModelMessage("tool", given[call.id].content, tool_call_id=call.id)
-            for call in turn.calls
-        ]
+        answers = [ModelMessage("tool", given[call.id].content, tool_call_id=call.id) for call in turn.calls]
         self.budget.observe_round(only_repeats=repeated == len(turn.calls))
         return ToolRound((turn.message, *answers), good, len(given) - good)
 

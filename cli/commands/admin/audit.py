@@ -37,19 +37,13 @@ class _AuditPage(Record):
 async def audit(
     output: Output,
     client: ApiClient,
-    search: Annotated[
-        str, typer.Option(help="Part of an action, name, id, address or request id.")
-    ] = "",
-    action: Annotated[
-        list[str] | None, typer.Option(help="Such as login.failed; may come many times.")
-    ] = None,
+    search: Annotated[str, typer.Option(help="Part of an action, name, id, address or request id.")] = "",
+    action: Annotated[list[str] | None, typer.Option(help="Such as login.failed; may come many times.")] = None,
     actor: Annotated[str, typer.Option(help="Who acted: a user name or an id.")] = "",
     since: Annotated[str, typer.Option(help="Not before, such as 2026-11-01T00:00:00Z.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="Acts to show.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all that fit into this file.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> ExitCode:
     """Show the audit log, the newest act first, or write it to a CSV file."""
     filters = {"q": search, "actor": actor, "since": since}

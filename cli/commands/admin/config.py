@@ -57,11 +57,7 @@ async def set_config(
 
 
 @client_command
-async def reset_config(
-    output: Output,
-    client: ApiClient,
-    key: KeyArgument,
-) -> ExitCode:
+async def reset_config(output: Output, client: ApiClient, key: KeyArgument) -> ExitCode:
     """Go back to the value of the environment, or to the default."""
     answer = await client.call("DELETE", f"{_PATH}/{quote(key, safe='')}")
     return _show(output, client.read(_SettingRecord, answer))
@@ -92,10 +88,5 @@ def _parsed(value: str) -> JsonValue:
 
 
 app = command_group(
-    "Settings that change while the server runs.",
-    {
-        "list": list_config,
-        "set": set_config,
-        "reset": reset_config,
-    },
+    "Settings that change while the server runs.", {"list": list_config, "set": set_config, "reset": reset_config}
 )

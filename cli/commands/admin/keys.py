@@ -18,8 +18,7 @@ from core.errors.auth import ApiKeyNotFound
 from core.errors.conflicts import Conflict
 
 UserOption = Annotated[
-    str | None,
-    typer.Option("--user", help="Whose: a user name, e-mail address or id; without it your own."),
+    str | None, typer.Option("--user", help="Whose: a user name, e-mail address or id; without it your own.")
 ]
 _OWN = "/api/v1/users/me/api-keys"
 
@@ -76,12 +75,9 @@ async def create(
     client: ApiClient,
     name: Annotated[str, typer.Argument(help="To tell keys apart.")],
     permission: Annotated[
-        list[str] | None,
-        typer.Option("--permission", help="Only these, such as kb:view; may come many times."),
+        list[str] | None, typer.Option("--permission", help="Only these, such as kb:view; may come many times.")
     ] = None,
-    ends: Annotated[
-        datetime | None, typer.Option("--ends", help="When it ends (UTC), such as 2027-01-31.")
-    ] = None,
+    ends: Annotated[datetime | None, typer.Option("--ends", help="When it ends (UTC), such as 2027-01-31.")] = None,
 ) -> ExitCode:
     """Make an API key of your own; it is shown once, alone on standard output."""
     wishes: JsonObject = {"name": name}
@@ -106,11 +102,7 @@ async def revoke(
 ) -> ExitCode:
     """Revoke an API key: it is refused at once, its open streams end within seconds."""
     path = await _path(client, user)
-    fitting = [
-        key_row
-        for key_row in await _all(client, path)
-        if key in {key_row.id, key_row.name, key_row.key_prefix}
-    ]
+    fitting = [key_row for key_row in await _all(client, path) if key in {key_row.id, key_row.name, key_row.key_prefix}]
     if not fitting:
         raise CommandFailed(ApiKeyNotFound(), messages.KEY_UNKNOWN, wanted=key)
     if len(fitting) > 1:
@@ -126,10 +118,5 @@ async def revoke(
 
 
 app = command_group(
-    "API keys: your own, or those of an account.",
-    {
-        "list": list_keys,
-        "create": create,
-        "revoke": revoke,
-    },
+    "API keys: your own, or those of an account.", {"list": list_keys, "create": create, "revoke": revoke}
 )

@@ -18,14 +18,7 @@ from cli.ui.i18n import admin as messages
 from cli.ui.i18n import common
 from cli.ui.i18n.common import Language, Message
 from cli.ui.output import Output
-from cli.ui.prompts import (
-    DeletionPrompt,
-    YesOption,
-    ask_password,
-    delete_with_prompt,
-    read_secret,
-    usage_error,
-)
+from cli.ui.prompts import DeletionPrompt, YesOption, ask_password, delete_with_prompt, read_secret, usage_error
 from core.errors.auth import ModelNotFound
 from core.errors.requests import InvalidRequest
 from core.settings import read_variable
@@ -38,41 +31,25 @@ _CLEARED = ("base_url", "max_tokens", "temperature", "input_price", "output_pric
 class ModelOptions:
     """The options that say what a model is like; None leaves a field as it is."""
 
-    provider: Annotated[
-        str | None, typer.Option(help="Such as openai, anthropic or openai-compatible.")
-    ] = None
-    model_id: Annotated[
-        str | None, typer.Option("--model", help="Its name at the endpoint, such as gpt-4o.")
-    ] = None
-    base_url: Annotated[
-        str | None, typer.Option(help="The endpoint, where it is not the provider's own.")
-    ] = None
+    provider: Annotated[str | None, typer.Option(help="Such as openai, anthropic or openai-compatible.")] = None
+    model_id: Annotated[str | None, typer.Option("--model", help="Its name at the endpoint, such as gpt-4o.")] = None
+    base_url: Annotated[str | None, typer.Option(help="The endpoint, where it is not the provider's own.")] = None
     max_tokens: Annotated[int | None, typer.Option(help="Longest answer, in tokens.")] = None
     temperature: Annotated[float | None, typer.Option(help="0 to 2.")] = None
     input_price: Annotated[float | None, typer.Option(help="Per million tokens in.")] = None
     output_price: Annotated[float | None, typer.Option(help="Per million tokens out.")] = None
     options: Annotated[
-        str | None,
-        typer.Option(help="Further options as a JSON object, as AGENTEX_LLM_OPTIONS takes them."),
+        str | None, typer.Option(help="Further options as a JSON object, as AGENTEX_LLM_OPTIONS takes them.")
     ] = None
-    enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Whether anybody may use it.")
-    ] = None
+    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether anybody may use it.")] = None
     is_default: Annotated[
         bool | None, typer.Option("--default/--no-default", help="Whether it answers by default.")
     ] = None
-    role: Annotated[
-        list[str] | None, typer.Option(help="Only for this role; may come many times.")
-    ] = None
-    user: Annotated[
-        list[str] | None, typer.Option(help="Only for this person; may come many times.")
-    ] = None
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="For everybody, whatever was said before.")
-    ] = False
+    role: Annotated[list[str] | None, typer.Option(help="Only for this role; may come many times.")] = None
+    user: Annotated[list[str] | None, typer.Option(help="Only for this person; may come many times.")] = None
+    everybody: Annotated[bool, typer.Option("--everybody", help="For everybody, whatever was said before.")] = False
     clear: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Take a value away: {', '.join(_CLEARED)}; may come many times."),
+        list[str] | None, typer.Option(help=f"Take a value away: {', '.join(_CLEARED)}; may come many times.")
     ] = None
 
 
@@ -80,16 +57,11 @@ class ModelOptions:
 class KeyOptions:
     """Where a model's key comes from: never from the command line, which others can read."""
 
-    key_stdin: Annotated[
-        bool, typer.Option("--key-stdin", help="Read its key from standard input.")
-    ] = False
+    key_stdin: Annotated[bool, typer.Option("--key-stdin", help="Read its key from standard input.")] = False
     key_env: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Take its key from this variable: OPENAI_API_KEY."),
+        str | None, typer.Option(metavar="NAME", help="Take its key from this variable: OPENAI_API_KEY.")
     ] = None
-    key_prompt: Annotated[
-        bool, typer.Option("--key-prompt", help="Ask for its key at the terminal.")
-    ] = False
+    key_prompt: Annotated[bool, typer.Option("--key-prompt", help="Ask for its key at the terminal.")] = False
     no_key: Annotated[bool, typer.Option("--no-key", help="It needs none, or none more.")] = False
 
 
@@ -135,9 +107,7 @@ def _require_one_meaning(wishes: ModelOptions) -> None:
         CommandFailed: one does.
     """
     if wishes.everybody:
-        _require_one(
-            "--everybody", *(["--role"] * bool(wishes.role) + ["--user"] * bool(wishes.user))
-        )
+        _require_one("--everybody", *(["--role"] * bool(wishes.role) + ["--user"] * bool(wishes.user)))
     for name in wishes.clear or ():
         if name not in _CLEARED:
             raise usage_error("clear", messages.CLEAR_UNKNOWN)
@@ -158,9 +128,7 @@ def _options(text: str) -> JsonValue:
         raise usage_error("options", messages.OPTIONS_UNREADABLE) from None
 
 
-async def key_field(
-    output: Output, client: ApiClient, keys: KeyOptions, new: JsonObject | None
-) -> JsonObject:
+async def key_field(output: Output, client: ApiClient, keys: KeyOptions, new: JsonObject | None) -> JsonObject:
     """The field of a request that carries the key; none where the key stays as it is.
 
     Args:
@@ -189,9 +157,7 @@ async def key_field(
 
 
 async def _needs_key(client: ApiClient, provider: JsonValue) -> bool:
-    providers = client.read(
-        _ProviderList, await client.call("GET", "/api/v1/admin/model-providers")
-    )
+    providers = client.read(_ProviderList, await client.call("GET", "/api/v1/admin/model-providers"))
     return any(entry.name == provider and entry.needs_key for entry in providers.items)
 
 
@@ -398,9 +364,7 @@ async def test(output: Output, client: ApiClient, model: ModelArgument) -> ExitC
 
 
 @client_command
-async def delete(
-    output: Output, client: ApiClient, model: ModelArgument, yes: YesOption = False
-) -> ExitCode:
+async def delete(output: Output, client: ApiClient, model: ModelArgument, yes: YesOption = False) -> ExitCode:
     """Remove a model from the registry; runs that are under way on it go on."""
     row = await _find(client, model)
     words = (messages.MODEL_CONFIRM, messages.MODEL_DELETED)
@@ -444,13 +408,7 @@ async def usage(
 def _spent(row: _UsageRow) -> tuple[str, ...]:
     figures = (row.runs, row.prompt_tokens, row.completion_tokens)
     columns = (str(figure) for figure in figures)
-    return (
-        row.day,
-        row.username or row.user_id,
-        row.name or row.model,
-        *columns,
-        _number(row.cost),
-    )
+    return (row.day, row.username or row.user_id, row.name or row.model, *columns, _number(row.cost))
 
 
 app = command_group(

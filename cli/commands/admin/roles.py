@@ -19,10 +19,7 @@ _PATH = "/api/v1/admin/roles"
 RoleArgument = Annotated[str, typer.Argument(metavar="ROLE", help="The role, by its name or id.")]
 ShownAsOption = Annotated[str | None, typer.Option("--shown-as", help="What people see.")]
 PermissionOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--permission", help="Such as kb:write, as `list` shows them; may come many times."
-    ),
+    list[str] | None, typer.Option("--permission", help="Such as kb:write, as `list` shows them; may come many times.")
 ]
 
 
@@ -69,9 +66,7 @@ async def list_roles(output: Output, client: ApiClient) -> ExitCode:
     roles = await _roles(client)
     output.emit(roles.to_json())
     columns = (messages.ROLE, messages.SHOWN_AS, messages.PERMISSIONS, messages.ID)
-    rows = [
-        (role.name, role.display_name, ", ".join(role.permissions), role.id) for role in roles.items
-    ]
+    rows = [(role.name, role.display_name, ", ".join(role.permissions), role.id) for role in roles.items]
     output.table(columns, rows)
     return ExitCode.OK
 
@@ -104,11 +99,7 @@ async def create(
     permission: PermissionOption = None,
 ) -> ExitCode:
     """Make a role of your own."""
-    draft: JsonObject = {
-        "name": name,
-        "display_name": shown_as or name,
-        "permissions": [*(permission or ())],
-    }
+    draft: JsonObject = {"name": name, "display_name": shown_as or name, "permissions": [*(permission or ())]}
     return await _save(output, client, ("POST", _PATH), draft, messages.ROLE_MADE)
 
 
@@ -130,9 +121,7 @@ async def edit(
 
 
 @client_command
-async def delete(
-    output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False
-) -> ExitCode:
+async def delete(output: Output, client: ApiClient, role: RoleArgument, yes: YesOption = False) -> ExitCode:
     """Delete a role that nobody has."""
     row = await find_role(client, role)
     words = (messages.ROLE_CONFIRM, messages.ROLE_DELETED)
@@ -150,12 +139,5 @@ async def _save(
 
 
 app = command_group(
-    "Roles and what they allow.",
-    {
-        "list": list_roles,
-        "show": show,
-        "create": create,
-        "edit": edit,
-        "delete": delete,
-    },
+    "Roles and what they allow.", {"list": list_roles, "show": show, "create": create, "edit": edit, "delete": delete}
 )

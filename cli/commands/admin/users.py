@@ -18,12 +18,8 @@ from cli.ui.output import Output
 from cli.ui.prompts import YesOption, ask_password, confirm, read_secret
 from core.errors.auth import UserNotFound
 
-UserArgument = Annotated[
-    str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")
-]
-PasswordOption = Annotated[
-    bool, typer.Option("--password-stdin", help="Read the password from standard input.")
-]
+UserArgument = Annotated[str, typer.Argument(metavar="USER", help="User name, e-mail address or id.")]
+PasswordOption = Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")]
 _PATH = "/api/v1/admin/users"
 
 
@@ -55,9 +51,7 @@ class _DeletionRecord(Record):
 
 
 async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[UserRecord]:
-    return [
-        client.read(UserRecord, item) async for page in client.pages(_PATH, query) for item in page
-    ]
+    return [client.read(UserRecord, item) async for page in client.pages(_PATH, query) for item in page]
 
 
 async def find_user(client: ApiClient, username: str) -> UserRecord:
@@ -87,9 +81,7 @@ async def _get(client: ApiClient, user_id: str) -> UserRecord | None:
         return None
 
 
-async def _change(
-    output: Output, client: ApiClient, username: str, change: JsonObject, message: Message
-) -> ExitCode:
+async def _change(output: Output, client: ApiClient, username: str, change: JsonObject, message: Message) -> ExitCode:
     user = await find_user(client, username)
     answer = await client.call("PUT", f"{_PATH}/{user.id}", body=change)
     changed = client.read(UserRecord, answer)
@@ -172,12 +164,7 @@ async def enable(output: Output, client: ApiClient, user: UserArgument) -> ExitC
 
 
 @client_command
-async def set_role(
-    output: Output,
-    client: ApiClient,
-    user: UserArgument,
-    role: RoleArgument,
-) -> ExitCode:
+async def set_role(output: Output, client: ApiClient, user: UserArgument, role: RoleArgument) -> ExitCode:
     """Give an account another role."""
     change: JsonObject = {"role_id": (await find_role(client, role)).id}
     return await _change(output, client, user, change, messages.ROLE_SET)
@@ -189,9 +176,7 @@ async def reset_password(
     client: ApiClient,
     user: UserArgument,
     password_stdin: PasswordOption = False,
-    revoke_api_keys: Annotated[
-        bool, typer.Option("--revoke-api-keys", help="Delete its API keys, too.")
-    ] = False,
+    revoke_api_keys: Annotated[bool, typer.Option("--revoke-api-keys", help="Delete its API keys, too.")] = False,
 ) -> ExitCode:
     """Give an account another password; asks for it."""
     account = await find_user(client, user)
@@ -209,8 +194,7 @@ async def delete(
     client: ApiClient,
     user: UserArgument,
     transfer_to: Annotated[
-        str | None,
-        typer.Option("--transfer-to", metavar="USER", help="Who takes over its knowledge bases."),
+        str | None, typer.Option("--transfer-to", metavar="USER", help="Who takes over its knowledge bases.")
     ] = None,
     erase: Annotated[bool, typer.Option("--erase", help="Erase all that it owns.")] = False,
     yes: YesOption = False,

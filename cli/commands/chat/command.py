@@ -14,16 +14,7 @@ import typer
 from platformdirs import user_state_path
 
 from cli.client.api import ApiClient, new_id
-from cli.command import (
-    JsonOption,
-    LanguageOption,
-    Options,
-    UrlOption,
-    leave,
-    open_client,
-    open_output,
-    run,
-)
+from cli.command import JsonOption, LanguageOption, Options, UrlOption, leave, open_client, open_output, run
 from cli.commands.chat.run import DEFAULT_AGENT_TYPE, ChatQuestion, ask
 from cli.commands.kb.search import KnowledgeBasesOption, find_ids
 from cli.errors import CommandFailed, ExitCode, ServerRefused, exit_code
@@ -33,20 +24,15 @@ from core.errors.requests import InvalidRequest
 
 
 def chat(
-    question: Annotated[
-        str | None, typer.Argument(help="The question; without it a conversation begins.")
-    ] = None,
+    question: Annotated[str | None, typer.Argument(help="The question; without it a conversation begins.")] = None,
     knowledge_bases: KnowledgeBasesOption = None,
-    thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="A conversation to go on with.")
-    ] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="A conversation to go on with.")] = None,
     agent: Annotated[
         str,
         typer.Option(
             "--agent",
             metavar="TYPE",
-            help="Who answers: agentic_rag, react, plan_execute, reflexion, or worker to have it "
-            "chosen.",
+            help="Who answers: agentic_rag, react, plan_execute, reflexion, or worker to have it chosen.",
         ),
     ] = DEFAULT_AGENT_TYPE,
     url: UrlOption = None,

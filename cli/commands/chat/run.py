@@ -127,9 +127,7 @@ class ChatView:
         self._output.print("")
         self._output.print(self._output.render(messages.CHAT_SOURCES), "bold")
         for citation in sorted(citations, key=lambda citation: citation.number):
-            where = place(
-                self._output, citation.document_name, citation.page, citation.heading_path
-            )
+            where = place(self._output, citation.document_name, citation.page, citation.heading_path)
             line = Text.assemble((f"[{citation.number}] ", "bold"), (where, "cyan"))
             self._output.print(line)
             if citation.quote:
@@ -181,9 +179,7 @@ async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> Exit
         run_input = {**run_input, **going_on}
 
 
-async def _follow(
-    output: Output, client: ApiClient, run_input: JsonObject
-) -> tuple[ExitCode, list[InterruptRecord]]:
+async def _follow(output: Output, client: ApiClient, run_input: JsonObject) -> tuple[ExitCode, list[InterruptRecord]]:
     run_id = str(run_input["runId"])
     view = ChatView(output)
     interrupted = asyncio.Event()
@@ -227,11 +223,7 @@ def _run_input(question: ChatQuestion) -> JsonObject:
 
 
 async def _read(
-    output: Output,
-    client: ApiClient,
-    view: ChatView,
-    run_input: JsonObject,
-    interrupts: list[InterruptRecord],
+    output: Output, client: ApiClient, view: ChatView, run_input: JsonObject, interrupts: list[InterruptRecord]
 ) -> ExitCode:
     async for raw in _events(client, run_input):
         output.emit(raw)
@@ -315,11 +307,7 @@ def answer_all(
     present = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return [
-            {
-                "interruptId": interrupt.id,
-                "status": "resolved",
-                "payload": _payload(output, interrupt, read),
-            }
+            {"interruptId": interrupt.id, "status": "resolved", "payload": _payload(output, interrupt, read)}
             for interrupt in interrupts
         ]
     except (EOFError, KeyboardInterrupt):

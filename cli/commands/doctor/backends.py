@@ -34,16 +34,12 @@ class BackendReports(BaseModel):
 async def look_at_parts() -> BackendReports | None:
     """What is found; None if the look itself fails."""
     try:
-        return BackendReports.model_validate_json(
-            await ask_child("cli.commands.doctor.probe_backends")
-        )
+        return BackendReports.model_validate_json(await ask_child("cli.commands.doctor.probe_backends"))
     except ValidationError:
         return None
 
 
-def check_kept_parts(
-    output: Output, settings: Settings, parts: BackendReports | None
-) -> list[CheckResult]:
+def check_kept_parts(output: Output, settings: Settings, parts: BackendReports | None) -> list[CheckResult]:
     """Database with its migration, Redis with its queue, vector store, and single sign-on."""
     if parts is None:
         hint = output.render(messages.PARTS_UNCHECKED_HINT)
@@ -68,9 +64,7 @@ def _database(output: Output, part: BackendReport) -> CheckResult:
     down = (CheckVerdict.FAILED, messages.UNREACHED, messages.DATABASE_DOWN_HINT)
     verdict, detail, hint = outcomes.get(part.state, down)
     words = output.render(hint) if hint else ""
-    return CheckResult(
-        "migrations", messages.DATABASE, verdict, output.render(detail, **facts), words
-    )
+    return CheckResult("migrations", messages.DATABASE, verdict, output.render(detail, **facts), words)
 
 
 def _queue(output: Output, part: BackendReport) -> CheckResult:
@@ -79,25 +73,17 @@ def _queue(output: Output, part: BackendReport) -> CheckResult:
         return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.QUEUE_PRIVATE))
     if part.state != "ok":
         hint = output.render(messages.QUEUE_DOWN_HINT)
-        return CheckResult(
-            name, title, CheckVerdict.FAILED, output.render(messages.UNREACHED), hint
-        )
+        return CheckResult(name, title, CheckVerdict.FAILED, output.render(messages.UNREACHED), hint)
     return backlog(output, name, title, workers=part.workers, waiting=part.waiting)
 
 
-def backlog(
-    output: Output, name: str, title: Message, *, workers: int, waiting: int
-) -> CheckResult:
+def backlog(output: Output, name: str, title: Message, *, workers: int, waiting: int) -> CheckResult:
     """Whether those who work keep up with what waits."""
     detail = output.render(messages.QUEUE_FACTS, workers=workers, waiting=waiting)
     if waiting and not workers:
-        return CheckResult(
-            name, title, CheckVerdict.FAILED, detail, output.render(messages.NO_WORKER_HINT)
-        )
+        return CheckResult(name, title, CheckVerdict.FAILED, detail, output.render(messages.NO_WORKER_HINT))
     if waiting > _MANY_JOBS * workers:
-        return CheckResult(
-            name, title, CheckVerdict.WARNING, detail, output.render(messages.MANY_JOBS_HINT)
-        )
+        return CheckResult(name, title, CheckVerdict.WARNING, detail, output.render(messages.MANY_JOBS_HINT))
     return CheckResult(name, title, CheckVerdict.OK, detail)
 
 

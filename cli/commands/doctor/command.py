@@ -55,9 +55,7 @@ _WORDS = {
 }
 
 
-def doctor(
-    url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None
-) -> None:
+def doctor(url: UrlOption = None, json_only: JsonOption = False, language: LanguageOption = None) -> None:
     """Check this machine, the server and your login; say what to do where something is wrong.
 
     Works without a server too. Each registered model gets one short request, as its test does.

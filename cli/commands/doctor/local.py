@@ -49,12 +49,7 @@ class CheckResult:
 
     def to_json(self) -> JsonValue:
         """The finding for programs."""
-        return {
-            "name": self.name,
-            "status": self.verdict.value,
-            "detail": self.detail,
-            "hint": self.hint or None,
-        }
+        return {"name": self.name, "status": self.verdict.value, "detail": self.detail, "hint": self.hint or None}
 
 
 class _EncoderReport(BaseModel):
@@ -109,9 +104,7 @@ def check_redis(output: Output, settings: Settings) -> CheckResult:
     """Whether a private Redis server can be started, or an external one is set."""
     title = messages.CHECK_REDIS_SERVER
     if settings.redis_url is not None:
-        return CheckResult(
-            "redis_server", title, CheckVerdict.OK, output.render(messages.EXTERNAL_REDIS)
-        )
+        return CheckResult("redis_server", title, CheckVerdict.OK, output.render(messages.EXTERNAL_REDIS))
     try:
         return CheckResult("redis_server", title, CheckVerdict.OK, find_program())
     except RedisServerMissing:
@@ -138,9 +131,7 @@ def check_recognition(output: Output, settings: Settings) -> CheckResult:
 async def ask_child(module: str) -> bytes:
     """What a module prints that is too heavy to import here; nothing if it takes too long."""
     child = await asyncio.create_subprocess_exec(
-        *module_command(module),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        *module_command(module), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     try:
         answer, _ = await asyncio.wait_for(child.communicate(), _CHILD_SECONDS)
@@ -157,9 +148,7 @@ async def check_encoder(output: Output) -> CheckResult:
     """Whether the encoder's converted files are there."""
     title = messages.CHECK_ENCODER
     try:
-        report = _EncoderReport.model_validate_json(
-            await ask_child("cli.commands.doctor.probe_encoder")
-        )
+        report = _EncoderReport.model_validate_json(await ask_child("cli.commands.doctor.probe_encoder"))
     except ValidationError:
         hint = output.render(messages.ENCODER_HINT)
         return CheckResult("encoder", title, CheckVerdict.FAILED, "-", hint)
@@ -182,9 +171,7 @@ async def check_model(output: Output, settings: Settings) -> CheckResult:
         is_chinese = output.language is Language.ZH
         reason = report.reason_zh if is_chinese else report.reason
         fact, _, step = reason.partition("：" if is_chinese else ": ")
-        model_label = " ".join(
-            filter(None, [report.model, report.provider and f"({report.provider})"])
-        )
+        model_label = " ".join(filter(None, [report.model, report.provider and f"({report.provider})"]))
         detail = ": ".join(filter(None, [model_label, fact]))
         # A busy endpoint is there and knows the key.
         verdict = CheckVerdict.WARNING if report.fault == "busy" else CheckVerdict.FAILED
@@ -246,9 +233,7 @@ async def check_login(output: Output, client: ApiClient) -> CheckResult:
     try:
         account = await client.me()
     except (CommandFailed, ServerRefused) as problem:
-        return CheckResult(
-            "login", title, CheckVerdict.FAILED, "-", problem.explain(output.language)
-        )
+        return CheckResult("login", title, CheckVerdict.FAILED, "-", problem.explain(output.language))
     detail = output.render(messages.LOGIN_AS, username=account.username)
     return CheckResult("login", title, CheckVerdict.OK, detail)
 

@@ -88,17 +88,11 @@ def check_exposure(output: Output, settings: Settings) -> CheckResult:
 
 def _too_wide(proxies: str) -> str:
     """A network that holds more than anybody's own proxies; none: empty."""
-    networks = [
-        ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"
-    ]
+    networks = [ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"]
     old = collapse_addresses(network for network in networks if isinstance(network, IPv4Network))
     new = collapse_addresses(network for network in networks if isinstance(network, IPv6Network))
     wide = [network for network in old if network.prefixlen < _LARGEST_OLD]
-    wider = [
-        network
-        for network in new
-        if network.prefixlen < _LARGEST_NEW and not network.subnet_of(_OWN_NEW)
-    ]
+    wider = [network for network in new if network.prefixlen < _LARGEST_NEW and not network.subnet_of(_OWN_NEW)]
     return str([*wide, *wider, ""][0])
 
 
@@ -111,13 +105,9 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
     name, title = "transport", messages.TRANSPORT
     if not url.startswith("https://"):
         if is_loopback(url):
-            return CheckResult(
-                name, title, CheckVerdict.OK, output.render(messages.TRANSPORT_LOCAL)
-            )
+            return CheckResult(name, title, CheckVerdict.OK, output.render(messages.TRANSPORT_LOCAL))
         hint = output.render(messages.TRANSPORT_PLAIN_HINT)
-        return CheckResult(
-            name, title, CheckVerdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint
-        )
+        return CheckResult(name, title, CheckVerdict.WARNING, output.render(messages.TRANSPORT_PLAIN), hint)
     days = await _certificate_days(url)
     details = [output.render(messages.TRANSPORT_TLS, days="?" if days is None else days)]
     hints: list[str] = []
@@ -135,9 +125,7 @@ async def _certificate_days(url: str) -> int | None:
     target = httpx.URL(url)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
-            _, writer = await asyncio.open_connection(
-                target.host, target.port or 443, ssl=ssl.create_default_context()
-            )
+            _, writer = await asyncio.open_connection(target.host, target.port or 443, ssl=ssl.create_default_context())
     except (OSError, TimeoutError):
         return None
     try:

@@ -54,11 +54,7 @@ class _ConnectionState(Record):
 
 async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
     """The queue, registered models and MCP connections, as the server tells who is logged in."""
-    looks = {
-        "backlog": _backlog,
-        "registered_models": _models,
-        "mcp_connections": _connections,
-    }
+    looks = {"backlog": _backlog, "registered_models": _models, "mcp_connections": _connections}
     results: list[CheckResult] = []
     for name, look in looks.items():
         try:
@@ -71,9 +67,7 @@ async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
     return results
 
 
-def _unlooked(
-    output: Output, name: str, problem: ServerRefused | CommandFailed | None
-) -> list[CheckResult]:
+def _unlooked(output: Output, name: str, problem: ServerRefused | CommandFailed | None) -> list[CheckResult]:
     if problem is None:
         return skipped(output, {name: TITLES[name]}, messages.NOT_FOR_YOU)
     words = problem.explain(output.language)
@@ -103,9 +97,7 @@ async def _models(output: Output, client: ApiClient) -> list[CheckResult]:
 
 async def _connections(output: Output, client: ApiClient) -> list[CheckResult]:
     rows = [
-        client.read(_ConnectionState, item)
-        async for page in client.pages("/api/v1/mcp/connections")
-        for item in page
+        client.read(_ConnectionState, item) async for page in client.pages("/api/v1/mcp/connections") for item in page
     ]
 
     async def look(row: _ConnectionState) -> CheckResult:
@@ -140,9 +132,7 @@ def _judged(
     fact, _, step = reason.partition("：" if is_chinese else ": ")
     # A busy endpoint is there and knows the key.
     verdict = CheckVerdict.WARNING if tested.fault == "busy" else CheckVerdict.FAILED
-    return CheckResult(
-        name, title, verdict, fact, step or (output.render(otherwise) if otherwise else "")
-    )
+    return CheckResult(name, title, verdict, fact, step or (output.render(otherwise) if otherwise else ""))
 
 
 def _titled(title: Message, name: str) -> Message:
@@ -151,13 +141,9 @@ def _titled(title: Message, name: str) -> Message:
     return Message(title.en.format(name=plain), title.zh.format(name=plain))
 
 
-async def _each(
-    output: Output, name: str, looks: list[Callable[[], Awaitable[CheckResult]]]
-) -> list[CheckResult]:
+async def _each(output: Output, name: str, looks: list[Callable[[], Awaitable[CheckResult]]]) -> list[CheckResult]:
     if not looks:
-        return [
-            CheckResult(name, TITLES[name], CheckVerdict.OK, output.render(messages.NONE_THERE))
-        ]
+        return [CheckResult(name, TITLES[name], CheckVerdict.OK, output.render(messages.NONE_THERE))]
     turn = asyncio.Semaphore(_AT_ONCE)
 
     async def item(look: Callable[[], Awaitable[CheckResult]]) -> CheckResult:

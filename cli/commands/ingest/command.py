@@ -46,21 +46,12 @@ _OUTCOMES = {"replaced": kb.REPLACED, "retried": kb.RETRIED}
 
 
 def ingest(
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files, folders or glob patterns.")
-    ],
-    knowledge_base: Annotated[
-        str, typer.Option("--kb", metavar="NAME|ID", help="The knowledge base.")
-    ],
-    create: Annotated[
-        bool, typer.Option("--create", help="Create the knowledge base if it is not there.")
-    ] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait until each document is processed.")
-    ] = True,
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, folders or glob patterns.")],
+    knowledge_base: Annotated[str, typer.Option("--kb", metavar="NAME|ID", help="The knowledge base.")],
+    create: Annotated[bool, typer.Option("--create", help="Create the knowledge base if it is not there.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until each document is processed.")] = True,
     on_conflict: Annotated[
-        UploadConflictPolicy,
-        typer.Option("--on-conflict", help="What to do with a changed file of a taken name."),
+        UploadConflictPolicy, typer.Option("--on-conflict", help="What to do with a changed file of a taken name.")
     ] = UploadConflictPolicy.REPLACE,
     url: UrlOption = None,
     json_only: JsonOption = False,
@@ -93,11 +84,7 @@ def ingest(
 
 
 async def _ingest(
-    output: Output,
-    client: ApiClient,
-    base: KnowledgeBaseRecord,
-    local_files: LocalFiles,
-    choices: IngestOptions,
+    output: Output, client: ApiClient, base: KnowledgeBaseRecord, local_files: LocalFiles, choices: IngestOptions
 ) -> ExitCode:
     items = [IngestItem(file) for file in local_files.files]
     report = IngestReport(output, base, items, local_files)
@@ -116,9 +103,7 @@ async def _ingest(
     return report.show()
 
 
-async def _target(
-    output: Output, client: ApiClient, name: str, *, create: bool
-) -> KnowledgeBaseRecord:
+async def _target(output: Output, client: ApiClient, name: str, *, create: bool) -> KnowledgeBaseRecord:
     try:
         base = await client.find_knowledge_base(name)
     except CommandFailed as problem:
@@ -142,11 +127,7 @@ class IngestReport:
     """
 
     def __init__(
-        self,
-        output: Output,
-        base: KnowledgeBaseRecord,
-        items: Sequence[IngestItem],
-        local_files: LocalFiles,
+        self, output: Output, base: KnowledgeBaseRecord, items: Sequence[IngestItem], local_files: LocalFiles
     ) -> None:
         self._output = output
         self._base = base
@@ -165,9 +146,7 @@ class IngestReport:
         }
         self._output.emit(summary)
         self.show_words(interrupted=interrupted)
-        failed = counts[IngestState.FAILED.value] or any(
-            skipped.asked_for for skipped in self._found.left_out
-        )
+        failed = counts[IngestState.FAILED.value] or any(skipped.asked_for for skipped in self._found.left_out)
         return ExitCode.FAILED if failed else ExitCode.OK
 
     def show_words(self, *, interrupted: bool = False) -> None:
@@ -207,15 +186,10 @@ class IngestReport:
     def _show_reasons(self) -> None:
         language = self._output.language
         lines = [
-            (f"  ✗ {item.file.path}: {item.reason}", "red")
-            for item in self._items
-            if item.state is IngestState.FAILED
+            (f"  ✗ {item.file.path}: {item.reason}", "red") for item in self._items if item.state is IngestState.FAILED
         ]
         lines += [
-            (
-                f"  - {skipped.path}: {skipped.reason.render(language)}",
-                "red" if skipped.asked_for else "dim",
-            )
+            (f"  - {skipped.path}: {skipped.reason.render(language)}", "red" if skipped.asked_for else "dim")
             for skipped in self._found.left_out
         ]
         for text, style in lines[:_LISTED]:
@@ -225,11 +199,7 @@ class IngestReport:
             self._output.print(f"  … {rest}", "dim")
 
     def _skip_json(self, skipped: SkippedFile) -> JsonValue:
-        return {
-            "path": str(skipped.path),
-            "status": "skipped",
-            "reason": skipped.reason.render(self._output.language),
-        }
+        return {"path": str(skipped.path), "status": "skipped", "reason": skipped.reason.render(self._output.language)}
 
 
 def _item_json(item: IngestItem) -> JsonValue:
@@ -263,28 +233,19 @@ async def send_archives(
                 knowledge_base_id, archive.path, archive.name, choices.on_conflict.value
             )
         except OSError:
-            local_files.left_out.append(
-                SkippedFile(archive.path, REASON_UNREADABLE, archive.asked_for)
-            )
+            local_files.left_out.append(SkippedFile(archive.path, REASON_UNREADABLE, archive.asked_for))
         except ServerRefused as refusal:
             if refusal.code // 100 not in ABOUT_THE_FILE:
                 raise
             reason = refusal.explain(choices.language)
-            local_files.left_out.append(
-                SkippedFile(archive.path, _as_said(reason, reason), archive.asked_for)
-            )
+            local_files.left_out.append(SkippedFile(archive.path, _as_said(reason, reason), archive.asked_for))
         else:
             for member in members:
                 _sort(archive, member, items, local_files)
     return items
 
 
-def _sort(
-    archive: LocalFile,
-    member: ArchiveMemberRecord,
-    items: list[IngestItem],
-    local_files: LocalFiles,
-) -> None:
+def _sort(archive: LocalFile, member: ArchiveMemberRecord, items: list[IngestItem], local_files: LocalFiles) -> None:
     # Only shown: no path of a member is ever opened.
     path = Path(f"{archive.path}/{member.path}")
     if member.document is not None:
@@ -344,10 +305,7 @@ class IngestProgress:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove what was drawn."""
         self._progress.stop()

@@ -12,13 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from cli.errors import CommandFailed
-from cli.ui.i18n.common import (
-    PATH_MISSING,
-    REASON_HIDDEN,
-    REASON_LEADS_OUT,
-    REASON_UNREADABLE,
-    Message,
-)
+from cli.ui.i18n.common import PATH_MISSING, REASON_HIDDEN, REASON_LEADS_OUT, REASON_UNREADABLE, Message
 from core.errors.base import AgentexError
 from core.errors.requests import InvalidRequest, TextRecognitionMissing
 from ingestion.parsers.file_type import HEAD_BYTES, detect_type
@@ -141,9 +135,7 @@ def _top_of(pattern: Path) -> Path:
 
 
 def _matches(argument: str, pattern: Path, top: Path) -> list[Path]:
-    parts = [
-        part if part == "**" else _STARS.sub("*", part) for part in pattern.parts[len(top.parts) :]
-    ]
+    parts = [part if part == "**" else _STARS.sub("*", part) for part in pattern.parts[len(top.parts) :]]
     if parts and parts[-1] == "**":
         parts.append("*")
     # Unlike the module glob's, its ** goes through no links: two that lead upwards have no end.

@@ -91,13 +91,8 @@ async def upload_together(
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
-        opened = [
-            (file.name, stack.enter_context(CountedFile(file.path, file.on_progress)))
-            for file in files
-        ]
-        answer = await client.send_files(
-            BatchUploadBody(path, opened, {"on_conflict": on_conflict})
-        )
+        opened = [(file.name, stack.enter_context(CountedFile(file.path, file.on_progress))) for file in files]
+        answer = await client.send_files(BatchUploadBody(path, opened, {"on_conflict": on_conflict}))
     return [_document_of(item) for item in client.read(BatchRecord, answer).items]
 
 
@@ -216,14 +211,10 @@ class IngestRun:
         items_by_name: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
             items_by_name[item.file.name].append(item)
-        queue = grouped(
-            [_SameNameFiles(items) for items in items_by_name.values()], UPLOADS_AT_ONCE
-        )
+        queue = grouped([_SameNameFiles(items) for items in items_by_name.values()], UPLOADS_AT_ONCE)
         try:
             async with asyncio.TaskGroup() as group:
-                uploads = [
-                    group.create_task(self._upload_next(queue)) for _ in range(UPLOADS_AT_ONCE)
-                ]
+                uploads = [group.create_task(self._upload_next(queue)) for _ in range(UPLOADS_AT_ONCE)]
                 if self._choices.wait:
                     group.create_task(self._follow(uploads))
         except ExceptionGroup as problems:
@@ -303,9 +294,7 @@ class IngestRun:
     async def _take(self, item: IngestItem, document: DocumentRecord) -> None:
         item.outcome = item.outcome or document.outcome
         is_there = item.outcome == "unchanged"
-        await self._accept(
-            item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED
-        )
+        await self._accept(item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED)
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
         """A document that makes sending the file needless."""
@@ -320,16 +309,10 @@ class IngestRun:
         choice = UploadConflictPolicy.KEEP_BOTH if beside else self._choices.on_conflict
         outgoing = self._outgoing(item)
         return await self._client.upload(
-            self._base_id,
-            outgoing.path,
-            outgoing.name,
-            outgoing.on_progress,
-            on_conflict=choice.value,
+            self._base_id, outgoing.path, outgoing.name, outgoing.on_progress, on_conflict=choice.value
         )
 
-    async def _upload_together(
-        self, items: Sequence[IngestItem]
-    ) -> list[DocumentRecord | ServerRefused]:
+    async def _upload_together(self, items: Sequence[IngestItem]) -> list[DocumentRecord | ServerRefused]:
         files = [self._outgoing(item) for item in items]
         choice = self._choices.on_conflict.value
         return await upload_together(self._client, self._base_id, files, on_conflict=choice)
@@ -393,9 +376,7 @@ class IngestRun:
                 await self._note(document)
             else:
                 del self._followed[document_id]
-                self._settle(
-                    item, IngestState.FAILED, REASON_VANISHED.render(self._choices.language)
-                )
+                self._settle(item, IngestState.FAILED, REASON_VANISHED.render(self._choices.language))
 
     async def _note(self, document: DocumentRecord) -> bool:
         item = self._followed.get(document.id)
@@ -412,9 +393,7 @@ class IngestRun:
             # Its knowledge base is paused: it is safe there, and goes on when that does.
             self._settle(item, IngestState.UPLOADED)
         else:
-            self._settle(
-                item, IngestState.FAILED, explain_failure(document, self._choices.language)
-            )
+            self._settle(item, IngestState.FAILED, explain_failure(document, self._choices.language))
         return True
 
 

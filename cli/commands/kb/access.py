@@ -31,12 +31,8 @@ def access(
     user: UserOption = None,
     role: RoleOption = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take it from these.")] = False,
-    nobody: Annotated[
-        bool, typer.Option("--nobody", help="Nobody but the owner of the knowledge base.")
-    ] = False,
-    everybody: Annotated[
-        bool, typer.Option("--everybody", help="All who read the knowledge base.")
-    ] = False,
+    nobody: Annotated[bool, typer.Option("--nobody", help="Nobody but the owner of the knowledge base.")] = False,
+    everybody: Annotated[bool, typer.Option("--everybody", help="All who read the knowledge base.")] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -57,9 +53,7 @@ def access(
             answer = await client.call("PUT", path, body={"readers": []})
             present = client.read(_DocumentAccess, answer)
         elif remove:
-            present = await change(
-                client, path, present, lambda now: _without(now, chosen, row.name)
-            )
+            present = await change(client, path, present, lambda now: _without(now, chosen, row.name))
         elif chosen:
             present = await change(client, path, present, lambda now: _with(now, chosen))
         output.emit(present.to_json())

@@ -67,15 +67,12 @@ def evaluate(
             "in .csv, with question, document and, if wanted, text."
         ),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="With --questions: remove the saved ones first.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="With --questions: remove the saved ones first.")] = False,
     compare: Annotated[
         bool, typer.Option("--compare", help="List the questions that moved since the last time.")
     ] = False,
     min_recall: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 where the recall at 5 is lower."),
+        float | None, typer.Option(min=0, max=1, help="Exit with 1 where the recall at 5 is lower.")
     ] = None,
     url: UrlOption = None,
     json_only: JsonOption = False,
@@ -100,9 +97,7 @@ def evaluate(
     run(Options(json_only, language, url), body)
 
 
-async def _save(
-    output: Output, client: ApiClient, target: tuple[str, Path], *, replace: bool
-) -> None:
+async def _save(output: Output, client: ApiClient, target: tuple[str, Path], *, replace: bool) -> None:
     kb_id, path = target
     if not path.is_file():
         raise CommandFailed(InvalidRequest("questions", str(path)), PATH_MISSING, path=str(path))
@@ -118,9 +113,7 @@ async def _measure(output: Output, client: ApiClient, kb_id: str) -> _Evaluation
     return client.read(_EvaluationRecord, await followed(output, client, path, {}))
 
 
-async def _compare(
-    client: ApiClient, kb_id: str, measured: _EvaluationRecord
-) -> _EvaluationComparison | None:
+async def _compare(client: ApiClient, kb_id: str, measured: _EvaluationRecord) -> _EvaluationComparison | None:
     if measured.change is None:
         return None
     path = f"/api/v1/knowledge-bases/{kb_id}/evaluations/{measured.id}/compare"
@@ -128,9 +121,7 @@ async def _compare(
     return client.read(_EvaluationComparison, await client.call("GET", path, query=query))
 
 
-def _show(
-    output: Output, measured: _EvaluationRecord, compared: _EvaluationComparison | None
-) -> None:
+def _show(output: Output, measured: _EvaluationRecord, compared: _EvaluationComparison | None) -> None:
     change = measured.change.figures if measured.change else {}
     rows = [
         (output.render(name), f"{measured.metrics[key]:.3f}", _signed(change.get(key), 3))
@@ -146,12 +137,8 @@ def _show(
     missed = [result.question for result in measured.results if result.rank is None]
     _list(output, messages.EVAL_MISSED, missed)
     if compared is not None:
-        _list(
-            output, messages.EVAL_WORSE, [_moved(output, question) for question in compared.worse]
-        )
-        _list(
-            output, messages.EVAL_BETTER, [_moved(output, question) for question in compared.better]
-        )
+        _list(output, messages.EVAL_WORSE, [_moved(output, question) for question in compared.worse])
+        _list(output, messages.EVAL_BETTER, [_moved(output, question) for question in compared.better])
 
 
 def _list(output: Output, heading: Message, lines: list[str]) -> None:

@@ -14,9 +14,7 @@ from cli.ui.i18n.common import Language
 from cli.ui.output import Output
 from cli.ui.prompts import YesOption, confirm
 
-KnowledgeBaseArgument = Annotated[
-    str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")
-]
+KnowledgeBaseArgument = Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")]
 
 
 @client_command
@@ -25,13 +23,9 @@ async def create(
     client: ApiClient,
     name: Annotated[str, typer.Argument(help="Its name.")],
     description: Annotated[str | None, typer.Option(help="What is in it.")] = None,
-    splitter: Annotated[
-        str | None, typer.Option(help="How documents are cut, e.g. parent_child.")
-    ] = None,
+    splitter: Annotated[str | None, typer.Option(help="How documents are cut, e.g. parent_child.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
-    chunk_overlap: Annotated[
-        int | None, typer.Option(help="Tokens that neighbouring chunks share.")
-    ] = None,
+    chunk_overlap: Annotated[int | None, typer.Option(help="Tokens that neighbouring chunks share.")] = None,
     public: Annotated[bool, typer.Option("--public", help="Everybody may search it.")] = False,
 ) -> ExitCode:
     """Create a knowledge base."""
@@ -84,11 +78,7 @@ def _row(output: Output, base: KnowledgeBaseRecord) -> tuple[str, ...]:
 
 
 @client_command
-async def show(
-    output: Output,
-    client: ApiClient,
-    knowledge_base: KnowledgeBaseArgument,
-) -> ExitCode:
+async def show(output: Output, client: ApiClient, knowledge_base: KnowledgeBaseArgument) -> ExitCode:
     """Show a knowledge base and the documents in it that failed."""
     base = await client.find_knowledge_base(knowledge_base)
     query = {"status": "failed"}
@@ -127,10 +117,7 @@ def explain_failure(document: DocumentRecord, language: Language) -> str:
 
 @client_command
 async def delete(
-    output: Output,
-    client: ApiClient,
-    knowledge_base: KnowledgeBaseArgument,
-    yes: YesOption = False,
+    output: Output, client: ApiClient, knowledge_base: KnowledgeBaseArgument, yes: YesOption = False
 ) -> ExitCode:
     """Delete a knowledge base with all its documents."""
     base = await client.find_knowledge_base(knowledge_base)

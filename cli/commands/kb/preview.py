@@ -19,39 +19,29 @@ PREVIEW_SUMMARY = Message(
     "共 {total} 个段落，平均 {mean} 个词元，最多 {most} 个；{splitter}，{size} / {overlap}",
 )
 PREVIEW_WINDOWS = Message(
-    "{count} windows are embedded instead of the long passages.",
-    "较长的段落改为嵌入 {count} 个窗口。",
+    "{count} windows are embedded instead of the long passages.", "较长的段落改为嵌入 {count} 个窗口。"
 )
 PREVIEW_TOKENS = Message("{count} tokens", "{count} 个词元")
 PREVIEW_MORE = Message(
-    "The first {shown} are shown; see more with --pieces.",
-    "仅显示前 {shown} 个；用 --pieces 查看更多。",
+    "The first {shown} are shown; see more with --pieces.", "仅显示前 {shown} 个；用 --pieces 查看更多。"
 )
 
 
 def preview(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to cut.")],
     knowledge_base: Annotated[
-        str,
-        typer.Option("--kb", metavar="NAME|ID", help="Whose settings hold where none is given."),
+        str, typer.Option("--kb", metavar="NAME|ID", help="Whose settings hold where none is given.")
     ],
     splitter: Annotated[str | None, typer.Option(help="How to cut it, e.g. parent_child.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
-    chunk_overlap: Annotated[
-        int | None, typer.Option(help="Tokens that neighbouring chunks share.")
-    ] = None,
+    chunk_overlap: Annotated[int | None, typer.Option(help="Tokens that neighbouring chunks share.")] = None,
     pieces: Annotated[int, typer.Option(help="How many passages to show.")] = 10,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
 ) -> None:
     """Show how a file would be cut into passages; nothing is uploaded for good."""
-    wishes = {
-        "splitter": splitter,
-        "chunk_size": chunk_size,
-        "chunk_overlap": chunk_overlap,
-        "pieces": pieces,
-    }
+    wishes = {"splitter": splitter, "chunk_size": chunk_size, "chunk_overlap": chunk_overlap, "pieces": pieces}
     query = {name: value for name, value in wishes.items() if value is not None}
 
     async def body(output: Output, client: ApiClient) -> ExitCode:

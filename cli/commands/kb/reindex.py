@@ -97,27 +97,17 @@ class ReindexRecord(Record):
 
 def reindex(
     knowledge_base: Annotated[str, typer.Argument(metavar="NAME|ID", help="Its name or its id.")],
-    action: Annotated[
-        ReindexAction, typer.Argument(help="What to do about the re-index.")
-    ] = ReindexAction.START,
+    action: Annotated[ReindexAction, typer.Argument(help="What to do about the re-index.")] = ReindexAction.START,
     splitter: Annotated[str | None, typer.Option(help="How documents are cut.")] = None,
     chunk_size: Annotated[int | None, typer.Option(help="Tokens per chunk.")] = None,
-    chunk_overlap: Annotated[
-        int | None, typer.Option(help="Tokens that neighbouring chunks share.")
-    ] = None,
+    chunk_overlap: Annotated[int | None, typer.Option(help="Tokens that neighbouring chunks share.")] = None,
     model: Annotated[str | None, typer.Option(help="Embedding model.")] = None,
-    manual: Annotated[
-        bool, typer.Option("--manual", help="Wait for `cutover` once all documents are done.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Make all documents anew with the same settings.")
-    ] = False,
+    manual: Annotated[bool, typer.Option("--manual", help="Wait for `cutover` once all documents are done.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Make all documents anew with the same settings.")] = False,
     without_failed: Annotated[
         bool, typer.Option("--without-failed", help="With cutover: lose documents that failed.")
     ] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Show the progress until it is over.")
-    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Show the progress until it is over.")] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -131,11 +121,7 @@ def reindex(
     }
     settings = {key: value for key, value in wishes.items() if value is not None}
     bodies: dict[ReindexAction, JsonObject] = {
-        ReindexAction.START: {
-            **settings,
-            "cutover": "manual" if manual else "auto",
-            "force": force,
-        },
+        ReindexAction.START: {**settings, "cutover": "manual" if manual else "auto", "force": force},
         ReindexAction.CUTOVER: {"without_failed": without_failed},
     }
 
@@ -165,17 +151,13 @@ class _ReindexDialog:
     async def send(self, action: ReindexAction, body: JsonObject) -> ReindexRecord:
         path = "" if action in {ReindexAction.START, ReindexAction.STATUS} else f"/{action}"
         method = "GET" if action is ReindexAction.STATUS else "POST"
-        return await self._client.reindex(
-            ReindexRecord, method, f"{self._base.id}/reindex{path}", body
-        )
+        return await self._client.reindex(ReindexRecord, method, f"{self._base.id}/reindex{path}", body)
 
     def tell(self, action: ReindexAction, record: ReindexRecord) -> None:
         telling: dict[ReindexAction, Callable[[ReindexRecord], None]] = {
             ReindexAction.START: self._tell_start,
             ReindexAction.STATUS: self._tell_status,
-            ReindexAction.CANCEL: lambda _: self._output.say(
-                messages.CANCELLED, name=self._base.name
-            ),
+            ReindexAction.CANCEL: lambda _: self._output.say(messages.CANCELLED, name=self._base.name),
             ReindexAction.CUTOVER: self.tell_end,
             ReindexAction.ROLLBACK: self._tell_rollback,
         }

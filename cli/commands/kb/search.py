@@ -24,9 +24,7 @@ _LEGS = ("dense", "sparse")
 
 KnowledgeBasesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--kb", metavar="NAME|ID", help="Where to search; may be given often. Default: everywhere."
-    ),
+    typer.Option("--kb", metavar="NAME|ID", help="Where to search; may be given often. Default: everywhere."),
 ]
 
 
@@ -41,9 +39,7 @@ FilterOption = Annotated[
 WhyOption = Annotated[
     str | None,
     typer.Option(
-        "--why",
-        metavar="CHUNK|WORDS",
-        help="Why a passage is not found: its id, or words of it with --document.",
+        "--why", metavar="CHUNK|WORDS", help="Why a passage is not found: its id, or words of it with --document."
     ),
 ]
 
@@ -51,26 +47,16 @@ WhyOption = Annotated[
 def search(
     query: Annotated[str, typer.Argument(help="A question or keywords.")],
     knowledge_bases: KnowledgeBasesOption = None,
-    top_k: Annotated[
-        int | None, typer.Option(min=1, help="How many passages at most. Default: 5.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Least score of a passage.")
-    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many passages at most. Default: 5.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Least score of a passage.")] = None,
     filters: FilterOption = None,
     neighbours: Annotated[
         int | None, typer.Option(min=0, max=5, help="Chunks shown on each side of a passage.")
     ] = None,
-    section: Annotated[
-        bool, typer.Option("--section", help="Show the rest of each passage's section.")
-    ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each passage got its score.")
-    ] = False,
+    section: Annotated[bool, typer.Option("--section", help="Show the rest of each passage's section.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each passage got its score.")] = False,
     why: WhyOption = None,
-    document: Annotated[
-        str | None, typer.Option("--document", metavar="ID", help="For --why with words.")
-    ] = None,
+    document: Annotated[str | None, typer.Option("--document", metavar="ID", help="For --why with words.")] = None,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -103,9 +89,7 @@ def _given(**choices: JsonValue) -> JsonObject:
     return {name: value for name, value in choices.items() if value is not None}
 
 
-async def _explain_absence(
-    output: Output, client: ApiClient, bases: list[str], wish: JsonObject
-) -> ExitCode:
+async def _explain_absence(output: Output, client: ApiClient, bases: list[str], wish: JsonObject) -> ExitCode:
     if len(bases) != 1:
         raise CommandFailed(InvalidRequest("kb", "one is needed"), kb.WHY_ONE_BASE)
     answer = await client.why(bases[0], wish)
@@ -113,10 +97,7 @@ async def _explain_absence(
     output.print(_words(output, answer.reason), "bold")
     if answer.place is not None and answer.score is not None:
         output.say(
-            kb.WHY_PLACE,
-            place=answer.place,
-            score=_short(answer.score),
-            lowest=_short(answer.lowest_score_shown),
+            kb.WHY_PLACE, place=answer.place, score=_short(answer.score), lowest=_short(answer.lowest_score_shown)
         )
     if not answer.dense_used:
         output.say(kb.LEG_UNUSED)

@@ -19,12 +19,9 @@ from core.errors.requests import InvalidRequest
 
 _ATTEMPTS = 10
 
-UserOption = Annotated[
-    list[str] | None, typer.Option("--user", help="A person, by user name; may come many times.")
-]
+UserOption = Annotated[list[str] | None, typer.Option("--user", help="A person, by user name; may come many times.")]
 RoleOption = Annotated[
-    list[str] | None,
-    typer.Option("--role", help="All who have a role, such as developer; may come many times."),
+    list[str] | None, typer.Option("--role", help="All who have a role, such as developer; may come many times.")
 ]
 
 
@@ -81,9 +78,7 @@ def share(
     knowledge_base: KnowledgeBaseArgument,
     user: UserOption = None,
     role: RoleOption = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="They may change what is in it, too.")
-    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="They may change what is in it, too.")] = False,
     remove: Annotated[bool, typer.Option("--remove", help="Take it back from these.")] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
@@ -114,9 +109,7 @@ def access_of(*, write: bool, remove: bool) -> str | None:
     return None if remove else "write" if write else "read"
 
 
-async def share_with(
-    client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None
-) -> ShareList:
+async def share_with(client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None) -> ShareList:
     """Add people and roles to a list of shares, or take them from it.
 
     Args:
@@ -173,15 +166,9 @@ def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | Non
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
     subjects = [(share.subject(), share.access) for share in shares.items]
-    remaining = [
-        (subject, present)
-        for subject, present in subjects
-        if (subject[0], subject[1].casefold()) not in keys
-    ]
+    remaining = [(subject, present) for subject, present in subjects if (subject[0], subject[1].casefold()) not in keys]
     added = [] if access is None else [(subject, access) for subject in dict.fromkeys(chosen)]
-    entries: list[JsonValue] = [
-        {field: name, "access": granted} for (field, name), granted in [*remaining, *added]
-    ]
+    entries: list[JsonValue] = [{field: name, "access": granted} for (field, name), granted in [*remaining, *added]]
     return {"shares": entries}
 
 

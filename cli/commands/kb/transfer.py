@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TransferSpeedColumn
 
 from cli.client.api import ApiClient
 from cli.client.downloads import download, require_free
@@ -31,9 +24,7 @@ from core.errors.requests import InvalidRequest
 _POLL_SECONDS = 0.3
 _OPEN = {"pending", "processing"}
 NameOption = Annotated[str | None, typer.Option(help="What the new knowledge base is called.")]
-NoWaitOption = Annotated[
-    bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")
-]
+NoWaitOption = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the server has finished.")]
 
 
 class _ArchiveFacts(Record):
@@ -55,9 +46,7 @@ class _TransferRecord(Record):
 def export(
     knowledge_base: KnowledgeBaseArgument,
     file: Annotated[Path, typer.Argument(help="Where to write it, such as manuals.akb.")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     url: UrlOption = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
@@ -94,13 +83,8 @@ def import_file(
         output.remark(messages.FILE_DIGEST, sha256=digest)
         fields = {"name": name} if name else {}
         total = file.stat().st_size
-        with (
-            _drawn(output, messages.UPLOADING, total=total) as on_progress,
-            CountedFile(file, on_progress) as content,
-        ):
-            answer = await client.send_file(
-                "/api/v1/knowledge-bases/import", content, file.name, fields
-            )
+        with _drawn(output, messages.UPLOADING, total=total) as on_progress, CountedFile(file, on_progress) as content:
+            answer = await client.send_file("/api/v1/knowledge-bases/import", content, file.name, fields)
         transfer = client.read(_TransferRecord, answer)
         return await _follow(output, client, transfer, {"sha256": digest}, wait=not no_wait)
 
@@ -120,9 +104,7 @@ def copy(
     async def body(output: Output, client: ApiClient) -> ExitCode:
         base = await client.find_knowledge_base(knowledge_base)
         path = f"/api/v1/knowledge-bases/{base.id}/copy"
-        transfer = client.read(
-            _TransferRecord, await client.call("POST", path, body={"name": name} if name else {})
-        )
+        transfer = client.read(_TransferRecord, await client.call("POST", path, body={"name": name} if name else {}))
         return await _follow(output, client, transfer, {}, wait=not no_wait)
 
     run(Options(json_only, language, url), body)
@@ -140,9 +122,7 @@ async def _follow(
                 on_progress(transfer.progress)
                 if transfer.failure is not None and transfer.failure.reason not in reasons:
                     reasons.add(transfer.failure.reason)
-                    output.remark(
-                        messages.TRANSFER_WAITS, why=_explained(transfer, output.language)
-                    )
+                    output.remark(messages.TRANSFER_WAITS, why=_explained(transfer, output.language))
                 await asyncio.sleep(_POLL_SECONDS)
                 answer = await client.call("GET", f"/api/v1/transfers/{transfer.id}")
                 transfer = client.read(_TransferRecord, answer)
@@ -174,9 +154,7 @@ def _drawn(output: Output, what: Message, *, total: int | None) -> Generator[Cal
         if total is None
         else (TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn())
     )
-    with Progress(
-        *columns, console=output.remarks, transient=True, disable=not output.lively
-    ) as progress:
+    with Progress(*columns, console=output.remarks, transient=True, disable=not output.lively) as progress:
         task = progress.add_task(output.render(what), total=total)
 
         def on_progress(done: int) -> None:

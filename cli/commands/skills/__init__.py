@@ -1,17 +1,7 @@
 """The registry of ``agentex skill``: each command in the module that has its name."""
 
 from cli.command import command_group
-from cli.commands.skills import (
-    compare_answers,
-    diff,
-    fix,
-    manage,
-    new,
-    publish,
-    transfer,
-    trigger_test,
-    validate,
-)
+from cli.commands.skills import compare_answers, diff, fix, manage, new, publish, transfer, trigger_test, validate
 
 app = command_group(
     "Write, check, compare and share SKILL files.",

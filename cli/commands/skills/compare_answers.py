@@ -40,16 +40,10 @@ async def compare_answers(
     skill: SkillArgument,
     file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
-    against: Annotated[
-        int | None, typer.Option(min=1, help="The version to compare with; absent: no skill.")
-    ] = None,
+    against: Annotated[int | None, typer.Option(min=1, help="The version to compare with; absent: no skill.")] = None,
     runs: Annotated[int, typer.Option(min=1, max=10, help="How often each is asked.")] = 1,
-    model: Annotated[
-        str | None, typer.Option(help="Id of the model that answers; your default if absent.")
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Id of the model that judges; the same if absent.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="Id of the model that answers; your default if absent.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Id of the model that judges; the same if absent.")] = None,
 ) -> ExitCode:
     """Have a model answer with the skill and without it, and a model judge which is better.
 
@@ -60,12 +54,7 @@ async def compare_answers(
         problem = InvalidRequest("queries", "none should choose the skill")
         raise CommandFailed(problem, messages.NO_QUERY_FOR_IT, path=file)
     row = await find(client, skill)
-    options: JsonObject = {
-        "version": version,
-        "against": against,
-        "model_id": model,
-        "judge_model_id": judge,
-    }
+    options: JsonObject = {"version": version, "against": against, "model_id": model, "judge_model_id": judge}
     requests: list[JsonValue] = [*queries]
     body: JsonObject = {"queries": requests, "runs": runs}
     body |= {name: value for name, value in options.items() if value is not None}
@@ -76,9 +65,7 @@ async def compare_answers(
 
 def _tell(output: Output, name: str, report: _ComparisonRecord) -> None:
     output.emit(report.to_json())
-    output.table(
-        (messages.COMPARED_OUTCOME, messages.QUERY, messages.COMPARED_REASON), _rows(output, report)
-    )
+    output.table((messages.COMPARED_OUTCOME, messages.QUERY, messages.COMPARED_REASON), _rows(output, report))
     other = (
         output.render(messages.WITHOUT_SKILL)
         if report.against is None

@@ -57,12 +57,7 @@ def diff(
         if change.breaking:
             output.say(messages.BREAKING)
         output.emit(
-            {
-                "text": text,
-                "semantic": _JSON.validate_python(
-                    _JSON_LIKE.dump_python(asdict(change), mode="json")
-                ),
-            }
+            {"text": text, "semantic": _JSON.validate_python(_JSON_LIKE.dump_python(asdict(change), mode="json"))}
         )
         return ExitCode.FAILED if fail_on_breaking and change.breaking else ExitCode.OK
 
@@ -89,11 +84,7 @@ def _rows(output: Output, change: "SkillDifference") -> Iterator[Row]:
     for param in change.params_removed:
         yield kinds["parameter"], removed, param.name
     for parameter in change.params_changed:
-        yield (
-            kinds["parameter"],
-            changed,
-            f"{parameter.name}: {', '.join(parameter.breaking or parameter.fields)}",
-        )
+        yield (kinds["parameter"], changed, f"{parameter.name}: {', '.join(parameter.breaking or parameter.fields)}")
     for step in change.steps:
         present = step.after or step.before
         word = changed if step.before and step.after else added if step.after else removed
@@ -104,10 +95,7 @@ def _rows(output: Output, change: "SkillDifference") -> Iterator[Row]:
     yield from _entries(kinds["tool"], change.tools, added, removed)
     was, is_now = change.restricts_tools
     if was != is_now:
-        words = {
-            True: output.render(messages.TOOLS_LISTED),
-            False: output.render(messages.TOOLS_FREE),
-        }
+        words = {True: output.render(messages.TOOLS_LISTED), False: output.render(messages.TOOLS_FREE)}
         yield kinds["tool"], changed, f"{words[was]} → {words[is_now]}"
 
 

@@ -26,15 +26,11 @@ if TYPE_CHECKING:
 
 def fix(
     paths: PathsArgument,
-    codes: Annotated[
-        list[str] | None, typer.Option("--code", metavar="CODE", help="Only these; repeatable.")
-    ] = None,
+    codes: Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only these; repeatable.")] = None,
     portable: Annotated[
         bool, typer.Option("--portable", help="Mend what the open standard would refuse, too.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; write nothing.")] = False,
     json_only: JsonOption = False,
     language: LanguageOption = None,
 ) -> None:
@@ -65,9 +61,7 @@ def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     chosen_codes = frozenset(code.upper() for code in codes)
     for code in sorted(chosen_codes - RULES.keys()):
         raise CommandFailed(InvalidRequest("code", code), messages.NO_SUCH_CODE, code=code)
-    return chosen_codes or frozenset(
-        code for code, rule in RULES.items() if portable or not rule.portability
-    )
+    return chosen_codes or frozenset(code for code, rule in RULES.items() if portable or not rule.portability)
 
 
 def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
@@ -90,18 +84,9 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     if left:
         path_argument = argument(skill.shown, with_standard=wish.portable)
         say(messages.LEFT, path=skill.shown, count=left, named=path_argument)
-    result: JsonObject = {
-        "path": skill.shown,
-        "fixed": [*applied],
-        "left": left,
-        "written": path is not None,
-    }
+    result: JsonObject = {"path": skill.shown, "fixed": [*applied], "left": left, "written": path is not None}
     # It stands nowhere else.
-    return (
-        result
-        if skill.path is not None
-        else result | {"content": mended.decode("utf-8", "replace")}
-    )
+    return result if skill.path is not None else result | {"content": mended.decode("utf-8", "replace")}
 
 
 def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":

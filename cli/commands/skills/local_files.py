@@ -96,9 +96,7 @@ def beside(folder: Path) -> Iterator[str]:
                 count += 1
                 if count > _MOST_FILES:
                     problem = InvalidRequest("path", "too many files")
-                    raise CommandFailed(
-                        problem, messages.TOO_MANY_FILES, path=folder, most=_MOST_FILES
-                    )
+                    raise CommandFailed(problem, messages.TOO_MANY_FILES, path=folder, most=_MOST_FILES)
                 yield Path(place, name).relative_to(folder).as_posix()
 
 

@@ -16,9 +16,7 @@ from core.errors.conflicts import Conflict
 
 PATH = "/api/v1/skills"
 _LISTED = 12
-SkillArgument = Annotated[
-    str, typer.Argument(metavar="SKILL", help="Its slug, owner/slug, name or id.")
-]
+SkillArgument = Annotated[str, typer.Argument(metavar="SKILL", help="Its slug, owner/slug, name or id.")]
 
 
 class _SkillOwner(Record):
@@ -54,9 +52,7 @@ async def list_skills(
     words: Annotated[str | None, typer.Option("--search", help="Words that it has.")] = None,
     category: Annotated[str | None, typer.Option(help="Of this category.")] = None,
     tag: Annotated[str | None, typer.Option(help="With this tag.")] = None,
-    everybodys: Annotated[
-        bool, typer.Option("--public", help="Also those that everybody sees.")
-    ] = False,
+    everybodys: Annotated[bool, typer.Option("--public", help="Also those that everybody sees.")] = False,
 ) -> ExitCode:
     """List your skills and those that are shared with you."""
     filters = {"q": words, "category": category, "tag": tag}
@@ -70,8 +66,7 @@ async def list_skills(
         return ExitCode.OK
     columns = (messages.SLUG, messages.NAME, messages.VERSION, messages.OWNER, messages.STATE)
     rows = [
-        (skill.slug, skill.name, str(skill.version), skill.owner.username, _state(output, skill))
-        for skill in skills
+        (skill.slug, skill.name, str(skill.version), skill.owner.username, _state(output, skill)) for skill in skills
     ]
     output.table(columns, rows)
     return ExitCode.OK
@@ -95,9 +90,7 @@ async def show(output: Output, client: ApiClient, skill: SkillArgument) -> ExitC
 
 
 @client_command
-async def delete(
-    output: Output, client: ApiClient, skill: SkillArgument, yes: YesOption = False
-) -> ExitCode:
+async def delete(output: Output, client: ApiClient, skill: SkillArgument, yes: YesOption = False) -> ExitCode:
     """Delete a skill with all its versions."""
     row = await find(client, skill)
     if not confirm(output, yes, messages.DELETE_SKILL, name=row.name):
@@ -121,9 +114,7 @@ async def find(client: ApiClient, name: str) -> SkillRecord:
             raise
     skills = await _all(client, {"include_public": "true"})
     owner, _, slug = name.rpartition("/")
-    fitting = [
-        skill for skill in skills if skill.slug == slug and owner in ("", skill.owner.username)
-    ]
+    fitting = [skill for skill in skills if skill.slug == slug and owner in ("", skill.owner.username)]
     fitting = fitting or [skill for skill in skills if skill.name.casefold() == name.casefold()]
     # One's own goes before another person's of the same name.
     matches = [skill for skill in fitting if skill.access == "owner"] or fitting

@@ -113,18 +113,12 @@ _TEMPLATES = {
 
 def new(
     name: Annotated[str, typer.Argument(help="What people call it, such as Daily report.")],
-    slug: Annotated[
-        str | None, typer.Option(help="Its folder's name; by default made of the name.")
-    ] = None,
-    folder: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Where to make that folder.")
-    ] = Path(),
+    slug: Annotated[str | None, typer.Option(help="Its folder's name; by default made of the name.")] = None,
+    folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where to make that folder.")] = Path(),
     spelling: Annotated[
         Spelling, typer.Option("--format", help="Our own headings, or the open standard's.")
     ] = Spelling.NATIVE,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     json_only: JsonOption = False,
     language: LanguageOption = None,
 ) -> None:
@@ -134,9 +128,7 @@ def new(
     def work() -> ExitCode:
         plain = " ".join(name.split())
         if not 0 < len(plain) <= _LONGEST_NAME:
-            raise CommandFailed(
-                InvalidRequest("name", "1 to 64 characters"), messages.NAME_UNUSABLE
-            )
+            raise CommandFailed(InvalidRequest("name", "1 to 64 characters"), messages.NAME_UNUSABLE)
         place = folder / _slug(plain, slug)
         file = place / "SKILL.md"
         require_free(file, force=force)

@@ -51,9 +51,7 @@ async def publish(
     output: Output,
     client: ApiClient,
     skill: SkillArgument,
-    withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Take it back: it is yours alone again.")
-    ] = False,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take it back: it is yours alone again.")] = False,
 ) -> ExitCode:
     """Show a skill to everybody on the server; one with errors is refused, and they are listed."""
     row = await find(client, skill)
@@ -99,9 +97,7 @@ async def review(
     skill: SkillArgument,
     approve: Annotated[bool, typer.Option("--approve", help="It may be used.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="It may not.")] = False,
-    version: Annotated[
-        int | None, typer.Option(min=1, help="The version that you have read.")
-    ] = None,
+    version: Annotated[int | None, typer.Option(min=1, help="The version that you have read.")] = None,
     note: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> ExitCode:
     """Show what waits for a review, or decide about it: an import, or a public skill's version."""
@@ -113,11 +109,7 @@ async def review(
     version = version or detail.pending_version or detail.version
     if not approve and not reject:
         return await _show_waiting(output, client, detail)
-    body: JsonObject = {
-        "decision": "approve" if approve else "reject",
-        "version": version,
-        "note": note,
-    }
+    body: JsonObject = {"decision": "approve" if approve else "reject", "version": version, "note": note}
     answer = await client.call("POST", f"{PATH}/{row.id}/review", body=body)
     output.emit(client.read(_PublishedSkill, answer).to_json())
     output.say(messages.APPROVED if approve else messages.REJECTED, name=row.name, version=version)
@@ -164,7 +156,5 @@ async def _show_findings(output: Output, client: ApiClient, row: SkillRecord) ->
                 column=diagnostic.column,
                 severity=output.render(messages.SEVERITIES[diagnostic.severity]),
                 code=diagnostic.code,
-                text=diagnostic.message_zh
-                if output.language is Language.ZH
-                else diagnostic.message,
+                text=diagnostic.message_zh if output.language is Language.ZH else diagnostic.message,
             )

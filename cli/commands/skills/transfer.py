@@ -84,18 +84,12 @@ class _ImportRecord(Record):
 async def import_skills(
     output: Output,
     client: ApiClient,
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help=".md, .zip or .skill files, or folders.")
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help=".md, .zip or .skill files, or folders.")],
     on_conflict: Annotated[
         SkillConflictPolicy, typer.Option(help="Where you have a skill of that slug already.")
     ] = SkillConflictPolicy.NEW,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be done; do nothing.")
-    ] = False,
-    approve: Annotated[
-        bool, typer.Option("--approve", help="You have read them: let your agents use them.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be done; do nothing.")] = False,
+    approve: Annotated[bool, typer.Option("--approve", help="You have read them: let your agents use them.")] = False,
 ) -> ExitCode:
     """Import skills; until you approve one, agents are not offered it."""
     _check(paths)
@@ -119,24 +113,15 @@ async def export(
     output: Output,
     client: ApiClient,
     skill: SkillArgument,
-    file: Annotated[
-        Path,
-        typer.Argument(help="Where to write it: report.md as stored, report.zip as a package."),
-    ],
+    file: Annotated[Path, typer.Argument(help="Where to write it: report.md as stored, report.zip as a package.")],
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
-    profile: Annotated[
-        Profile | None, typer.Option(help="Whom a package is for; by default everybody.")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    profile: Annotated[Profile | None, typer.Option(help="Whom a package is for; by default everybody.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> ExitCode:
     """Write a skill into a file: byte for byte, or as a package that other products read."""
     is_package = file.suffix.lower() in _PACKAGES
     if profile is not None and not is_package:
-        raise CommandFailed(
-            InvalidRequest("profile", "no package"), messages.PROFILE_UNUSED, path=file
-        )
+        raise CommandFailed(InvalidRequest("profile", "no package"), messages.PROFILE_UNUSED, path=file)
     require_free(file, force=force)
     row = await find(client, skill)
     query: dict[str, str] = {} if version is None else {"version": str(version)}
@@ -188,11 +173,7 @@ def _package(folder: Path) -> bytes:
 
 
 async def _send(
-    output: Output,
-    client: ApiClient,
-    paths: Sequence[Path],
-    query: str,
-    refusals: list[Problem],
+    output: Output, client: ApiClient, paths: Sequence[Path], query: str, refusals: list[Problem]
 ) -> list[_ImportItem]:
     """What became of each; of several, one that fails does not keep the others from being told."""
     items: list[_ImportItem] = []
@@ -209,9 +190,7 @@ async def _send(
     return items
 
 
-async def _approve(
-    output: Output, client: ApiClient, item: _ImportItem, refusals: list[Problem]
-) -> _ImportItem:
+async def _approve(output: Output, client: ApiClient, item: _ImportItem, refusals: list[Problem]) -> _ImportItem:
     skill = _imported_skill(item)
     if skill is None:
         return item
@@ -252,9 +231,7 @@ def _row(output: Output, item: _ImportItem) -> tuple[str, str, str, str]:
 
 def _counted(output: Output, item: _ImportItem) -> str:
     counts = Counter(finding.severity for finding in item.diagnostics)
-    texts = (
-        f"{output.render(messages.SEVERITIES[key])}: {counts[key]}" for key in _TOLD if counts[key]
-    )
+    texts = (f"{output.render(messages.SEVERITIES[key])}: {counts[key]}" for key in _TOLD if counts[key])
     return ", ".join(texts) or "-"
 
 

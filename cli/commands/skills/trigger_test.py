@@ -20,11 +20,7 @@ from cli.ui.progress import followed
 from core.errors.requests import InvalidRequest
 
 QueriesArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="QUERIES",
-        help='JSON: a list of {"query": ..., "should_trigger": true or false}.',
-    ),
+    Path, typer.Argument(metavar="QUERIES", help='JSON: a list of {"query": ..., "should_trigger": true or false}.')
 ]
 
 
@@ -92,18 +88,11 @@ async def try_triggers(
     skill: SkillArgument,
     file: QueriesArgument,
     version: Annotated[int | None, typer.Option(min=1, help="An older version.")] = None,
-    runs: Annotated[
-        int | None, typer.Option(min=1, max=10, help="How often a model is asked each; 3.")
-    ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no language model, which costs nothing.")
-    ] = False,
-    model: Annotated[
-        str | None, typer.Option(help="Id of the model to ask; your default if absent.")
-    ] = None,
+    runs: Annotated[int | None, typer.Option(min=1, max=10, help="How often a model is asked each; 3.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no language model, which costs nothing.")] = False,
+    model: Annotated[str | None, typer.Option(help="Id of the model to ask; your default if absent.")] = None,
     least: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Exit code 1 where recall or precision is less."),
+        float | None, typer.Option(min=0, max=1, help="Exit code 1 where recall or precision is less.")
     ] = None,
 ) -> ExitCode:
     """Ask which requests would choose a skill among all those that your agents may use."""
@@ -128,9 +117,7 @@ async def try_triggers(
 
 def _tell(output: Output, name: str, report: _TriggerTestRecord) -> None:
     output.emit(report.to_json())
-    output.table(
-        (messages.RIGHT, messages.SCORE, messages.CHOSEN, messages.QUERY), _rows(output, report)
-    )
+    output.table((messages.RIGHT, messages.SCORE, messages.CHOSEN, messages.QUERY), _rows(output, report))
     rates = report.all
     output.say(
         messages.TRIGGERS,

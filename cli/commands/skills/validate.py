@@ -28,10 +28,7 @@ from cli.ui.output import Output
 from skills.schema import Diagnostic, Fix, Severity, SkillReport, TextEdit
 
 PathsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="PATH...", help="SKILL files, folders with skills, or - for standard input."
-    ),
+    list[str], typer.Argument(metavar="PATH...", help="SKILL files, folders with skills, or - for standard input.")
 ]
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
@@ -47,18 +44,10 @@ class CheckedSkill:
 
 def validate(
     paths: PathsArgument,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse what has warnings, too.")
-    ] = False,
-    portable: Annotated[
-        bool, typer.Option("--portable", help="Refuse what the open standard would refuse.")
-    ] = False,
-    publish: Annotated[
-        bool, typer.Option("--publish", help="Refuse what could not be shared with others.")
-    ] = False,
-    sarif: Annotated[
-        Path | None, typer.Option("--sarif", metavar="FILE", help="Write a SARIF 2.1.0 report.")
-    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse what has warnings, too.")] = False,
+    portable: Annotated[bool, typer.Option("--portable", help="Refuse what the open standard would refuse.")] = False,
+    publish: Annotated[bool, typer.Option("--publish", help="Refuse what could not be shared with others.")] = False,
+    sarif: Annotated[Path | None, typer.Option("--sarif", metavar="FILE", help="Write a SARIF 2.1.0 report.")] = None,
     json_only: JsonOption = False,
     language: LanguageOption = None,
 ) -> None:
@@ -71,11 +60,7 @@ def validate(
             report = judge(skill)
             passes = report.valid and (report.portable or not portable)
             passes = passes and (report.publishable or not publish)
-            severities = {
-                diagnostic.severity
-                for diagnostic in report.diagnostics
-                if not _is_standards(diagnostic)
-            }
+            severities = {diagnostic.severity for diagnostic in report.diagnostics if not _is_standards(diagnostic)}
             passes = passes and not (strict and Severity.WARNING in severities)
             checked.append(CheckedSkill(skill, report, passes))
             show(output, checked[-1], with_standard=portable)
@@ -154,11 +139,7 @@ def _finding(diagnostic: Diagnostic) -> JsonObject:
 
 
 def _weight(diagnostic: Diagnostic) -> Message:
-    return (
-        messages.NOT_PORTABLE
-        if _is_standards(diagnostic)
-        else messages.SEVERITIES[diagnostic.severity]
-    )
+    return messages.NOT_PORTABLE if _is_standards(diagnostic) else messages.SEVERITIES[diagnostic.severity]
 
 
 def _is_standards(diagnostic: Diagnostic) -> bool:
@@ -170,9 +151,7 @@ def _is_standards(diagnostic: Diagnostic) -> bool:
 
 def filtered(diagnostics: Iterable[Diagnostic], *, with_standard: bool) -> list[Diagnostic]:
     """Those of some findings that concern who asks."""
-    return [
-        diagnostic for diagnostic in diagnostics if with_standard or not _is_standards(diagnostic)
-    ]
+    return [diagnostic for diagnostic in diagnostics if with_standard or not _is_standards(diagnostic)]
 
 
 def argument(path: str, *, with_standard: bool) -> str:
@@ -183,9 +162,7 @@ def argument(path: str, *, with_standard: bool) -> str:
 def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: bool) -> None:
     everything = (diagnostic for result in checked for diagnostic in result.report.diagnostics)
     diagnostics = filtered(everything, with_standard=with_standard)
-    counts = Counter(
-        diagnostic.severity for diagnostic in diagnostics if not _is_standards(diagnostic)
-    )
+    counts = Counter(diagnostic.severity for diagnostic in diagnostics if not _is_standards(diagnostic))
     output.say(
         messages.SUMMARY,
         checked=len(checked),
@@ -205,9 +182,7 @@ def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: b
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PLACE = re.compile(r"\{\w+\}")
-_SCHEMA = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -> None:
@@ -224,9 +199,7 @@ def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -
 
 def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
     """The report as JSON: one run, its rules those that were found, its places 1-based."""
-    diagnostics = [
-        (skill, diagnostic) for skill, report in reports for diagnostic in report.diagnostics
-    ]
+    diagnostics = [(skill, diagnostic) for skill, report in reports for diagnostic in report.diagnostics]
     codes = sorted({diagnostic.code for _, diagnostic in diagnostics})
     driver: JsonObject = {
         "name": "agentex",
@@ -237,10 +210,7 @@ def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "defaultEncoding": "utf-8",
-        "results": [
-            _result(skill, diagnostic, codes.index(diagnostic.code))
-            for skill, diagnostic in diagnostics
-        ],
+        "results": [_result(skill, diagnostic, codes.index(diagnostic.code)) for skill, diagnostic in diagnostics],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 

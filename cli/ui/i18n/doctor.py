@@ -11,8 +11,7 @@ DATABASE_BEHIND_HINT = Message(
     "请升级数据库：agentex migrate（agentex serve 启动时会自动执行）。",
 )
 DATABASE_AHEAD = Message(
-    "at migration {level}, which this version does not know",
-    "迁移版本 {level}，当前程序版本无法识别",
+    "at migration {level}, which this version does not know", "迁移版本 {level}，当前程序版本无法识别"
 )
 DATABASE_AHEAD_HINT = Message(
     "A newer Agentex has used it: install that version, or put back the backup from before.",
@@ -20,22 +19,19 @@ DATABASE_AHEAD_HINT = Message(
 )
 DATABASE_DAMAGED = Message("damaged, or no SQLite database", "文件已损坏，或不是 SQLite 数据库")
 DATABASE_DAMAGED_HINT = Message(
-    "Stop Agentex, keep the file, and put back your last backup.",
-    "请停止 Agentex，保留该文件，并恢复最近的备份。",
+    "Stop Agentex, keep the file, and put back your last backup.", "请停止 Agentex，保留该文件，并恢复最近的备份。"
 )
 DATABASE_DOWN_HINT = Message(
     "Start the server that AGENTEX_DATABASE_URL names and check its user, password and address; "
     "without that setting, check that the data folder can be read.",
-    "请启动 AGENTEX_DATABASE_URL 指定的服务器并检查其用户、密码和地址；"
-    "未设置时请确认数据目录可读。",
+    "请启动 AGENTEX_DATABASE_URL 指定的服务器并检查其用户、密码和地址；未设置时请确认数据目录可读。",
 )
 UNREACHED = Message("does not answer", "没有响应")
 REFUSED = Message("refuses the request", "拒绝了请求")
 QUEUE = Message("Queue", "任务队列")
 QUEUE_FACTS = Message("{workers} workers, {waiting} jobs", "{workers} 个后台进程，{waiting} 个任务")
 QUEUE_PRIVATE = Message(
-    "the private Redis does not run: agentex serve starts it",
-    "私有 Redis 未运行：agentex serve 会启动它",
+    "the private Redis does not run: agentex serve starts it", "私有 Redis 未运行：agentex serve 会启动它"
 )
 QUEUE_DOWN_HINT = Message(
     "Start the server that AGENTEX_REDIS_URL names and check its password and address; without "
@@ -54,8 +50,7 @@ VECTORS = Message("Vector store", "向量库")
 VECTORS_OWN = Message("in the data folder", "在数据目录中")
 VECTORS_SERVER = Message("the Qdrant server answers", "Qdrant 服务器有响应")
 VECTORS_HINT = Message(
-    "Start the server that AGENTEX_QDRANT_URL names and check its address and "
-    "AGENTEX_QDRANT_API_KEY.",
+    "Start the server that AGENTEX_QDRANT_URL names and check its address and AGENTEX_QDRANT_API_KEY.",
     "请启动 AGENTEX_QDRANT_URL 指定的服务器，并检查其地址和 AGENTEX_QDRANT_API_KEY。",
 )
 ISSUER = Message("Single sign-on", "单点登录")
@@ -67,17 +62,14 @@ ISSUER_DOWN_HINT = Message(
     "目前无法通过单点登录登录：请检查 AGENTEX_OIDC_ISSUER，并确认本机可以访问 {issuer}"
     "（其 /.well-known/openid-configuration 及其中的密钥地址）。",
 )
-ISSUER_OTHER = Message(
-    "the discovery document there is another issuer's", "该地址的发现文档属于其他签发者"
-)
+ISSUER_OTHER = Message("the discovery document there is another issuer's", "该地址的发现文档属于其他签发者")
 ISSUER_OTHER_HINT = Message(
     "Write AGENTEX_OIDC_ISSUER as the field issuer of that document has it, to the last slash.",
     "请将 AGENTEX_OIDC_ISSUER 写成该文档 issuer 字段的值，包括末尾的斜杠。",
 )
 ISSUER_KEYS = Message("its keys can't be read", "无法读取其密钥")
 PARTS_UNCHECKED_HINT = Message(
-    "The check itself did not end: install the dependencies again (make run) and look at the "
-    "settings.",
+    "The check itself did not end: install the dependencies again (make run) and look at the settings.",
     "检查未能完成：请重新安装依赖（make run）并检查设置。",
 )
 SECRET_KEY = Message("Secret key", "密钥文件")
@@ -91,32 +83,25 @@ SECRET_KEY_LOST_HINT = Message(
     "Put {file} back from your backup: stored keys and tokens can't be read without it.",
     "请从备份恢复 {file}：没有它就无法读取已保存的密钥和令牌。",
 )
-SECRET_KEY_UNKNOWN = Message(
-    "missing; whether there is a database is not known", "缺失；无法确认数据库是否已存在"
-)
+SECRET_KEY_UNKNOWN = Message("missing; whether there is a database is not known", "缺失；无法确认数据库是否已存在")
 SECRET_KEY_UNKNOWN_HINT = Message(
     "Mend the database first; if it was used before, put {file} back from your backup.",
     "请先修复数据库；如果数据库曾被使用，请从备份恢复 {file}。",
 )
 SECRET_KEY_EMPTY = Message("the file is empty or can't be read", "文件为空或不可读")
 SECRET_KEY_OPEN = Message("others on this machine can read it", "本机其他用户可以读取")
-SECRET_KEY_OPEN_HINT = Message(
-    "Make it yours alone: chmod 600 {file}", "请限制权限：chmod 600 {file}"
-)
+SECRET_KEY_OPEN_HINT = Message("Make it yours alone: chmod 600 {file}", "请限制权限：chmod 600 {file}")
 SECRET_KEY_OWN = Message("readable by its owner alone", "仅所有者可读")
 EXPOSURE = Message("Addresses", "访问地址")
 EXPOSURE_OK = Message("listens on {host}", "监听 {host}")
 PROXIES_ALL = Message(
-    "AGENTEX_TRUSTED_PROXIES believes everybody in {network}",
-    "AGENTEX_TRUSTED_PROXIES 信任 {network} 中的所有地址",
+    "AGENTEX_TRUSTED_PROXIES believes everybody in {network}", "AGENTEX_TRUSTED_PROXIES 信任 {network} 中的所有地址"
 )
 PROXIES_ALL_HINT = Message(
     "Name the addresses of your proxies alone: whoever sends X-Forwarded-For passes the limits.",
     "请只填写反向代理的地址：否则任何人都能用 X-Forwarded-For 绕过限制。",
 )
-ORIGIN_PLAIN = Message(
-    "AGENTEX_ALLOWED_ORIGINS names {origin}", "AGENTEX_ALLOWED_ORIGINS 包含 {origin}"
-)
+ORIGIN_PLAIN = Message("AGENTEX_ALLOWED_ORIGINS names {origin}", "AGENTEX_ALLOWED_ORIGINS 包含 {origin}")
 ORIGIN_PLAIN_HINT = Message(
     "Use https for it: whoever is on the way can change a page that comes without TLS.",
     "请改用 https：未加密的页面可能被中途篡改。",
@@ -133,9 +118,7 @@ TRANSPORT_PLAIN_HINT = Message(
     "Put a proxy with TLS in front of the server and use its https address.",
     "请在服务器前部署带 TLS 的反向代理，并使用 https 地址。",
 )
-TRANSPORT_TLS = Message(
-    "TLS; the certificate holds {days} more days", "TLS；证书还有 {days} 天到期"
-)
+TRANSPORT_TLS = Message("TLS; the certificate holds {days} more days", "TLS；证书还有 {days} 天到期")
 CERTIFICATE_HINT = Message("Renew the certificate.", "请更新证书。")
 PROXY_UNBELIEVED = Message("TLS ends at a proxy that is not believed", "TLS 在未受信任的代理处终止")
 PROXY_UNBELIEVED_HINT = Message(
@@ -161,8 +144,7 @@ TEST_UNANSWERED = Message(
     "服务器未返回测试结果：请重新运行 agentex doctor，或查看服务器日志",
 )
 CONNECTION_HINT = Message(
-    "Look at the server of this connection, or switch the connection off.",
-    "请检查该连接的服务器，或停用该连接。",
+    "Look at the server of this connection, or switch the connection off.", "请检查该连接的服务器，或停用该连接。"
 )
 BACKLOG = Message("Work", "工作量")
 NOT_FOR_YOU = Message("not checked: for administrators only", "未检查：仅限管理员")

@@ -3,13 +3,10 @@
 from cli.ui.i18n.common import Message
 
 STARTED = Message(
-    "Making {count} documents of {name} anew. Searches go on with the present passages until all "
-    "are done.",
+    "Making {count} documents of {name} anew. Searches go on with the present passages until all are done.",
     "正在重建 {name} 的 {count} 个文档。全部完成之前，搜索继续使用现有段落。",
 )
-APPLIED = Message(
-    "{name} has no documents: the settings hold at once.", "{name} 没有文档：设置立即生效。"
-)
+APPLIED = Message("{name} has no documents: the settings hold at once.", "{name} 没有文档：设置立即生效。")
 UNCHANGED = Message(
     "{name} has these settings already. To make its documents anew all the same: --force",
     "{name} 已是这些设置。如仍需重建：--force",
@@ -19,13 +16,10 @@ EDITS_LOST = Message(
     "有 {count} 个段落经过手工编辑；这些编辑不会保留。",
 )
 HOW_TO_WATCH = Message(
-    "See how far it is: agentex kb reindex {quoted} status",
-    "查看进度：agentex kb reindex {quoted} status",
+    "See how far it is: agentex kb reindex {quoted} status", "查看进度：agentex kb reindex {quoted} status"
 )
 PROGRESS = Message("{done} of {total} documents", "{done} / {total} 个文档")
-IN_FORCE = Message(
-    "{name} is searched with its new settings: {settings}", "{name} 已启用新设置：{settings}"
-)
+IN_FORCE = Message("{name} is searched with its new settings: {settings}", "{name} 已启用新设置：{settings}")
 WAY_BACK = Message(
     "Back to the settings before, until {until}: agentex kb reindex {quoted} rollback",
     "在 {until} 之前可回退到原设置：agentex kb reindex {quoted} rollback",
@@ -47,8 +41,7 @@ RECALL = Message(
 HELD = Message(
     "The new settings find less. Put them in force all the same: agentex kb reindex {quoted} "
     "cutover, or give them up: agentex kb reindex {quoted} cancel",
-    "新设置找到的更少。仍要启用：agentex kb reindex {quoted} cutover；"
-    "放弃：agentex kb reindex {quoted} cancel",
+    "新设置找到的更少。仍要启用：agentex kb reindex {quoted} cutover；放弃：agentex kb reindex {quoted} cancel",
 )
 CANCELLED = Message("The re-index of {name} was given up.", "已取消 {name} 的重建索引。")
 GOING_BACK = Message(
@@ -64,19 +57,14 @@ PRESENT = Message("Present settings", "当前设置")
 TARGET = Message("New settings", "新设置")
 
 
-REPLACED = Message(
-    "{count} documents were replaced by their new versions.", "已用新版本替换 {count} 个文档。"
-)
+REPLACED = Message("{count} documents were replaced by their new versions.", "已用新版本替换 {count} 个文档。")
 AT_REST = Message("Not being worked on ({count}): {why}", "未在处理（{count}）：{why}")
 RETRIED = Message(
-    "{count} documents that had failed or been cancelled were tried again.",
-    "已重试 {count} 个此前失败或已取消的文档。",
+    "{count} documents that had failed or been cancelled were tried again.", "已重试 {count} 个此前失败或已取消的文档。"
 )
 
 
-LEG_DEEP = Message(
-    "{leg}: behind the first 10,000, score {score}", "{leg}：一万名之后，得分 {score}"
-)
+LEG_DEEP = Message("{leg}: behind the first 10,000, score {score}", "{leg}：一万名之后，得分 {score}")
 LEG_UNUSED = Message("dense: not used for this query", "dense：该查询不使用语义检索")
 DROPPED = Message("Not shown: {reasons}", "未显示：{reasons}")
 WHY_PLACE = Message(
@@ -84,8 +72,7 @@ WHY_PLACE = Message(
     "重排序后第 {place} 名，得分 {score}；结果中的最低分：{lowest}",
 )
 WHY_ONE_BASE = Message(
-    "--why looks at one knowledge base: give --kb exactly once.",
-    "--why 只针对一个知识库：请只给出一个 --kb。",
+    "--why looks at one knowledge base: give --kb exactly once.", "--why 只针对一个知识库：请只给出一个 --kb。"
 )
 FILTER_UNREADABLE = Message(
     "Write a filter as team=ops, year>=2020, type:pdf or name:guide*.",

@@ -6,16 +6,11 @@ NO_SKILL = Message(
     "There is no SKILL.md at {path}. Name a SKILL file, a folder with one, or - for standard input.",
     "{path} 处没有 SKILL.md。请指定 SKILL 文件、包含它的文件夹，或用 - 表示标准输入。",
 )
-STDIN_ONCE = Message(
-    "Standard input can be read once only: name - once.", "标准输入只能读取一次：请只写一个 -。"
-)
+STDIN_ONCE = Message("Standard input can be read once only: name - once.", "标准输入只能读取一次：请只写一个 -。")
 FILE_UNREADABLE = Message(
-    "{path} can't be read ({reason}). Check that you may read it.",
-    "无法读取 {path}（{reason}）。请确认您有读取权限。",
+    "{path} can't be read ({reason}). Check that you may read it.", "无法读取 {path}（{reason}）。请确认您有读取权限。"
 )
-SEVERAL = Message(
-    "There are several skills at {path}: name one.", "{path} 处有多个技能：请指定其中一个。"
-)
+SEVERAL = Message("There are several skills at {path}: name one.", "{path} 处有多个技能：请指定其中一个。")
 TOO_MANY_FILES = Message(
     "{path} has more than {most} files: put the skill into a folder of its own.",
     "{path} 中的文件超过 {most} 个：请把技能放到单独的文件夹中。",
@@ -25,15 +20,10 @@ LINK_LEAVES = Message(
     "{path} 是指向技能文件夹之外或指向文件夹的链接：请在该处放置文件本身。",
 )
 FINDING = Message(
-    "{path}:{line}:{column}: {severity} {code} {text}",
-    "{path}:{line}:{column}：{severity} {code} {text}",
+    "{path}:{line}:{column}: {severity} {code} {text}", "{path}:{line}:{column}：{severity} {code} {text}"
 )
 FIXABLE = Message("  fix: {title}", "  修复：{title}")
-SEVERITIES = {
-    "error": Message("error", "错误"),
-    "warning": Message("warning", "警告"),
-    "info": Message("info", "提示"),
-}
+SEVERITIES = {"error": Message("error", "错误"), "warning": Message("warning", "警告"), "info": Message("info", "提示")}
 NOT_PORTABLE = Message("not portable", "不可移植")
 PASSED = Message("{path}: valid", "{path}：有效")
 PASSED_PORTABLE = Message("{path}: valid and portable", "{path}：有效且可移植")
@@ -53,8 +43,7 @@ MADE = Message(
     "已创建 {path}。填写后请运行：agentex skill validate {named}",
 )
 NAME_UNUSABLE = Message(
-    "A skill needs a name of 1 to 64 characters on one line.",
-    "技能名称须为一行之内的 1 至 64 个字符。",
+    "A skill needs a name of 1 to 64 characters on one line.", "技能名称须为一行之内的 1 至 64 个字符。"
 )
 SLUG_NEEDED = Message(
     "No folder name can be made of {name}: give one with --slug, such as daily-report.",
@@ -64,9 +53,7 @@ SLUG_UNUSABLE = Message(
     "{slug} is no slug: use lower-case letters, digits and single hyphens, 64 at most.",
     "{slug} 不是有效的短名：请使用小写字母、数字和单个连字符，最多 64 个字符。",
 )
-NOTHING_TO_FIX = Message(
-    "{path}: nothing that can be mended by itself.", "{path}：没有可自动修复之处。"
-)
+NOTHING_TO_FIX = Message("{path}: nothing that can be mended by itself.", "{path}：没有可自动修复之处。")
 FIXED = Message("{path}: {count} mended ({codes})", "{path}：已修复 {count} 处（{codes}）")
 LEFT = Message(
     "{path}: {count} left to you; see agentex skill validate {named}",
@@ -121,15 +108,11 @@ STATE_UNREVIEWED = Message("not reviewed", "未审核")
 STATE_OFF = Message("off", "已停用")
 STATE_PUBLIC = Message("public", "公开")
 STATE_PRIVATE = Message("private", "私有")
-SHOWN = Message(
-    "{name}, version {version}, of {owner}: {state}",
-    "{name}，版本 {version}，所有者 {owner}：{state}",
-)
+SHOWN = Message("{name}, version {version}, of {owner}: {state}", "{name}，版本 {version}，所有者 {owner}：{state}")
 DELETE_SKILL = Message("Delete {name} with all its versions?", "删除 {name} 及其所有版本？")
 SKILL_DELETED = Message("{name} deleted.", "已删除 {name}。")
 SKILL_UNKNOWN = Message(
-    "There is no skill {wanted} that you may see. There are: {names}",
-    "没有您可见的技能 {wanted}。现有：{names}",
+    "There is no skill {wanted} that you may see. There are: {names}", "没有您可见的技能 {wanted}。现有：{names}"
 )
 SKILL_AMBIGUOUS = Message(
     "{wanted} fits several skills; name one as owner/slug: {names}",
@@ -155,9 +138,7 @@ PROFILE_UNUSED = Message(
     "{path} is no package, so --profile has no effect: end the name with .zip or .skill, or leave the option out.",
     "{path} 不是技能包，--profile 不起作用：请让文件名以 .zip 或 .skill 结尾，或去掉该选项。",
 )
-EXPORTED = Message(
-    "{name} written to {path} ({size} bytes).", "{name} 已写入 {path}（{size} 字节）。"
-)
+EXPORTED = Message("{name} written to {path} ({size} bytes).", "{name} 已写入 {path}（{size} 字节）。")
 PUBLISHED = Message("{name} is public now.", "{name} 现已公开。")
 WITHDRAWN = Message("{name} is not public any more.", "{name} 不再公开。")
 PENDING = Message(
@@ -165,9 +146,7 @@ PENDING = Message(
     "版本 {version} 须经管理员审核后才会提供给其他人。",
 )
 SHARED_WITH_NOBODY = Message("{name} is shared with nobody.", "{name} 未与任何人共享。")
-ONE_DECISION = Message(
-    "Give either --approve or --reject.", "请给出 --approve 或 --reject 其中之一。"
-)
+ONE_DECISION = Message("Give either --approve or --reject.", "请给出 --approve 或 --reject 其中之一。")
 NOTHING_WAITS = Message("No version of {name} waits for a review.", "{name} 没有等待审核的版本。")
 FILE_BESIDE = Message("Beside it: {path} ({size} bytes)", "附带文件：{path}（{size} 字节）")
 WAITS = Message(
@@ -186,9 +165,7 @@ CHOSEN = Message("CHOSEN", "选中")
 QUERY = Message("QUERY", "请求")
 IS_RIGHT = Message("right", "正确")
 IS_WRONG = Message("wrong", "错误")
-OFFLINE_OR_MODEL = Message(
-    "Use --offline or --model, not both.", "--offline 与 --model 只能选一个。"
-)
+OFFLINE_OR_MODEL = Message("Use --offline or --model, not both.", "--offline 与 --model 只能选一个。")
 OFFLINE_OR_RUNS = Message(
     "Use --offline or --runs, not both: words give the same answer each time.",
     "--offline 与 --runs 只能选一个：离线评分每次结果相同。",

@@ -37,9 +37,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     return reader.finish()
 
 
-def add_head(
-    out: DocumentBuilder, subject: str, lines: Sequence[tuple[str, str]], level: int
-) -> None:
+def add_head(out: DocumentBuilder, subject: str, lines: Sequence[tuple[str, str]], level: int) -> None:
     """Add a message's subject as heading and its other headers as one paragraph."""
     out.add("heading", flow(subject), level=level)
     out.add("paragraph", "\n".join(f"{name}: {flow(value)}" for name, value in lines if value))
@@ -82,9 +80,7 @@ class _EmlReader:
     def finish(self) -> ParsedDocument:
         """The document; a message without any text is none."""
         if not self._has_text:
-            raise ParseFailure(
-                FailureReason.PASSWORD_PROTECTED if self._is_encrypted else FailureReason.EMPTY_TEXT
-            )
+            raise ParseFailure(FailureReason.PASSWORD_PROTECTED if self._is_encrypted else FailureReason.EMPTY_TEXT)
         return self._out.finish(warnings=tuple(sorted(self._warnings)))
 
     def _add_body(self, part: Message) -> bool:
@@ -105,9 +101,7 @@ class _EmlReader:
         return has_text
 
     def _decoded(self, data: bytes, charset: str) -> DecodedText:
-        decoded = decode(
-            data, declared=codec_for_label(charset) if charset.isascii() and charset else None
-        )
+        decoded = decode(data, declared=codec_for_label(charset) if charset.isascii() and charset else None)
         self._warnings.update(decoded.warnings)
         return decoded
 
@@ -121,8 +115,7 @@ class _EmlReader:
         except (HeaderParseError, ValueError):
             return raw
         return "".join(
-            part if isinstance(part, str) else self._decoded(part, charset or "").text
-            for part, charset in parts
+            part if isinstance(part, str) else self._decoded(part, charset or "").text for part, charset in parts
         )
 
 
@@ -161,12 +154,8 @@ def _parts(message: Message) -> list[Message]:
     return [part for part in parts if isinstance(part, Message)]
 
 
-def _best(
-    alternatives: Sequence[Message], others: Sequence[Message]
-) -> list[tuple[Message, Sequence[Message]]]:
+def _best(alternatives: Sequence[Message], others: Sequence[Message]) -> list[tuple[Message, Sequence[Message]]]:
     """The last part that can be read, and the others: a sender puts the richest last."""
-    readable = [
-        part for part in alternatives if part.get_content_type() in _TEXTS or part.is_multipart()
-    ]
+    readable = [part for part in alternatives if part.get_content_type() in _TEXTS or part.is_multipart()]
     plainer = [part for part in reversed(readable[:-1]) if not part.is_multipart()]
     return [(part, (*plainer, *others)) for part in readable[-1:]]

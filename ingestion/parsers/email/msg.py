@@ -73,10 +73,7 @@ class _Message:
         entries = _ENTRY.iter_unpack(fixed[:whole])
         self._numbers = {number: value for _, number, _, value in entries}
         self._codec = page_codec(self._numbers.get(_CODE_PAGE, 0) & 0xFFFF)
-        self._texts = {
-            number: self._text(number)
-            for number in (_SUBJECT, _BODY, _SENDER, _SENDER_ADDRESS, _TO, _CC)
-        }
+        self._texts = {number: self._text(number) for number in (_SUBJECT, _BODY, _SENDER, _SENDER_ADDRESS, _TO, _CC)}
         self._markup = self._read_markup()
 
     def text(self, number: int) -> str:

@@ -147,10 +147,7 @@ def _straight(image: Image.Image) -> Image.Image:
     """
     small = image.reduce(max(1, max(image.size) // _TILT_SIDE))
     paper = _paper(small)
-    clearness = {
-        float(angle): _clearness(small, angle, paper)
-        for angle in range(-_MOST_TILT, _MOST_TILT + 1)
-    }
+    clearness = {float(angle): _clearness(small, angle, paper) for angle in range(-_MOST_TILT, _MOST_TILT + 1)}
     near = max(clearness, key=clearness.__getitem__)
     clearness |= {near + step: _clearness(small, near + step, paper) for step in _FINER}
     angle = max(clearness, key=clearness.__getitem__)

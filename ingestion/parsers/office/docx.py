@@ -60,9 +60,7 @@ def read_styles(content: bytes | None) -> dict[str, Style]:
     """The paragraph styles by id; the default style stands under the empty id."""
     if content is None:
         return {}
-    nodes = {
-        attribute(node, "styleId"): node for node in read_xml(content) if name(node) == "style"
-    }
+    nodes = {attribute(node, "styleId"): node for node in read_xml(content) if name(node) == "style"}
     styles: dict[str, Style] = {}
     for identifier, node in nodes.items():
         style = _resolve(node, nodes)
@@ -121,9 +119,7 @@ _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _SEPARATORS = frozenset({"separator", "continuationSeparator", "continuationNotice"})
 # Parts of a paragraph that are no text of it, a second rendering of the same text, or the readings
 # of characters.
-_SKIPPED = frozenset(
-    {"pPr", "rPr", "del", "moveFrom", "instrText", "delText", "Fallback", "txbxContent", "rt"}
-)
+_SKIPPED = frozenset({"pPr", "rPr", "del", "moveFrom", "instrText", "delText", "Fallback", "txbxContent", "rt"})
 _TRANSPARENT = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "body"})
 _DEEPEST = 40
 

@@ -27,9 +27,7 @@ _TRANSPARENT = frozenset(
 _ROW_GROUPS = frozenset({"table-rows", "table-header-rows", "table-row-group"})
 _CELLS = frozenset({"table-cell", "covered-table-cell"})
 # Parts of a paragraph that are no text of it; notes and frames are read after it.
-_SKIPPED = frozenset(
-    {"annotation", "note", "frame", "custom-shape", "ruby-text", "tracked-changes"}
-)
+_SKIPPED = frozenset({"annotation", "note", "frame", "custom-shape", "ruby-text", "tracked-changes"})
 _TITLES = frozenset({"Title", "标题", "標題"})
 _MOST_BLANKS = 80
 _MOST_REPEATS = 16_384
@@ -63,9 +61,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     return builder.finish(pages=pages)
 
 
-def _read_pages(
-    read: Callable[[Element, int], None], body: Element, kind: str, limits: ParseLimits
-) -> int:
+def _read_pages(read: Callable[[Element, int], None], body: Element, kind: str, limits: ParseLimits) -> int:
     pages = [node for node in body if name(node) == kind]
     if len(pages) > limits.pages:
         raise ParseFailure(FailureReason.TOO_MANY_PAGES)

@@ -34,9 +34,7 @@ def relations(archive: ZipFile, part: str, limits: ParseLimits) -> dict[str, Rel
             continue
         target = posixpath.join("/", folder, node.get("Target") or "")
         kind = (node.get("Type") or "").rpartition("/")[2]
-        relations_by_id[node.get("Id") or ""] = Relation(
-            kind, posixpath.normpath(target).lstrip("/")
-        )
+        relations_by_id[node.get("Id") or ""] = Relation(kind, posixpath.normpath(target).lstrip("/"))
     return relations_by_id
 
 

@@ -51,9 +51,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 class _Slide:
     """One slide on its way into the builder."""
 
-    def __init__(
-        self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int
-    ) -> None:
+    def __init__(self, archive: ZipFile, out: DocumentBuilder, limits: ParseLimits, number: int) -> None:
         self._archive = archive
         self._out = out
         self._limits = limits
@@ -74,9 +72,7 @@ class _Slide:
         for shape in shapes:
             if shape not in titles:
                 self._add(shape)
-        notes = next(
-            (relation for relation in self._parts.values() if relation.kind == "notesSlide"), None
-        )
+        notes = next((relation for relation in self._parts.values() if relation.kind == "notesSlide"), None)
         if notes is not None:
             for shape in _shapes(read_root(self._archive, notes.part, self._limits)):
                 if _placeholder(shape) == "body":
@@ -119,9 +115,7 @@ class _Slide:
 
     def _add_table(self, table: Element) -> None:
         rows = (map(_cell, row) for row in table if name(row) == "tr")
-        self._out.add_table(
-            spread_merged_cells(filter(None, cells) for cells in rows), page=self._number
-        )
+        self._out.add_table(spread_merged_cells(filter(None, cells) for cells in rows), page=self._number)
 
     def _add_diagram(self, identifier: str) -> None:
         """The texts of a SmartArt diagram, which has a part of its own."""

@@ -71,8 +71,7 @@ def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
     tables = [_part(block, group) for group in groups]
     # A blank column may as well be a narrow one that only sets labels apart from values.
     if len(tables) < 2 or not all(
-        len(group) > 1 and _has_header(table, group)
-        for group, table in zip(groups, tables, strict=True)
+        len(group) > 1 and _has_header(table, group) for group, table in zip(groups, tables, strict=True)
     ):
         return [block]
     return tables
@@ -80,10 +79,7 @@ def _abreast(block: list[SheetRow]) -> list[list[SheetRow]]:
 
 def _part(block: list[SheetRow], columns: Sequence[int]) -> list[SheetRow]:
     selected = set(columns)
-    parts = (
-        SheetRow(row.number, {c: text for c, text in row.cells.items() if c in selected})
-        for row in block
-    )
+    parts = (SheetRow(row.number, {c: text for c, text in row.cells.items() if c in selected}) for row in block)
     return [row for row in parts if row.cells]
 
 
@@ -91,9 +87,7 @@ def _has_header(table: list[SheetRow], columns: Sequence[int]) -> bool:
     return is_header([table[0].cells.get(column, "") for column in columns])
 
 
-def _add_table(
-    out: DocumentBuilder, rows: list[SheetRow], headers: list[SheetRow], page: int
-) -> SheetRow | None:
+def _add_table(out: DocumentBuilder, rows: list[SheetRow], headers: list[SheetRow], page: int) -> SheetRow | None:
     """Add one table, under one of the headers above it if it has none; its own header."""
     if not rows:
         return None

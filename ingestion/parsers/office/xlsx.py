@@ -59,9 +59,7 @@ class NumberFormats:
     """
 
     def __init__(self, kinds: Iterable[_Kind], *, is_1904: bool) -> None:
-        self._kinds: dict[str, _Kind] = {
-            str(index): kind for index, kind in enumerate(kinds) if kind != _Kind.PLAIN
-        }
+        self._kinds: dict[str, _Kind] = {str(index): kind for index, kind in enumerate(kinds) if kind != _Kind.PLAIN}
         self._first_day = _FIRST_DAY_1904 if is_1904 else _FIRST_DAY
 
     @classmethod
@@ -71,8 +69,7 @@ class NumberFormats:
             return cls((), is_1904=is_1904)
         root = read_xml(styles)
         own: dict[int, _Kind] = {
-            _number(node, "numFmtId"): _kind(node.get("formatCode", ""))
-            for node in _children(root, "numFmts")
+            _number(node, "numFmtId"): _kind(node.get("formatCode", "")) for node in _children(root, "numFmts")
         }
         ids = (_number(node, "numFmtId") for node in _children(root, "cellXfs"))
         kinds = [own.get(id_) or _BUILT_IN.get(id_, _Kind.PLAIN) for id_ in ids]
@@ -171,9 +168,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
             raise ParseFailure(FailureReason.TOO_MANY_PAGES)
         cells = _cells(archive, root, parts, limits)
         visible = [
-            (number, sheet)
-            for number, sheet in enumerate(sheets, 1)
-            if sheet.get("state", "visible") == "visible"
+            (number, sheet) for number, sheet in enumerate(sheets, 1) if sheet.get("state", "visible") == "visible"
         ]
         for number, sheet in visible:
             part = parts.get(relation_id(sheet))
@@ -210,9 +205,7 @@ class _Cells:
         return _unescaped(value)
 
 
-def _cells(
-    archive: ZipFile, workbook: Element, parts: dict[str, Relation], limits: ParseLimits
-) -> _Cells:
+def _cells(archive: ZipFile, workbook: Element, parts: dict[str, Relation], limits: ParseLimits) -> _Cells:
     names = {relation.kind: relation.part for relation in parts.values()}
     strings = _SharedStrings()
     if (part := names.get("sharedStrings", "")) in archive.NameToInfo:

@@ -74,11 +74,7 @@ def child(parent: Element, tag: str) -> Element | None:
 def attribute(node: Element, attribute_name: str) -> str:
     """An attribute in the element's own namespace or in none; empty if it is missing."""
     space = node.tag.rpartition("}")[0]
-    return (
-        node.get(f"{space}}}{attribute_name}" if space else attribute_name)
-        or node.get(attribute_name)
-        or ""
-    )
+    return node.get(f"{space}}}{attribute_name}" if space else attribute_name) or node.get(attribute_name) or ""
 
 
 class Handler(Protocol):

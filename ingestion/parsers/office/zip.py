@@ -25,9 +25,7 @@ def open_zip(path: Path, limits: ParseLimits) -> Generator[ZipFile]:
     with path.open("rb") as file:
         if file.read(len(_OLE)) == _OLE:
             is_encrypted = _ENCRYPTED_STREAM in path.read_bytes()
-            raise ParseFailure(
-                FailureReason.PASSWORD_PROTECTED if is_encrypted else FailureReason.CORRUPT_FILE
-            )
+            raise ParseFailure(FailureReason.PASSWORD_PROTECTED if is_encrypted else FailureReason.CORRUPT_FILE)
     try:
         with ZipFile(path) as archive:
             _check_directory(archive.infolist(), limits)

@@ -118,9 +118,7 @@ def _render(document: pypdfium2.PdfDocument, index: int, most_pixels: int) -> Gr
 def _render_dpi(page: pypdfium2.PdfPage) -> int:
     """As fine as the page's pictures are: larger letters are read worse, and more slowly."""
     pictures = page.get_objects([raw.FPDF_PAGEOBJ_IMAGE], _FORM_DEPTH)
-    finest = max(
-        (_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0
-    )
+    finest = max((_image_dpi(image) for image in pictures if isinstance(image, PdfImage)), default=0.0)
     least = 72 * _LEAST_SIDE / max(page.get_width(), page.get_height(), 1)
     return math.ceil(min(_SCAN_DPI, max(finest or _SCAN_DPI, least)))
 
@@ -145,9 +143,7 @@ def _open(path: Path) -> pypdfium2.PdfDocument:
         return pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
         is_locked = error.err_code in _LOCKED
-        raise ParseFailure(
-            FailureReason.PASSWORD_PROTECTED if is_locked else FailureReason.CORRUPT_FILE
-        ) from error
+        raise ParseFailure(FailureReason.PASSWORD_PROTECTED if is_locked else FailureReason.CORRUPT_FILE) from error
 
 
 def _check_end(path: Path) -> None:
@@ -195,19 +191,13 @@ class _Table:
     def line(self, height: float) -> PdfLine:
         xs, top = self.grid.xs, self.grid.ys[-1]
         text = " ".join(cell for row in self.rows for cell in row if cell)
-        return PdfLine(
-            text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows
-        )
+        return PdfLine(text, 0.0, xs[0], xs[-1], top, top / height if height > 0 else 0.5, self.rows)
 
 
 def _tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[_Table]:
     """The tables whose cells are drawn by rules."""
     # Turned pages are drawn sideways: their rows would be columns.
-    tables = (
-        []
-        if page.get_rotation()
-        else [_Table(grid) for grid in find_grids(read_ruling_lines(page))]
-    )
+    tables = [] if page.get_rotation() else [_Table(grid) for grid in find_grids(read_ruling_lines(page))]
     if not tables:
         return []
     within: tuple[_Table, tuple[int, int]] | None = None
@@ -244,9 +234,7 @@ def _middle(text: pypdfium2.PdfTextPage, index: int) -> tuple[float, float] | No
     return (left.value + right.value) / 2, (bottom.value + top.value) / 2
 
 
-def _lines(
-    page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float
-) -> Iterator[PdfLine]:
+def _lines(page: pypdfium2.PdfTextPage, tables: Sequence[_Table], height: float) -> Iterator[PdfLine]:
     """The lines that stand in no table, and each table where its first character is read."""
     table_of = {index: table for table in tables for index in table.characters}
     emitted: list[_Table] = []

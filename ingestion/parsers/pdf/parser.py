@@ -64,19 +64,12 @@ def _recognise(path: Path, scanned: Sequence[int], limits: ParseLimits) -> dict[
     with ocr.OcrEngine(limits) as recogniser:
         rendered = render_pages(path, scanned, limits.image_pixels)
         pictures = track_progress(rendered, len(scanned))
-        return {
-            number: preprocess.read(recogniser, picture)
-            for number, picture in zip(scanned, pictures, strict=True)
-        }
+        return {number: preprocess.read(recogniser, picture) for number, picture in zip(scanned, pictures, strict=True)}
 
 
 def _running_lines(pages: Sequence[PdfPage]) -> frozenset[str]:
     """Texts, numbers aside, that stand in the margin of many pages."""
-    counts = Counter(
-        key
-        for page in pages
-        for key in {_running_key(line) for line in page.lines if _is_marginal(line)}
-    )
+    counts = Counter(key for page in pages for key in {_running_key(line) for line in page.lines if _is_marginal(line)})
     least = max(3, len(pages) // 10)
     return frozenset(key for key, count in counts.items() if count >= least)
 
@@ -109,9 +102,7 @@ _RAGGED = 0.15  # share of its column's width that a full line may leave free
 
 
 def _add_blocks(
-    lines: Sequence[tuple[int, PdfLine]],
-    out: DocumentBuilder,
-    pictures: Mapping[int, Sequence[str]],
+    lines: Sequence[tuple[int, PdfLine]], out: DocumentBuilder, pictures: Mapping[int, Sequence[str]]
 ) -> None:
     """Add the elements that lines make up, each with its page number.
 
@@ -150,9 +141,7 @@ class _Typography:
                 sizes[line.size] += len(line.text)
         body = sizes.most_common(1)[0][0] if sizes else 0.0
         larger = {
-            line.size
-            for _, line in lines
-            if line.size >= body * _HEADING_SCALE and len(line.text) <= _MAX_HEADING
+            line.size for _, line in lines if line.size >= body * _HEADING_SCALE and len(line.text) <= _MAX_HEADING
         }
         ranked = sorted(larger, reverse=True)
         levels = {size: min(rank, _MOST_LEVELS) for rank, size in enumerate(ranked, 1)}

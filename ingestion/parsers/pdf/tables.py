@@ -70,9 +70,7 @@ def read_ruling_lines(page: pypdfium2.PdfPage) -> RulingLines:
     return RulingLines(tuple(horizontal), tuple(vertical))
 
 
-def _strokes(
-    parent: object, matrix: _Matrix, left: list[int], depth: int = 0
-) -> Iterator[tuple[_Point, _Point]]:
+def _strokes(parent: object, matrix: _Matrix, left: list[int], depth: int = 0) -> Iterator[tuple[_Point, _Point]]:
     """The straight strokes of what a page or a form shows; ``left`` is what may still be read."""
     is_form = depth > 0
     count = raw.FPDFFormObj_CountObjects if is_form else raw.FPDFPage_CountObjects
@@ -130,14 +128,7 @@ def _composed(first: _Matrix, second: _Matrix) -> _Matrix:
     """What applies the first one and then the second."""
     a, b, c, d, e, f = first
     k, l, m, n, o, p = second  # noqa: E741 - as matrices are written
-    return (
-        a * k + b * m,
-        a * l + b * n,
-        c * k + d * m,
-        c * l + d * n,
-        e * k + f * m + o,
-        e * l + f * n + p,
-    )
+    return (a * k + b * m, a * l + b * n, c * k + d * m, c * l + d * n, e * k + f * m + o, e * l + f * n + p)
 
 
 def _placed(point: _Point, matrix: _Matrix) -> _Point:
@@ -207,10 +198,7 @@ class RuledGrid:
         if not is_table:
             return None
         used = sorted({column for _, column in filled})
-        rows = (
-            tuple(filled.get((row, column), "") for column in used)
-            for row in range(len(self.ys) - 1)
-        )
+        rows = (tuple(filled.get((row, column), "") for column in used) for row in range(len(self.ys) - 1))
         return tuple(row for row in rows if any(row))
 
     def _owner(self, row: int, column: int) -> tuple[int, int]:
@@ -225,9 +213,7 @@ class RuledGrid:
         return row, column
 
 
-def _by_border(
-    rules: Iterable[RulingLine], borders: Sequence[float]
-) -> dict[int, list[RulingLine]]:
+def _by_border(rules: Iterable[RulingLine], borders: Sequence[float]) -> dict[int, list[RulingLine]]:
     by_border: dict[int, list[RulingLine]] = {number: [] for number in range(len(borders))}
     for rule in rules:
         by_border[max(0, bisect_right(borders, rule.at) - 1)].append(rule)
@@ -321,7 +307,4 @@ def _connected(
 
 
 def _meet(across: RulingLine, down: RulingLine) -> bool:
-    return (
-        across.start - _GAP <= down.at <= across.end + _GAP
-        and down.start - _GAP <= across.at <= down.end + _GAP
-    )
+    return across.start - _GAP <= down.at <= across.end + _GAP and down.start - _GAP <= across.at <= down.end + _GAP

@@ -59,11 +59,7 @@ class ParserChild:
     """
 
     def __init__(
-        self,
-        *,
-        recycle_after: int = 1000,
-        recycle_bytes: int = 128 * 2**20,
-        recognition: OcrSettings | None = None,
+        self, *, recycle_after: int = 1000, recycle_bytes: int = 128 * 2**20, recognition: OcrSettings | None = None
     ) -> None:
         self._recognition = recognition or OcrSettings()
         self._recycle_after = recycle_after
@@ -81,9 +77,7 @@ class ParserChild:
         """Process id of the child, None while there is none."""
         return self._process.pid if self._process is not None else None
 
-    async def parse(
-        self, path: Path, media_type: str, *, limits: ParseLimits | None = None
-    ) -> ParsedDocument:
+    async def parse(self, path: Path, media_type: str, *, limits: ParseLimits | None = None) -> ParsedDocument:
         """Parse one file in the child.
 
         Cancelling the call kills the child at once; so does every breach of a limit.
@@ -96,9 +90,7 @@ class ParserChild:
             ParseFailure: Why the file could not be read.
             UnsupportedFileType: No parser is registered for the media type.
         """
-        (outcome,) = await self.parse_each(
-            [ParseRequest(path, media_type, limits or ParseLimits())]
-        )
+        (outcome,) = await self.parse_each([ParseRequest(path, media_type, limits or ParseLimits())])
         if isinstance(outcome, ParseFailure):
             raise outcome
         return outcome
@@ -199,11 +191,7 @@ class ParserChild:
 
 
 async def _ask(
-    process: Process,
-    request: ParseRequest,
-    unsent: bytes,
-    memory: "_MemoryWatch",
-    listener: ProgressListener,
+    process: Process, request: ParseRequest, unsent: bytes, memory: "_MemoryWatch", listener: ProgressListener
 ) -> ParsedDocument | ParseFailure:
     """Send ``unsent`` and wait for the reply to a request."""
     try:

@@ -85,11 +85,7 @@ def _parse(request: ParseRequest) -> ParsedDocument | ParseFailure:
 
 def _blame_chosen_encoding(failure: ParseFailure, path: Path, codec: str | None) -> ParseFailure:
     """The failure, or ``wrong_encoding`` if the file is not valid in the chosen encoding."""
-    if (
-        failure.reason not in _OF_WRONG_TEXT
-        or codec not in selectable_codecs()
-        or is_valid_text(path, codec)
-    ):
+    if failure.reason not in _OF_WRONG_TEXT or codec not in selectable_codecs() or is_valid_text(path, codec):
         return failure
     return ParseFailure(FailureReason.WRONG_ENCODING)
 

@@ -90,10 +90,7 @@ def unpack_reply(message: bytes) -> ParsedDocument | ParseFailure | int:
     if len(parts) == 2:
         return ParseFailure(FailureReason(parts[0]), parts[1])
     text, spans, facts = parts
-    elements = (
-        Element(*(*span[:_TEXT_AT], text[span[_START] : span[_END]], *span[_TEXT_AT:]))
-        for span in spans
-    )
+    elements = (Element(*(*span[:_TEXT_AT], text[span[_START] : span[_END]], *span[_TEXT_AT:])) for span in spans)
     return ParsedDocument(tuple(elements), text, **facts)
 
 

@@ -254,11 +254,7 @@ def _decode_narrow(data: bytes, declared: str | None) -> DecodedText:
     try:
         return DecodedText(data.decode(), "utf-8", 1.0)
     except UnicodeDecodeError:
-        return (
-            _decode_declared(data, declared)
-            or _decode_damaged_utf8(data)
-            or _decode_likeliest(data)
-        )
+        return _decode_declared(data, declared) or _decode_damaged_utf8(data) or _decode_likeliest(data)
 
 
 def _decode_with(data: bytes, codec: str, confidence: float) -> DecodedText:

@@ -33,9 +33,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     builder = DocumentBuilder(limits)
     for block in _blocks(rows(text, delimiter(text))):
         builder.add("table", block)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 def rows(text: str, separator: str) -> Iterator[list[str]]:

@@ -32,9 +32,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     builder = DocumentBuilder(limits)
     for block in blocks(parts(load(decoded.text))):
         builder.add("code", block)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 def load(text: str) -> object:
@@ -44,9 +42,7 @@ def load(text: str) -> object:
         ParseFailure: ``corrupt_file``, or ``too_complex`` for a value nested too deeply.
     """
     try:
-        return json.loads(
-            text.lstrip("\ufeff"), object_pairs_hook=Members, parse_int=str, parse_float=str
-        )
+        return json.loads(text.lstrip("\ufeff"), object_pairs_hook=Members, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         reason = FailureReason.CORRUPT_FILE if text.strip() else FailureReason.EMPTY_TEXT
         raise ParseFailure(reason) from error

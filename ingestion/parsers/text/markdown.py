@@ -47,9 +47,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
         warnings += (SIMPLIFIED,)
     else:
         _MarkdownReader(builder, limits).read(tokens)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=warnings)
 
 
 def split_front_matter(text: str) -> tuple[str, str]:

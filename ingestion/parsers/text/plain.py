@@ -41,9 +41,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     builder = DocumentBuilder(limits)
     for kind, text, level in blocks(clean(decoded.text)):
         builder.add(kind, text, level=level)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 def blocks(text: str) -> Iterator[Block]:

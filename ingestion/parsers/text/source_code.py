@@ -20,9 +20,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     builder = DocumentBuilder(limits)
     for block in blocks(clean(decoded.text)):
         builder.add("code", block)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 def blocks(text: str) -> Iterator[str]:

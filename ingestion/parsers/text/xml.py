@@ -48,9 +48,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     if any(node.tag.startswith(_INCLUSION) for node in root.iter()):
         raise ParseFailure(FailureReason.UNSAFE_XML)
     _XmlReader(builder, limits).read(root)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 class _XmlReader:
@@ -71,8 +69,7 @@ class _XmlReader:
                 self._add_values(node, path)
                 # Values of one record stay together as far as the size of a block allows.
                 waiting += [
-                    (inner, f"{path}.{name(inner)}" if path else name(inner), depth + 1)
-                    for inner in reversed(node)
+                    (inner, f"{path}.{name(inner)}" if path else name(inner), depth + 1) for inner in reversed(node)
                 ]
         self._flush()
 

@@ -41,9 +41,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
 def _chapters(archive: ZipFile, limits: ParseLimits) -> Iterator[str]:
     """The names of the chapters' parts."""
     container = read_root(archive, _CONTAINER, limits)
-    package = next(
-        (node.get("full-path") or "" for node in container.iter() if name(node) == "rootfile"), ""
-    )
+    package = next((node.get("full-path") or "" for node in container.iter() if name(node) == "rootfile"), "")
     root = read_root(archive, package, limits)
     manifest, spine = child(root, "manifest"), child(root, "spine")
     if manifest is None or spine is None:

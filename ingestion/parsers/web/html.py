@@ -40,9 +40,7 @@ def parse(path: Path, limits: ParseLimits) -> ParsedDocument:
     """
     decoded = decode_page(path.read_bytes())
     builder = read(decoded.text, limits)
-    return builder.finish(
-        encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings
-    )
+    return builder.finish(encoding=decoded.encoding, confidence=decoded.confidence, warnings=decoded.warnings)
 
 
 def decode_page(data: bytes) -> DecodedText:
@@ -71,9 +69,7 @@ def read(text: str, limits: ParseLimits) -> DocumentBuilder:
 class _HtmlReader:
     """One pass over a tree in document order; text gathers until a block begins or ends."""
 
-    def __init__(
-        self, builder: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool
-    ) -> None:
+    def __init__(self, builder: DocumentBuilder, root: LexborNode, *, title: str, navigation: bool) -> None:
         self._out = builder
         self._root = root
         self._title = title

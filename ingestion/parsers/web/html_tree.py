@@ -33,10 +33,7 @@ _DROPPED = _names(
     "script style template head svg iframe object video audio canvas button select textarea "
     "datalist noscript noframes annotation annotation-xml rt rp rtc"
 )
-_NAVIGATION = _names(
-    "navheader navfooter docnav toc breadcrumb breadcrumbs headerlink sphinxsidebar nav-panel "
-    "navbar"
-)
+_NAVIGATION = _names("navheader navfooter docnav toc breadcrumb breadcrumbs headerlink sphinxsidebar nav-panel navbar")
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _NAVIGATION_WORDS = _names(
     "prev previous next up home index contents top back toc 上一页 下一页 上一级 上一章 下一章 "

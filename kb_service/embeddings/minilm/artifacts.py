@@ -112,9 +112,7 @@ def prepare(cache_dir: Path, backend: Backend) -> Path:
 
 def _convert_in_child(target: Path, backend: Backend) -> None:
     context = multiprocessing.get_context("spawn")
-    child = context.Process(
-        target=_convert, args=(str(WEIGHTS), str(target), backend.value), daemon=True
-    )
+    child = context.Process(target=_convert, args=(str(WEIGHTS), str(target), backend.value), daemon=True)
     child.start()
     child.join()
     if child.exitcode != 0:

@@ -71,9 +71,7 @@ def convert(weights: str, folder: str, backend: str) -> None:
 
 def _load(weights: Path) -> BertModel:
     transformers_logging.disable_progress_bar()
-    model = AutoModel.from_pretrained(
-        weights, attn_implementation="eager", dtype=torch.float32, local_files_only=True
-    )
+    model = AutoModel.from_pretrained(weights, attn_implementation="eager", dtype=torch.float32, local_files_only=True)
     return model.eval()
 
 

@@ -68,15 +68,11 @@ class MiniLmEncoder:
         with ThreadPoolExecutor(self._lanes) as pool:
             list(pool.map(self._pool, inputs))
 
-    def encode(
-        self, texts: Sequence[str], *, whole: bool = False, pool: Executor | None = None
-    ) -> Vectors:
+    def encode(self, texts: Sequence[str], *, whole: bool = False, pool: Executor | None = None) -> Vectors:
         """Encode at once, on the caller's thread or on a pool's; see ``encode_in_steps``."""
         return encode_at_once(self, texts, whole=whole, pool=pool)
 
-    def encode_in_steps(
-        self, texts: Sequence[str], *, whole: bool
-    ) -> Generator[Sequence[WorkUnit], None, Vectors]:
+    def encode_in_steps(self, texts: Sequence[str], *, whole: bool) -> Generator[Sequence[WorkUnit], None, Vectors]:
         """Encode in units of one batch each, so that a question can go first.
 
         Args:
@@ -103,9 +99,7 @@ class MiniLmEncoder:
         return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
 
     def _windows(self, texts: Sequence[str], whole: bool) -> list[_Window]:
-        clean = [
-            text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") for text in texts
-        ]
+        clean = [text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8") for text in texts]
         windows: list[_Window] = []
         encoded = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         for position, ids in enumerate(encoding.ids for encoding in encoded):

@@ -126,9 +126,7 @@ class _Graph:
         """Numbers around zero: their largest magnitude in a token is 127 steps from the middle."""
         scales = self._scales(self.node("Abs", values), _LARGEST)
         flat = self.node("Reshape", scales, self.constant([-1]))
-        middles = self.node(
-            "Expand", self.constant(np.full(1, 128, np.uint8)), self.node("Shape", flat)
-        )
+        middles = self.node("Expand", self.constant(np.full(1, 128, np.uint8)), self.node("Shape", flat))
         integers = self.node("QuantizeLinear", values, flat, middles, axis=0)
         return _QuantisedRows(integers, scales, self.constant(np.uint8(128)))
 
@@ -184,10 +182,7 @@ class _Graph:
     def either(self, condition: str, yes: _OperatorCall, no: _OperatorCall) -> str:
         """One of the runtime's own operators where the condition holds, elsewhere another."""
         output = f"If_{len(self.nodes)}"
-        branches = {
-            "then_branch": _branch(f"{output}_then", yes),
-            "else_branch": _branch(f"{output}_else", no),
-        }
+        branches = {"then_branch": _branch(f"{output}_then", yes), "else_branch": _branch(f"{output}_else", no)}
         self.nodes.append(_operator(output, _OperatorCall("If", [condition], branches), ""))
         return output
 
@@ -227,9 +222,7 @@ class _GraphEncoder:
         ranges: how large each channel of what goes into a layer's first products is, by their name.
     """
 
-    def __init__(
-        self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]
-    ) -> None:
+    def __init__(self, shape: GraphShape, weights: Mapping[str, Floats], ranges: Mapping[str, Floats]) -> None:
         self.graph = _Graph()
         self._shape, self._weights, self._ranges = shape, weights, ranges
         sizes = self.graph.node("Shape", "input_ids")
@@ -297,14 +290,9 @@ class _GraphEncoder:
         shares = ranges**_SMOOTHING / np.maximum(strongest, _TINY) ** (1 - _SMOOTHING)
         # A share is a channel's step now: the largest of the channels takes all 127.
         shares = (shares * (ranges / shares).max() / _LARGEST).astype(np.float32)
-        quantised = self.graph.in_known_bytes(
-            self.graph.node("Mul", hidden, self.graph.constant(1 / shares))
-        )
+        quantised = self.graph.in_known_bytes(self.graph.node("Mul", hidden, self.graph.constant(1 / shares)))
         biases = [self._weights[f"{name}.bias"] for name in names]
-        return [
-            self.graph.dense(quantised, rows * shares, bias)
-            for rows, bias in zip(weights, biases, strict=True)
-        ]
+        return [self.graph.dense(quantised, rows * shares, bias) for rows, bias in zip(weights, biases, strict=True)]
 
     def _added(self, name: str, values: _QuantisedRows, hidden: str) -> str:
         """A layer's dense output, added to what went in and normalised."""
@@ -334,13 +322,8 @@ def save_quantised(
     graph = encoder.graph
     graph.nodes.append(helper.make_node("Identity", [last], ["last_hidden_state"]))
     sizes = ["batch", "length"]
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, sizes)
-        for name in ("input_ids", "attention_mask")
-    ]
-    outputs = [
-        helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*sizes, shape.width])
-    ]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, sizes) for name in ("input_ids", "attention_mask")]
+    outputs = [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*sizes, shape.width])]
     made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS]
     model = helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)

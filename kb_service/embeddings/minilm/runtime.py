@@ -124,9 +124,7 @@ def _load_onnxruntime(path: Path, threads: int, *, is_fused: bool) -> Forward:
     count = lane_count(threads) if is_fused else 1
     sessions = PerThreadPool(
         [
-            onnxruntime.InferenceSession(
-                path.as_posix(), options, providers=["CPUExecutionProvider"]
-            )
+            onnxruntime.InferenceSession(path.as_posix(), options, providers=["CPUExecutionProvider"])
             for _ in range(count)
         ]
     )

@@ -11,9 +11,7 @@ from kb_service.retrieval.rerankers.protocol import Reranker
 LEXICAL = "lexical"
 """The order that needs no model; always there, always first."""
 
-_REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {
-    "api": http.open_reranker,
-}
+_REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {"api": http.open_reranker}
 
 NAMES = (LEXICAL, *_REGISTRY)
 """What a request may name."""

@@ -105,10 +105,7 @@ class ApiReranker:
         if endpoint.api_key is not None and endpoint.api_key.get_secret_value():
             headers["Authorization"] = f"Bearer {endpoint.api_key.get_secret_value()}"
         return await self._client.post(
-            f"{endpoint.base_url.rstrip('/')}/rerank",
-            json=body,
-            headers=headers,
-            timeout=endpoint.timeout_seconds,
+            f"{endpoint.base_url.rstrip('/')}/rerank", json=body, headers=headers, timeout=endpoint.timeout_seconds
         )
 
 
@@ -117,9 +114,7 @@ def open_reranker(settings: Settings, client: httpx.AsyncClient) -> ApiReranker 
     if settings.rerank_base_url is None:
         return None
     endpoint = RerankEndpoint(
-        base_url=settings.rerank_base_url,
-        model=settings.rerank_model or "default",
-        api_key=settings.rerank_api_key,
+        base_url=settings.rerank_base_url, model=settings.rerank_model or "default", api_key=settings.rerank_api_key
     )
     return ApiReranker(endpoint, client)
 

@@ -149,11 +149,7 @@ def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
     place, term = _places(terms, row)
     sentence = np.searchsorted(ends, place, side="right")
     return _Matches(
-        term=term,
-        place=place,
-        sentence=sentence,
-        passage=sentence_passage[sentence],
-        sentence_passage=sentence_passage,
+        term=term, place=place, sentence=sentence, passage=sentence_passage[sentence], sentence_passage=sentence_passage
     )
 
 

@@ -20,25 +20,10 @@ _BEFORE = re.compile(
 )
 _LOOK_BACK = 330
 _LONGEST_LABEL = 300
-_TEMPLATE = re.compile(
-    r"\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\$\([^()]{1,200}\)|<%[^%]{1,200}%>"
-)
-_PLACE = re.compile(
-    r"\{[^{}/]{1,80}\}|%s|\[[A-Z][A-Z_ -]{2,60}\]|%7B[^%]{1,80}%7D|\$[A-Z_]{2,60}", re.IGNORECASE
-)
-_FETCHERS = (
-    "curl",
-    "wget",
-    "fetch",
-    "iwr",
-    "irm",
-    "invoke-webrequest",
-    "invoke-restmethod",
-    "aria2c",
-)
-_FETCH = re.compile(
-    r"\b(?:curl|wget|fetch|iwr|irm|Invoke-WebRequest|Invoke-RestMethod|aria2c)\b", re.IGNORECASE
-)
+_TEMPLATE = re.compile(r"\{\{[^{}]{1,200}\}\}|\$\{[^{}]{1,200}\}|\$\([^()]{1,200}\)|<%[^%]{1,200}%>")
+_PLACE = re.compile(r"\{[^{}/]{1,80}\}|%s|\[[A-Z][A-Z_ -]{2,60}\]|%7B[^%]{1,80}%7D|\$[A-Z_]{2,60}", re.IGNORECASE)
+_FETCHERS = ("curl", "wget", "fetch", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c")
+_FETCH = re.compile(r"\b(?:curl|wget|fetch|iwr|irm|Invoke-WebRequest|Invoke-RestMethod|aria2c)\b", re.IGNORECASE)
 # Interpreters run what they are piped only where they get neither a script nor a command.
 _SHELL = (
     r"(?:sudo(?: +-\w{1,20}){0,4} +)?(?:/usr)?(?:/bin/)?(?:env +)?"
@@ -168,8 +153,7 @@ def _goes_out(scan: ScannedText, use: re.Pattern[str], step: Span) -> bool:
         if not stays_here(scan, match.start()):
             return True
     return use is _NETWORK and any(
-        not is_local(match["host"]) and _is_used(scan, match.start())
-        for match in HOST.finditer(scan.text, *step)
+        not is_local(match["host"]) and _is_used(scan, match.start()) for match in HOST.finditer(scan.text, *step)
     )
 
 
@@ -189,8 +173,7 @@ def _steps(scan: ScannedText) -> Iterator[Span]:
 
 HOST = re.compile(r"\b(?:https?|ftp)://(?P<host>[^\s\"'`<>]{1,300})", re.IGNORECASE)
 _LOCAL = re.compile(
-    r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?=[/?#]|[).,;。，；]{0,4}$)",
-    re.IGNORECASE,
+    r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?(?=[/?#]|[).,;。，；]{0,4}$)", re.IGNORECASE
 )
 _COMMAND = re.compile(r"[^\n;|&`]{0,600}")
 _WORD = re.compile(r"(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\s\"'])+")
@@ -234,10 +217,7 @@ def stays_here(scan: ScannedText, place: int) -> bool:
     # In a sentence words stand around the address.
     if program not in _VALUED or scan.prose[place] != " ":
         return True
-    return all(
-        is_local(argument.partition("://")[2] or argument)
-        for argument in _arguments(program, text[4:])
-    )
+    return all(is_local(argument.partition("://")[2] or argument) for argument in _arguments(program, text[4:]))
 
 
 def _arguments(program: str, text: str) -> Iterator[str]:

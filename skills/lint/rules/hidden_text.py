@@ -81,9 +81,7 @@ def _blocks(scan: ScannedText) -> Iterator[tuple[Span, bool]]:
 
 _TAGS = (0xE0000, 0xE007F)
 _MORE_SELECTORS = (0xE0100, 0xE01EF)
-_HIDDEN = re.compile(
-    f"{FLAG}|[{HIDDEN}]+|[\u200c\u200d]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
-)
+_HIDDEN = re.compile(f"{FLAG}|[{HIDDEN}]+|[\u200c\u200d]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}")
 _JOINERS = "\u200c\u200d"
 # Hebrew and Arabic to Khmer and Mongolian: scripts that need joiners to be spelled right.
 _JOINING_SCRIPTS = (("\u0590", "\u109f"), ("\u1780", "\u18af"), ("\ua8e0", "\uabff"))

@@ -37,9 +37,7 @@ def _undeclared(draft: SkillDraft, declared: set[str]) -> Iterator[Finding]:
                 yield _finding(draft, number, match, vocabulary)
 
 
-def _finding(
-    draft: SkillDraft, number: int, match: re.Match[str], vocabulary: Vocabulary
-) -> Finding:
+def _finding(draft: SkillDraft, number: int, match: re.Match[str], vocabulary: Vocabulary) -> Finding:
     near = vocabulary.nearest(match[1])
     facts = {"name": match[1], "meant": near or ""}
     column = match.start(1) + 1

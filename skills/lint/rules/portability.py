@@ -111,9 +111,7 @@ def _unknown_fields(draft: SkillDraft, frontmatter: Frontmatter) -> Iterator[Fin
         yield Finding("AS004", entry.line, entry.column, entry.end_line, facts, edits=edits)
 
 
-def _moved(
-    draft: SkillDraft, frontmatter: Frontmatter, unknown: list[YamlField]
-) -> tuple[TextEdit, ...]:
+def _moved(draft: SkillDraft, frontmatter: Frontmatter, unknown: list[YamlField]) -> tuple[TextEdit, ...]:
     if not is_rewritable(frontmatter):
         return ()
     old = frontmatter.entry("metadata")

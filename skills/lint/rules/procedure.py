@@ -12,8 +12,7 @@ from skills.schema import TextEdit
 _MOST_EDITS_EACH = 100
 _HAN_NUMBER = "[一二三四五六七八九十]{1,3}"
 _REFERENCE = re.compile(
-    rf"步骤\s?(\d{{1,4}}|{_HAN_NUMBER})|第\s?(\d{{1,4}}|{_HAN_NUMBER})\s?步|\bstep\s(\d{{1,4}})\b",
-    re.IGNORECASE,
+    rf"步骤\s?(\d{{1,4}}|{_HAN_NUMBER})|第\s?(\d{{1,4}}|{_HAN_NUMBER})\s?步|\bstep\s(\d{{1,4}})\b", re.IGNORECASE
 )
 
 
@@ -37,9 +36,7 @@ def _gaps(draft: SkillDraft) -> Iterator[Finding]:
         if wrong:
             facts = {"number": step.number, "before": before}
             variant = "start" if before is None else ""
-            yield Finding(
-                "SK045", step.line, step.column, facts=facts, variant=variant, edits=edits
-            )
+            yield Finding("SK045", step.line, step.column, facts=facts, variant=variant, edits=edits)
             edits = edits if len(edits) <= _MOST_EDITS_EACH else ()
         before = step.number
 
@@ -49,9 +46,7 @@ def _renumber(draft: SkillDraft, numbered: list[NumberedStep]) -> tuple[TextEdit
     edits: list[TextEdit] = []
     right = 0
     for at, step in enumerate(numbered):
-        right = (
-            step.number if step.number in (0, 1) and (at == 0 or step.number == 1) else right + 1
-        )
+        right = step.number if step.number in (0, 1) and (at == 0 or step.number == 1) else right + 1
         column = step.column - 1
         if not draft.source.line(step.line)[column : column + step.length].isdecimal():
             return ()

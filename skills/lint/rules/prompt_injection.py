@@ -10,9 +10,7 @@ from skills.lint.scanner import ScannedText
 # Every repetition has a bound and each pattern begins with one of some words (the anchors below), so
 # that no text makes the search slow. Blanks between words include line ends and marks of markdown (``ScannedText.flat``).
 _ = r" {1,12}"
-_ORDERS = (
-    r"(?:instructions?|prompts?|directives?|guidelines?|guardrails?|constraints?|restrictions?)"
-)
+_ORDERS = r"(?:instructions?|prompts?|directives?|guidelines?|guardrails?|constraints?|restrictions?)"
 # Also everyday things: where the text goes on to say which, they are not the agent's own.
 _MESSAGES = (
     rf"(?:rules?|messages?|commands?|orders)\b(?!{_}(?:in|of|older|newer|from|on|within|inside)\b"
@@ -135,8 +133,4 @@ def check(scan: ScannedText) -> Iterator[Finding]:
 def _is_forbidden(flat: str, lower: str, place: int) -> bool:
     """Whether the text says that what stands at a place must not be done."""
     before = flat[max(0, place - _FORBIDDEN_WITHIN) : place]
-    return any(
-        pattern.search(before) is not None
-        for words, pattern in _FORBIDDABLE
-        if lower.startswith(words, place)
-    )
+    return any(pattern.search(before) is not None for words, pattern in _FORBIDDABLE if lower.startswith(words, place))

@@ -69,12 +69,7 @@ def _stuffing(draft: SkillDraft, line: int) -> Iterator[Finding]:
     section = next(iter(draft.of("trigger_conditions")), None)
     for phrase, count in phrases.most_common(1):
         if count >= _MOST_SAME_TRIGGERS and section is not None:
-            facts = {
-                "what": "list of triggers",
-                "what_zh": "触发条件",
-                "word": phrase,
-                "count": count,
-            }
+            facts = {"what": "list of triggers", "what_zh": "触发条件", "word": phrase, "count": count}
             yield Finding("SK064", section.section.start_line, facts=facts)
 
 
@@ -112,10 +107,7 @@ def _languages(draft: SkillDraft) -> Iterator[Finding]:
     has_han = _HAN.search(text) is not None
     has_words = len(_WORD.findall(_HAN.sub(" ", text))) >= 2
     if has_han != has_words:
-        facts = {
-            "language": "Chinese" if has_han else "English",
-            "language_zh": "中文" if has_han else "英文",
-        }
+        facts = {"language": "Chinese" if has_han else "English", "language_zh": "中文" if has_han else "英文"}
         yield Finding("SK063", section.section.start_line, facts=facts)
 
 

@@ -102,9 +102,7 @@ def _description_fix(draft: SkillDraft, title: DraftSection | None) -> tuple[Tex
         return ()
     chinese = any("\u3400" <= sign <= "\u9fff" for sign in paragraphs[0].text)
     heading = "描述" if chinese else "Description"
-    return (
-        draft.source.edit_lines(paragraphs[0].start, paragraphs[0].start - 1, f"## {heading}\n\n"),
-    )
+    return (draft.source.edit_lines(paragraphs[0].start, paragraphs[0].start - 1, f"## {heading}\n\n"),)
 
 
 def _empty(draft: SkillDraft) -> Iterator[Finding]:
@@ -113,9 +111,7 @@ def _empty(draft: SkillDraft) -> Iterator[Finding]:
             section = section.section
             edit = TextEdit(section.start, section.end, "")
             facts = {"title": section.title}
-            yield Finding(
-                "SK022", section.start_line, end_line=section.end_line, facts=facts, edits=(edit,)
-            )
+            yield Finding("SK022", section.start_line, end_line=section.end_line, facts=facts, edits=(edit,))
 
 
 def _says_nothing(block: MarkdownBlock) -> bool:

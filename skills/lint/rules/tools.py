@@ -39,9 +39,7 @@ def _unregistered(draft: SkillDraft, known_tools: Collection[str]) -> Iterator[F
         facts = {"tool": name, "meant": near or ""}
         # All of them: a step that names what is allowed no more would be an error.
         edits = tuple(
-            draft.source.edit(*place, len(name), near)
-            for place in dict.fromkeys(occurrences)
-            if near and place[1]
+            draft.source.edit(*place, len(name), near) for place in dict.fromkeys(occurrences) if near and place[1]
         )
         variant = "meant" if near else ""
         yield Finding("SK043", line, column or 1, facts=facts, variant=variant, edits=edits)
@@ -58,9 +56,7 @@ def _used(draft: SkillDraft, step: Step) -> Iterator[tuple[str, _Place]]:
     return _with_places(step.tools, _in_step(draft, step), step.line)
 
 
-def _with_places(
-    tools: Sequence[str], places: Iterable[tuple[str, _Place]], line: int
-) -> Iterator[tuple[str, _Place]]:
+def _with_places(tools: Sequence[str], places: Iterable[tuple[str, _Place]], line: int) -> Iterator[tuple[str, _Place]]:
     """The places of some tools among others, and of those that have none the line with column 0."""
     missing = dict.fromkeys(tools)
     names = frozenset(tools)
