@@ -91,13 +91,13 @@ def test_env_example_changes_nothing_when_used():
 @pytest.mark.parametrize("folder", REGISTRIES)
 def test_every_module_of_a_registry_is_reached_from_it(folder: str):
     home = ROOT / folder
-    modules = {path.stem for path in home.glob("*.py")} - {"__init__"}
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in home.glob("*.py")}
-    reached, fresh = set[str](), {REGISTRIES[folder].removesuffix(".py")}
+    texts = {path: path.read_text(encoding="utf-8") for path in home.rglob("*.py")}
+    modules = {path for path in texts if path.stem != "__init__"}
+    reached, fresh = set[Path](), {home / REGISTRIES[folder]}
     while fresh:
-        name = fresh.pop()
-        reached.add(name)
-        fresh |= {other for other in modules - reached if re.search(rf"\b{other}\b", texts[name])}
+        path = fresh.pop()
+        reached.add(path)
+        fresh |= {other for other in modules - reached if re.search(rf"\b{other.stem}\b", texts[path])}
     assert modules - reached == set()
 
 

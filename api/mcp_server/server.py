@@ -35,7 +35,7 @@ class SkillServer:
     async def _opened(self) -> "McpEndpoint":
         # A tenth of an API process's start, and few ask for it; not on the event loop.
         module = await asyncio.to_thread(import_module, "api.mcp_server.endpoint")
-        endpoint: McpEndpoint = module.Endpoint(self._database, self._max_bytes)
+        endpoint: McpEndpoint = module.McpEndpoint(self._database, self._max_bytes)
         ready = asyncio.Event()
         # The library is to be opened and closed by one task, which no request is.
         self._open = asyncio.create_task(endpoint.serve(ready, self._closing))

@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from agents.event_log import LogAddition, LogClosed
 from agents.journal import Effect
+from agents.models import AgentRun
 from agents.runs import driver, journal_store, store
 from agents.runs.driver import EventWriter, Heartbeat, LogBatch, WriteResult
 from agents.runs.store import StartedRun
@@ -34,7 +35,10 @@ async def begin(database: Database, principal: Principal, driver: str = "me") ->
     """A run with an empty log, and a lease of a minute."""
     plan = plan_of(asking(), driver=driver)
     async with unit_of_work(database) as work:
-        return await store.start(work, principal, plan, recheck=True)
+        run = await store.start(work, principal, plan, recheck=True)
+        # The opening events are not written here.
+        (await work.session.get_one(AgentRun, run.key)).last_seq = 0
+        return run
 
 
 async def write_at_once(

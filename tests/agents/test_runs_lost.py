@@ -111,7 +111,10 @@ async def begin(
         row = await unit.session.get_one(AgentRun, run.key)
         # It ended its drivers before: it is not taken up once more.
         row.takeovers = MOST_TAKEOVERS
+        # The opening events are appended below.
+        row.last_seq = 0
         unit.session.add(row)
+        await unit.session.flush()
         clock = count(1_700_000_000_000, 10)
         mapper = AguiEncoder(run.thread_id, run.run_id, now=lambda: next(clock))
         wire = [mapper.started(), *(w for event in work for w in mapper.translate(event))]
