@@ -2,7 +2,7 @@
 
 From its upload until it can be searched, while 500 documents of somebody else's wait; the baseline
 is such a document on the same server when nothing else is to be done. Not more than twice as long
-is wanted: a ratio of 0.5 (invariant I20 of the product's security reference).
+is wanted: a ratio of 0.5 (docs/decisions/0074-encoder-shares-per-owner.md).
 """
 
 import asyncio
