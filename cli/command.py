@@ -132,11 +132,7 @@ def open_output(options: Options) -> Output:
 
 
 def open_client(options: Options, output: Output) -> ApiClient:
-    """A client of the server, with the credentials that are stored for it.
-
-    Raises:
-        CommandFailed: the URL can't be used.
-    """
+    """A client of the server, with the credentials that are stored for it."""
     settings = get_settings()
     store = CredentialStore()
     url = server_url(settings, options.url, store)
@@ -155,11 +151,7 @@ def open_client(options: Options, output: Output) -> ApiClient:
 
 
 def server_url(settings: Settings, option: str | None, store: CredentialStore) -> str:
-    """The server's base URL: of the option, else by the settings, by a login, else this machine's own.
-
-    Raises:
-        CommandFailed: it is no URL.
-    """
+    """The server's base URL: of the option, else by the settings, by a login, else this machine's own."""
     address = (option or settings.url or store.server or own_url(settings)).strip()
     url = (address if "://" in address else f"http://{address}").rstrip("/")
     try:

@@ -32,7 +32,6 @@ class CommandFailed(Exception):
 
     Args:
         error: the fact, with the code that ``--json`` shows.
-        hint: what the person can do.
     """
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:

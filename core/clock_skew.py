@@ -8,7 +8,6 @@ class ClockSkewMonitor:
     """Watches a wall clock; for a while after it jumped, moments written before mean little.
 
     Args:
-        jump_seconds: a smaller difference is drift.
         rest_seconds: how long after a jump the clock is not steady.
     """
 

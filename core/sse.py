@@ -27,9 +27,6 @@ class SseDecoder:
     """Turns pieces of bytes, cut anywhere, into events, in time linear in the bytes.
 
     Line ends are LF, CRLF or CR; comments and unknown fields are passed over.
-
-    Args:
-        max_event_bytes: longest event.
     """
 
     def __init__(self, *, max_event_bytes: int = 16 * 2**20) -> None:

@@ -16,9 +16,6 @@ def generate(target: Path) -> None:
 
     Args:
         target: the root of the tree, or a folder that stands for it.
-
-    Raises:
-        CalledProcessError: the compiler refuses the schema; it has said why.
     """
     # The path from the root is the schema's name, of which a process may have only one.
     options = [f"--proto_path={ROOT}", f"--python_out={target}", str(SCHEMA)]

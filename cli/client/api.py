@@ -81,11 +81,7 @@ class ApiClient:
         return [self._read(KnowledgeBaseRecord, item) for item in items]
 
     async def find_knowledge_base(self, name: str) -> KnowledgeBaseRecord:
-        """The knowledge base with this id, or with this name in any case.
-
-        Raises:
-            CommandFailed: there is none, or several that the name fits equally.
-        """
+        """The knowledge base with this id, or with this name in any case."""
         bases = await self.list_knowledge_bases()
         exact = [base for base in bases if base.id == name]
         namesakes = [base for base in bases if _fold(base.name) == _fold(name)]
@@ -230,9 +226,7 @@ class ApiClient:
         """POST a file as a form; the data of the answer.
 
         Args:
-            file: open; the caller closes it.
             name: of the file, as the server sees it.
-            fields: further fields of the form.
         """
 
         sent = UploadBody(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
@@ -249,11 +243,7 @@ class ApiClient:
         return await self._call(method, path, query=query, body=body)
 
     def read(self, shape: type[R], value: JsonValue) -> R:
-        """An answer in its shape.
-
-        Raises:
-            CommandFailed: it is of another version.
-        """
+        """An answer in its shape."""
         return self._read(shape, value)
 
     async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:

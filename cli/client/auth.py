@@ -84,11 +84,7 @@ class SignIn:
         return nothing_else and self.bootstrap is not None
 
     async def begin(self, transport: Transport) -> Login:
-        """Choose the credentials.
-
-        Raises:
-            CommandFailed: there are none, or the server can't be reached.
-        """
+        """Choose the credentials."""
         stored = self.store.load(self.url)
         if self._api_key:
             self.login = Login(api_key=self._api_key)
@@ -104,11 +100,7 @@ class SignIn:
         return self.login
 
     async def renew(self, transport: Transport, used: Login) -> None:
-        """Get new credentials in place of those that the server refuses.
-
-        Raises:
-            CommandFailed: the person must log in.
-        """
+        """Get new credentials in place of those that the server refuses."""
         if self._api_key:
             raise CommandFailed(InvalidToken(), API_KEY_REFUSED)
         with self.store.lock():
@@ -126,21 +118,13 @@ class SignIn:
         self.login = await self._use_bootstrap(transport, self.bootstrap)
 
     async def log_in(self, transport: Transport, username: str, password: str) -> Login:
-        """Exchange a password for a login and keep it.
-
-        Raises:
-            ServerRefused: the server does not accept it.
-        """
+        """Exchange a password for a login and keep it."""
         body: JsonObject = {"username": username, "password": password}
         tokens = await _ask_tokens(transport, "/api/v1/auth/login", body)
         return self.keep(_with_tokens(username, tokens))
 
     async def require_sign_on(self, transport: Transport) -> None:
-        """Pass if people can log in at an identity provider.
-
-        Raises:
-            CommandFailed: the server has none.
-        """
+        """Pass if people can log in at an identity provider."""
 
         def build(http: httpx.AsyncClient) -> httpx.Request:
             return http.build_request("GET", "/api/v1/auth/oidc")
@@ -150,11 +134,7 @@ class SignIn:
             raise CommandFailed(OidcOff(), SSO_OFF, url=self.url)
 
     async def exchange(self, transport: Transport, code: str, verifier: str) -> Login:
-        """Exchange what a browser brought for a login and keep it.
-
-        Raises:
-            ServerRefused: the server does not take it.
-        """
+        """Exchange what a browser brought for a login and keep it."""
         body: JsonObject = {"code": code, "verifier": verifier}
         return self.keep(_with_tokens("", await _ask_tokens(transport, _SSO_TOKEN, body)))
 

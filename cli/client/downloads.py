@@ -16,11 +16,7 @@ from core.errors.requests import InvalidRequest
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Refuse to write over a file unless that is wanted.
-
-    Raises:
-        CommandFailed: the file is there, or its folder can't be looked into.
-    """
+    """Refuse to write over a file unless that is wanted."""
     with writing(file):
         is_there = file.exists()
     if is_there and not force:
@@ -37,9 +33,6 @@ async def download(
 
     Returns:
         Its size in bytes and its SHA-256 in hexadecimal.
-
-    Raises:
-        CommandFailed: it can't be written there.
     """
     digest, size = hashlib.sha256(), 0
     with _replacing(file) as target:
@@ -53,11 +46,7 @@ async def download(
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file; one that is there keeps its rights, and a link leads where it led.
-
-    Raises:
-        CommandFailed: it can't be written there.
-    """
+    """Write a file; one that is there keeps its rights, and a link leads where it led."""
     with _replacing(file) as target:
         target.write(content)
 
@@ -86,11 +75,7 @@ def _replacing(file: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def writing(file: Path) -> Generator[None]:
-    """Turns what this machine refuses to write into what the command says.
-
-    Raises:
-        CommandFailed: the file can't be written.
-    """
+    """Turns what this machine refuses to write into what the command says."""
     try:
         yield
     except OSError as error:

@@ -31,10 +31,6 @@ async def sign_on(output: Output, client: ApiClient) -> None:
     The code comes to a port that only this machine reaches, and is worth nothing to other programs
     on it: the server exchanges it for the ``verifier`` alone, which never leaves this one
     (RFC 8252, RFC 7636).
-
-    Raises:
-        CommandFailed: the server has no single sign-on, or nobody came back in time.
-        ServerRefused: the server did not let them in, or does not take the code.
     """
     verifier = new_secret()
     await client.sign_in.require_sign_on(client.transport)

@@ -72,20 +72,12 @@ class Transport:
 
         Returns:
             The envelope's ``data``.
-
-        Raises:
-            ServerRefused: the server answered with an error.
-            CommandFailed: it can't be reached, or is no Agentex server.
         """
         response = await self._respond(build, repeatable=repeatable, stream=False)
         return self._open(response)
 
     def read(self, shape: type[M], value: JsonValue) -> M:
-        """The data of an answer in their shape.
-
-        Raises:
-            CommandFailed: they are of another version.
-        """
+        """The data of an answer in their shape."""
         try:
             return shape.model_validate(value)
         except ValidationError:
@@ -93,12 +85,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, build: BuildRequest) -> AsyncGenerator[httpx.Response]:
-        """Send a request whose answer is read as it comes.
-
-        Raises:
-            ServerRefused: the server answered with an error before the stream began.
-            CommandFailed: it can't be reached, or is no Agentex server.
-        """
+        """Send a request whose answer is read as it comes."""
         response = await self._respond(build, repeatable=False, stream=True)
         try:
             if not response.is_success:

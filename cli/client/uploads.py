@@ -14,9 +14,7 @@ class UploadBody:
     """A request that carries a file.
 
     Args:
-        file: open; the caller closes it.
         name: of the file, as the server sees it.
-        fields: further fields of the form.
         timeout: where the usual one is too short.
     """
 

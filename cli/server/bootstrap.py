@@ -52,9 +52,7 @@ async def prepare(settings: Settings) -> None:
     """Bring the database up to date and, on the first start, fill in what people need.
 
     Raises:
-        DatabaseUnavailable: the database can't be reached.
         SecretKeyMismatchError: the database belongs to another secret key.
-        AgentexError: the configured administrator's name, address or password can't be used.
     """
     database = open_database(settings)
     try:

@@ -103,9 +103,6 @@ def list_parts(settings: Settings) -> list[Service]:
 
     Redis and the engine start together with the preparation of the database; the worker and
     the API need its tables, and wait for Redis and the engine by themselves.
-
-    Raises:
-        RedisServerMissing: a private Redis is wanted and this machine has none.
     """
     return [
         _redis(settings),

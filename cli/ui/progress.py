@@ -19,10 +19,6 @@ async def followed(output: Output, client: ApiClient, path: str, body: JsonObjec
 
     Args:
         output: shows the bar where somebody watches.
-
-    Raises:
-        ServerRefused: it was refused, or failed on the way.
-        CommandFailed: the connection broke off.
     """
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn())
     with Progress(*columns, console=output.remarks, transient=True, disable=not output.lively) as progress:

@@ -23,7 +23,6 @@ class DeletionPrompt:
 
     Args:
         path: of the list that it is in.
-        name: by which people know it.
     """
 
     path: str
@@ -39,9 +38,6 @@ async def delete_with_prompt(
     Args:
         yes: ``--yes`` was given.
         words: the question, and what is said when it is done; each with ``{name}``.
-
-    Raises:
-        CommandFailed: there is nobody to ask.
     """
     question, done = words
     if not confirm(output, yes, question, name=thing.name):
@@ -59,9 +55,6 @@ def confirm(output: Output, yes: bool, question: Message, **values: object) -> b
         output: tells that nothing was done where the answer is no.
         yes: ``--yes`` was given.
         question: to ask, with its ``values``.
-
-    Raises:
-        CommandFailed: there is nobody to ask.
     """
     if yes:
         return True
@@ -76,32 +69,20 @@ def confirm(output: Output, yes: bool, question: Message, **values: object) -> b
 def ask_password(
     output: Output, question: Message = ASK_PASSWORD, otherwise: Message = PASSWORD_NEEDED, **values: object
 ) -> str:
-    """Ask for a password or a key at the terminal, without showing it.
-
-    Raises:
-        CommandFailed: there is no terminal; ``otherwise`` says what to do instead.
-    """
+    """Ask for a password or a key at the terminal, without showing it."""
     need_terminal("password", otherwise)
     answer: str = typer.prompt(output.render(question, **values), hide_input=True, err=True)
     return answer
 
 
 def need_terminal(field: str, message: Message) -> None:
-    """Pass where somebody can be asked.
-
-    Raises:
-        CommandFailed: nobody can; ``message`` says what to do instead.
-    """
+    """Pass where somebody can be asked."""
     if not sys.stdin.isatty():
         raise usage_error(field, message)
 
 
 def read_secret() -> str:
-    """The first line of standard input.
-
-    Raises:
-        CommandFailed: it is empty.
-    """
+    """The first line of standard input."""
     secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
         raise usage_error("stdin", SECRET_EMPTY)

@@ -20,7 +20,6 @@ class AuditOrigin:
 
     Args:
         request_id: the answer's ``X-Request-ID``.
-        address: the caller's network address.
         actor: who is authenticated, None for nobody.
     """
 

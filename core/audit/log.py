@@ -67,7 +67,6 @@ class AuditTarget:
 
     Args:
         kind: ``user``, ``role``, ``api_key``, ``config``, ``knowledge_base``, ...
-        id: its id or key.
         name: how an account or a role is called; empty for what its owner alone may see.
     """
 
@@ -90,8 +89,6 @@ def audit(
 
     Args:
         session: a writing session, that of the act where it has one.
-        action: what was done.
-        target: what it was done to.
         actor: who did it, where that is not the authenticated caller (a login).
         details: small facts such as old and new values; what looks like a secret is redacted.
     """

@@ -24,12 +24,8 @@ class AuditFilter:
 
     Args:
         text: part of an action, a name, an object's id, an address or a request id.
-        actions: any of these.
         actor: an account's id, or the name it had.
         object_type: the kind of what was acted on.
-        object_id: its id.
-        since: not before.
-        until: before.
     """
 
     text: str = ""

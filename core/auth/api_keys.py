@@ -31,7 +31,6 @@ class ApiKeyDraft:
     """A key to be.
 
     Args:
-        name: to tell keys apart.
         scopes: the only permissions it has, as long as its owner has them; None for all of them.
         expires_at: its end; None for none.
     """
@@ -67,12 +66,6 @@ async def create_api_key(session: AsyncSession, principal: Principal, draft: Api
 
     Returns:
         The row, and the key itself, which can't be had again.
-
-    Raises:
-        ApiKeysFull: the account has as many as are kept.
-        InvalidRequest: it would have ended already, or would outlive the key it is made with.
-        InvalidToken: the login or key it is made with is gone meanwhile.
-        PermissionDenied: the caller lacks a permission that it should have, or is a key with scopes.
     """
     principal.require_whole()
     if draft.scopes is not None:
@@ -129,10 +122,6 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
     """Delete one of the caller's keys, and those that were made with it, and so on.
 
     They stop working at once, on open streams within seconds.
-
-    Raises:
-        ApiKeyNotFound: the user has no such key.
-        PermissionDenied: a key with scopes may end itself alone.
     """
     row = await get_api_key_for_update(session, principal.user_id, key_id)
     if row.id != principal.key_id:
@@ -141,11 +130,7 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
 
 
 async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
-    """One of an account's keys, until the transaction ends.
-
-    Raises:
-        ApiKeyNotFound: it has no such key.
-    """
+    """One of an account's keys, until the transaction ends."""
     query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
     # Held: a key that is being made with it is there before, or not at all.
     row = (await session.exec(query.with_for_update())).first()
@@ -158,8 +143,6 @@ async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | 
     """Delete a key, and those that were made with it, and so on.
 
     Args:
-        session: a writing session.
-        row: from :func:`held_api_key`.
         owner: whose it is, for the audit log, where somebody else does it.
     """
     # Whoever took the key may have made others with it.

@@ -36,7 +36,6 @@ class IssuedTokens:
     """What a login gives.
 
     Args:
-        access_token: for requests.
         refresh_token: for the next pair; works once.
         expires_in: life of the access token in seconds.
     """
@@ -51,8 +50,6 @@ class Authenticator:
 
     Args:
         issuer: signs and verifies tokens; another one takes its place when keys are rotated.
-        access_seconds: life of an access token.
-        refresh_seconds: life of a refresh token.
     """
 
     def __init__(self, issuer: TokenIssuer, *, access_seconds: int, refresh_seconds: int) -> None:
@@ -61,16 +58,7 @@ class Authenticator:
         self._refresh_seconds = refresh_seconds
 
     async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, IssuedTokens]:
-        """Begin a token family, and forget those of the account that have ended.
-
-        Args:
-            session: a writing session.
-            checked: what :func:`check_password` gave.
-
-        Raises:
-            InvalidCredentials: the password was changed since it was checked.
-            AccountDisabled: the account is switched off.
-        """
+        """Begin a token family, and forget those of the account that have ended."""
         # Held: a change of the password at this moment must see this login, or this one that.
         user = await session.get(User, checked.id, with_for_update=True)
         if user is None or user.password_hash != checked.password_hash:
@@ -78,12 +66,7 @@ class Authenticator:
         return await self._begin(session, user, method="password")
 
     async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, IssuedTokens]:
-        """Begin a token family for somebody whom an identity provider vouches for.
-
-        Raises:
-            InvalidCredentials: the account is gone.
-            AccountDisabled: it is switched off.
-        """
+        """Begin a token family for somebody whom an identity provider vouches for."""
         user = await session.get(User, user_id, with_for_update=True)
         if user is None:
             raise InvalidCredentials
@@ -110,10 +93,6 @@ class Authenticator:
 
         A token that was exchanged before ends its family: either the owner or a thief has
         the newer one. That case is returned, not raised, so that the revocation is committed.
-
-        Raises:
-            InvalidToken: not a refresh token of a living family.
-            TokenExpired: it has ended.
         """
         claims = self.issuer.verify(refresh_token, "refresh")
         family = (
@@ -148,13 +127,7 @@ class Authenticator:
         return IssuedTokens(access, refresh, self._access_seconds)
 
     async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
-        """Who an access token belongs to, by the database's word at this moment.
-
-        Raises:
-            TokenExpired: it has ended.
-            InvalidToken: not issued here, logged out, or the account is gone.
-            AccountDisabled: the account is switched off.
-        """
+        """Who an access token belongs to, by the database's word at this moment."""
         claims = self.issuer.verify(access_token, "access")
         asked = {"user_id": claims.user_id, "family_id": claims.family_id}
         row = (await session.exec(_by_family(), params=asked)).first()
@@ -167,14 +140,6 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
     """The account that this password belongs to.
 
     No session is open while the hash is made: that takes long, and SQLite has one writer.
-
-    Args:
-        database: holds the accounts.
-        login: user name or e-mail address.
-        password: as typed.
-
-    Raises:
-        InvalidCredentials: unknown user or wrong password, told apart by nothing.
     """
     async with database.reading() as session:
         user = await find_user_by_login(session, login)
@@ -205,13 +170,7 @@ async def audit_failed_login(database: Database, login: str) -> None:
 
 
 async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
-    """Who an API key belongs to, and whether this minute's use is noted already.
-
-    Raises:
-        InvalidToken: no such key.
-        TokenExpired: it has ended.
-        AccountDisabled: the account is switched off.
-    """
+    """Who an API key belongs to, and whether this minute's use is noted already."""
     asked = {"key_hash": hash_api_key(api_key)}
     row = (await session.exec(_by_api_key(), params=asked)).first()
     if row is None:
@@ -224,12 +183,7 @@ async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Pr
 
 
 async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
-    """Who an account is, for work on its behalf that nobody is logged in for.
-
-    Raises:
-        InvalidToken: there is no such account any more.
-        AccountDisabled: the account is switched off.
-    """
+    """Who an account is, for work on its behalf that nobody is logged in for."""
     query = select(User, Role).join(Role, col(Role.id) == col(User.role_id))
     row = (await session.exec(query.where(User.id == user_id))).first()
     if row is None:
@@ -326,10 +280,7 @@ async def change_password(session: AsyncSession, user: User, *, password_hash: s
     """Store a new password and end the user's other logins.
 
     Args:
-        session: a writing session.
-        user: whose password.
         password_hash: of a password that was checked against the rules.
-        keep_family_id: the login that goes on.
     """
     user.password_hash = password_hash
     session.add(user)

@@ -73,17 +73,7 @@ async def get_or_create_account(
     """The account of somebody whom the provider knows: theirs, or a new one.
 
     Args:
-        session: a writing session.
-        identity: who they are, checked.
-        policy: what the operator decided.
         close_back_doors: for an account that was somebody's without a proven address.
-
-    Raises:
-        AccountDisabled: theirs is switched off.
-        OidcEmailRefused: their address is of no domain that may log in, or they have none.
-        OidcEmailTaken: an account that is not theirs has their address.
-        RegistrationDisabled: they are new, and that is not allowed.
-        UnusableSetting: a role of the settings does not exist.
     """
     _require_domain(identity, policy)
     query = select(OidcIdentity).where(OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject)

@@ -19,10 +19,6 @@ class LoginThrottle:
 
     An account as such has no count: whoever knows a name could lock its owner out with it. A name
     that nobody has is counted like any other, so that the refusal tells nothing.
-
-    Args:
-        limiter: counts.
-        settings: say how many.
     """
 
     def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
@@ -40,10 +36,6 @@ class LoginThrottle:
 
         Args:
             login: user name or e-mail address, as typed.
-            address: where the attempt comes from.
-
-        Raises:
-            TooManyLogins: there were too many wrong ones; nothing is checked.
         """
         place = address_range(address)
         account = name_key(login.strip())
@@ -53,11 +45,7 @@ class LoginThrottle:
         await self._limiter.give_back(charges)
 
     async def register(self, address: str) -> None:
-        """Count a registration: each makes a hash that takes long, and tells which names are taken.
-
-        Raises:
-            TooManyRequests: too many came from this address.
-        """
+        """Count a registration: each makes a hash that takes long, and tells which names are taken."""
         place = address_range(address)
         charge = Charge(f"register:{place}", self._registrations)
         await charge_or_refuse(self._limiter, [charge], TooManyRequests)
@@ -67,9 +55,6 @@ class LoginThrottle:
 
         Each begun one is a row, and may ask the provider once. Coming back is not counted: it takes a
         state and a code that nobody guesses, and somebody else's attempts must keep nobody from it.
-
-        Raises:
-            TooManyLogins: too many from this address were begun and did not end well.
         """
         await charge_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
 

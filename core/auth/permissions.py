@@ -33,9 +33,7 @@ class BuiltInRole:
     """A role that every installation has.
 
     Args:
-        name: its key.
         display_name: what people see, in Chinese as in the reference document.
-        permissions: what it allows.
     """
 
     name: str

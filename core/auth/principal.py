@@ -17,15 +17,11 @@ class Principal:
     """Who asks: the same object for a token, an API key or a job on a user's behalf.
 
     Args:
-        user_id: the account.
-        username: for logs and answers.
-        role: name of its role.
         permissions: what the role allows, with the account's own grants and without its revokes.
         family_id: the login that the token descends from; None for an API key.
         key_id: the API key; None for a token.
         is_scoped: an API key that has less than its account.
         model_access: the only models that the account may use; None sets no such limit.
-        mcp_access: the same of MCP connections.
     """
 
     user_id: str
@@ -44,11 +40,7 @@ class Principal:
         return tuple(one.value for one in Permission if one not in self.permissions)
 
     def require(self, permission: Permission) -> None:
-        """Pass, or refuse.
-
-        Raises:
-            PermissionDenied: the role does not allow it.
-        """
+        """Pass, or refuse."""
         if permission not in self.permissions:
             raise PermissionDenied(permission=permission.value)
 
@@ -58,20 +50,12 @@ class Principal:
         return self.role == ADMIN_ROLE and Permission.USERS_MANAGE in self.permissions
 
     def require_whole(self) -> None:
-        """Pass who has all that the account has: nobody else changes the account itself.
-
-        Raises:
-            PermissionDenied: an API key with scopes, which none of them allows.
-        """
+        """Pass who has all that the account has: nobody else changes the account itself."""
         if self.is_scoped:
             raise PermissionDenied(error="An API key with scopes can't change the account")
 
     def require_all(self, permissions: Iterable[Permission]) -> None:
-        """Pass who has all of these: nobody hands out, or rules over, more than they have.
-
-        Raises:
-            PermissionDenied: the caller lacks one, which the details name.
-        """
+        """Pass who has all of these: nobody hands out, or rules over, more than they have."""
         for permission in sorted(permissions):
             self.require(permission)
 
@@ -128,8 +112,6 @@ def access_to(principal: Principal, resource: Shareable, shared: Access | None =
     Being an administrator gives no look into other people's content.
 
     Args:
-        principal: who asks.
-        resource: the object.
         shared: how far it is shared with the caller, or with a role of theirs.
     """
     if resource.owner_id == principal.user_id:
@@ -144,7 +126,6 @@ def may_use_model(principal: Principal, model_id: str, *, is_open: bool) -> bool
     every model that the account may use, whatever those models say. Without it the model decides.
 
     Args:
-        principal: who wants to use it.
         model_id: of the model, as in ``model_access``.
         is_open: whether the model's own ``role_access`` and ``user_access`` let the caller in.
     """
@@ -156,13 +137,7 @@ def check_access(access: Access | None, action: Action, missing: type[NotFound])
 
     Args:
         access: how far the object is open to the caller, None also where there is none.
-        action: what for.
         missing: raised where the caller may not see it: this and its absence look the same.
-
-    Raises:
-        NotFound: as said.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not decide about it.
     """
     if access is None:
         raise missing
@@ -174,11 +149,7 @@ def check_access(access: Access | None, action: Action, missing: type[NotFound])
 async def get_owned(
     session: AsyncSession, model: type[OwnedT], resource_id: str, principal: Principal, missing: type[NotFound]
 ) -> OwnedT:
-    """Load an object that only its owner may see.
-
-    Raises:
-        NotFound: no such object, or somebody else's.
-    """
+    """Load an object that only its owner may see."""
     found = (await session.exec(select(model).where(model.id == resource_id))).first()  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType] # a table class's attribute is a column
     if found is None or found.owner_id != principal.user_id:
         raise missing

@@ -26,7 +26,6 @@ class RoleDraft:
 
     Args:
         name: its key: 2 to 50 small letters, digits, ``_`` or ``-``.
-        display_name: what people see.
         permissions: names such as ``kb:write``.
     """
 
@@ -48,11 +47,7 @@ def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tupl
 
 
 def known_permissions(field: str, names: Iterable[str]) -> list[Permission]:
-    """Permissions by their names, each once, in the order in which they are declared.
-
-    Raises:
-        InvalidRequest: a name is none; ``field`` is where it stood.
-    """
+    """Permissions by their names, each once, in the order in which they are declared."""
     wanted = set(names)
     if unknown := sorted(wanted - _KNOWN.keys()):
         raise InvalidRequest(field, f"No such permission: {unknown[0]}")
@@ -66,11 +61,7 @@ async def list_roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) -> Role:
-    """Load a role by its id, held against changes until the transaction ends if wanted.
-
-    Raises:
-        RoleNotFound: there is none.
-    """
+    """Load a role by its id, held against changes until the transaction ends if wanted."""
     role = await session.get(Role, role_id, with_for_update=True if lock else None)
     if role is None:
         raise RoleNotFound
@@ -78,28 +69,14 @@ async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) 
 
 
 async def create_role(session: AsyncSession, principal: Principal, draft: RoleDraft) -> Role:
-    """Add a role.
-
-    Raises:
-        InvalidRequest: a value that can't be used.
-        PermissionDenied: it would allow what the caller may not do.
-        RoleNameTaken: another role has the name.
-    """
+    """Add a role."""
     role = await _write(session, principal, Role(name="", display_name="", permissions=[]), draft)
     _note(session, AuditAction.ROLE_CREATED, role)
     return role
 
 
 async def change_role(session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft) -> Role:
-    """Change a role; it counts for its bearers from their next request on.
-
-    Raises:
-        InvalidRequest: a value that can't be used.
-        PermissionDenied: it allows, or would allow, what the caller may not do.
-        RoleBuiltIn: it is one of the four that every installation has.
-        RoleNameTaken: another role has the name.
-        RoleNotFound: there is none.
-    """
+    """Change a role; it counts for its bearers from their next request on."""
     role = await _own_role(session, principal, role_id)
     await _write(session, principal, role, draft)
     _note(session, AuditAction.ROLE_CHANGED, role)
@@ -107,14 +84,7 @@ async def change_role(session: AsyncSession, principal: Principal, role_id: str,
 
 
 async def delete_role(session: AsyncSession, principal: Principal, role_id: str) -> None:
-    """Delete a role that nobody has.
-
-    Raises:
-        PermissionDenied: it allows what the caller may not do.
-        RoleBuiltIn: it is one of the four that every installation has.
-        RoleInUse: an account has it.
-        RoleNotFound: there is none.
-    """
+    """Delete a role that nobody has."""
     role = await _own_role(session, principal, role_id)
     bearer = select(User.id).where(User.role_id == role.id).limit(1)
     if (await session.exec(bearer)).first() is not None:

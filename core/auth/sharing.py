@@ -34,9 +34,6 @@ class ShareSpec:
 
     Args:
         access: ``Access.READ`` or ``Access.WRITE``.
-        user_id: of a person.
-        username: of a person.
-        role: name of a role.
     """
 
     access: Access
@@ -61,16 +58,8 @@ async def authorize(
     """Give an object back if the caller may do this with it.
 
     Args:
-        session: to read from.
-        principal: who asks.
-        action: what for.
         resource: the object, None when there is none.
         missing: raised when there is none or the caller may not see it: the two look the same.
-
-    Raises:
-        NotFound: as said.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not decide about it.
     """
     if resource is None:
         raise missing
@@ -113,8 +102,6 @@ def shared_resource_ids(
     """The ids of what is shared with somebody, by name or by the role that they have at this moment.
 
     Args:
-        user_id: the account.
-        kind: of object.
         only_to_change: whether those that may only be read are left out.
     """
     role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
@@ -159,12 +146,7 @@ async def replace_shares(
 
     Args:
         work: the transaction, in which the object's row is locked.
-        resource: the object.
-        wanted: people and roles, each once.
         field: how the request calls the list.
-
-    Raises:
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
     if len(wanted) > MAX_SHARES:
         raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
@@ -210,11 +192,7 @@ async def delete_user_shares(
 
 
 async def _subject(session: AsyncSession, wanted: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
-    """The ids of a person and of a role, one of them None.
-
-    Raises:
-        InvalidRequest: there is nobody of this id or name.
-    """
+    """The ids of a person and of a role, one of them None."""
     if wanted.role is not None:
         role = (await session.exec(select(Role.id).where(Role.name == wanted.role))).first()
         if role is None:
@@ -254,14 +232,7 @@ async def replace_share_list(
 
     Args:
         work: the transaction, in which the object's row is locked and the caller was let through.
-        resource: the object.
-        wanted: people and roles.
         version: of the list that the caller read; None for whatever it is now.
-        acts: for the audit log.
-
-    Raises:
-        Conflict: the list is not that of this version any more.
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
     """
     session = work.session
     present = await list_shares(session, resource)

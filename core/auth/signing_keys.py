@@ -30,8 +30,6 @@ async def rotate_signing_key(
     """Sign with a new key pair from now on; running processes follow within a minute.
 
     Args:
-        session: a writing session.
-        vault: seals the private half.
         token_seconds: the longest life of a token, those of the old keys stay valid for so long.
         end_logins: the old keys are worth nothing any more, because somebody else may have one:
             every login ends at once, with its streams.
@@ -67,11 +65,7 @@ def _add_key(session: AsyncSession, vault: Vault) -> str:
 
 
 class SigningKeys:
-    """The stored keys as one process knows them.
-
-    Args:
-        vault: opens the private halves.
-    """
+    """The stored keys as one process knows them."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault

@@ -39,11 +39,7 @@ class ReturnDestination:
 
 
 def check_return_path(path: str) -> str:
-    """A path that leads nowhere but to this server.
-
-    Raises:
-        InvalidRequest: a browser might take it for another server's address.
-    """
+    """A path that leads nowhere but to this server."""
     # Browsers read a backslash as a slash and leave control characters out.
     is_plain = path.isprintable() and path.isascii() and not set(path) & set("\\ #")
     if not (is_plain and path.startswith("/") and not path.startswith("//")):
@@ -55,10 +51,6 @@ def check_return_path(path: str) -> str:
 
 async def begin_attempt(session: AsyncSession, destination: ReturnDestination) -> tuple[AuthRequest, str]:
     """Begin a sign-in, and forget those that nobody ended.
-
-    Args:
-        session: a writing session.
-        destination: where to go afterwards.
 
     Returns:
         What the provider is asked with, and the secret that only this browser gets.
@@ -89,10 +81,6 @@ async def redeem_attempt(session: AsyncSession, *, state: str, browser: str) -> 
         session: a writing session; its commit uses the sign-in up.
         state: from the address that the provider sent the person to.
         browser: the secret of the browser that came.
-
-    Raises:
-        OidcExpired: it was begun too long ago.
-        OidcStateInvalid: there is none, or not in this browser.
     """
     query = select(OidcAttempt).where(OidcAttempt.state_digest == digest(state))
     attempt = (await session.exec(query.with_for_update())).first()
@@ -109,8 +97,6 @@ def issue_ticket(session: AsyncSession, user: User, destination: ReturnDestinati
     """A code that is exchanged for tokens once and soon, by who began the sign-in.
 
     Args:
-        session: a writing session.
-        user: who the person is.
         destination: where they go with the code.
         browser: the secret of their browser; a program proves itself by its own.
     """
@@ -131,11 +117,7 @@ async def redeem_ticket(session: AsyncSession, *, code: str, proof: str) -> str:
 
     Args:
         session: a writing session; its commit uses the code up.
-        code: from :func:`issue_ticket`.
         proof: the browser's secret, or the program's.
-
-    Raises:
-        OidcCodeInvalid: unknown, used, expired, or begun by somebody else.
     """
     query = select(OidcTicket).where(OidcTicket.code_digest == digest(code))
     ticket = (await session.exec(query.with_for_update())).first()

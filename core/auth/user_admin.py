@@ -109,11 +109,7 @@ async def _roles(session: AsyncSession) -> Mapping[str, Role]:
 
 
 async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]:
-    """An account and its role.
-
-    Raises:
-        UserNotFound: there is none, or not any more.
-    """
+    """An account and its role."""
     user = await session.get(User, user_id)
     if user is None or user.status == UserStatus.DELETED:
         raise UserNotFound
@@ -126,15 +122,7 @@ async def add_user(
     """Make an account for somebody.
 
     Args:
-        session: a writing session.
-        principal: who makes it.
-        draft: checked, with its password hashed.
         role_id: None gives the role of those who register.
-
-    Raises:
-        EmailTaken, UsernameTaken: another account has the address or the name.
-        InvalidRequest: there is no such role.
-        PermissionDenied: the role allows what the caller may not do.
     """
     wanted = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
     role = await _assignable(session, wanted)
@@ -151,12 +139,6 @@ async def change_user(
 
     Whoever is switched off has no login left, and is told so with every key; runs and streams
     that are under way end within seconds.
-
-    Raises:
-        InvalidRequest: there is no such role or permission.
-        LastAdministrator: nobody could administer accounts any more.
-        PermissionDenied: the account may do, or would, what the caller may not.
-        UserNotFound: there is none.
     """
     user, role = await get_account_for_update(session, principal, user_id)
     was_administrator, before = _administers(user, role), _rights(user, role)
@@ -219,15 +201,8 @@ async def reset_password(
     """Give an account another password and end all its logins.
 
     Args:
-        session: a writing session.
-        principal: who does it.
-        user_id: whose account.
         password_hash: of a password that was checked against the rules.
         revoke_api_keys: whether its keys, which work without the password, end too.
-
-    Raises:
-        PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
     """
     user, _ = await get_account_for_update(session, principal, user_id)
     await change_password(session, user, password_hash=password_hash, keep_family_id=None)
@@ -241,10 +216,6 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     """Give an account the role that its identity provider's word stands for.
 
     The last administrator stays one: a change at the provider must not leave nobody.
-
-    Raises:
-        AccountDisabled: it was switched off or deleted meanwhile.
-        UnusableSetting: there is no such role.
     """
     role = (await session.exec(select(Role).where(Role.name == name))).first()
     if role is None:
@@ -270,24 +241,13 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
 
 
 async def revoke_user_api_key(session: AsyncSession, principal: Principal, user_id: str, key_id: str) -> None:
-    """Delete an API key of somebody whom the caller may rule over, and those made with it.
-
-    Raises:
-        ApiKeyNotFound: the account has no such key.
-        PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
-    """
+    """Delete an API key of somebody whom the caller may rule over, and those made with it."""
     user, _ = await get_account_for_update(session, principal, user_id)
     await delete_api_key_tree(session, await get_api_key_for_update(session, user.id, key_id), owner=user)
 
 
 async def get_account_for_update(session: AsyncSession, principal: Principal, user_id: str) -> tuple[User, Role]:
-    """An account that the caller may rule over, as it is, until the transaction ends.
-
-    Raises:
-        PermissionDenied: it may do what the caller may not.
-        UserNotFound: there is none.
-    """
+    """An account that the caller may rule over, as it is, until the transaction ends."""
     await lock_admins(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
@@ -295,16 +255,7 @@ async def get_account_for_update(session: AsyncSession, principal: Principal, us
 
 
 async def anonymize_account(session: AsyncSession, user: User, role: Role) -> None:
-    """Make an account a row without a person, which no list shows and nobody logs in as.
-
-    Args:
-        session: a writing session.
-        user: from :func:`held_account`.
-        role: the account's.
-
-    Raises:
-        LastAdministrator: nobody could administer accounts any more.
-    """
+    """Make an account a row without a person, which no list shows and nobody logs in as."""
     if _administers(user, role):
         await _require_administrator_besides(session, user)
     # Nobody can take it before: user names have no such sign.
@@ -322,11 +273,7 @@ async def anonymize_account(session: AsyncSession, user: User, role: Role) -> No
 
 
 async def _require_administrator_besides(session: AsyncSession, user: User) -> None:
-    """Pass if somebody else is an administrator; behind :func:`held_account` that stays so.
-
-    Raises:
-        LastAdministrator: nobody else is.
-    """
+    """Pass if somebody else is an administrator; behind :func:`held_account` that stays so."""
     query = (
         select(User, Role)
         .join(Role, col(Role.id) == col(User.role_id))

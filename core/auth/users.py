@@ -24,12 +24,7 @@ _EMAIL_LENGTH = 254
 
 
 def clean_username(username: str) -> str:
-    """A user name in its stored form.
-
-    Raises:
-        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, of alphabets that look alike,
-            or of the form of an id.
-    """
+    """A user name in its stored form."""
     name = unicodedata.normalize("NFKC", username).strip()
     if not _USERNAME.fullmatch(name):
         raise InvalidRequest("username", "Use 2 to 64 letters, digits or . @ + - _")
@@ -41,11 +36,7 @@ def clean_username(username: str) -> str:
 
 
 def clean_email(email: str) -> str:
-    """An e-mail address in its stored form.
-
-    Raises:
-        InvalidRequest: it does not look like an address.
-    """
+    """An e-mail address in its stored form."""
     address = email.strip()
     # Folding can make it longer.
     if max(len(address), len(fold(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
@@ -63,12 +54,7 @@ class UserDraft:
 
 
 async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
-    """Check what an account needs; the hash takes long, so no transaction should be open.
-
-    Raises:
-        InvalidRequest: name or address can't be used.
-        WeakPassword: the password breaks a rule.
-    """
+    """Check what an account needs; the hash takes long, so no transaction should be open."""
     name, address = clean_username(username), clean_email(email)
     _require_own_address(name, address)
     check_strength(password, username=name)
@@ -76,12 +62,7 @@ async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
 
 
 async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> User:
-    """Add an account.
-
-    Raises:
-        UsernameTaken: another account has the name.
-        EmailTaken: another account has the address.
-    """
+    """Add an account."""
     await _require_free(session, username=draft.username, email=draft.email)
     user = User(
         username=draft.username,
@@ -122,11 +103,7 @@ def _require_own_address(username: str, email: str) -> None:
 
 
 async def get_user(session: AsyncSession, user_id: str) -> User:
-    """Load an account.
-
-    Raises:
-        UserNotFound: there is none.
-    """
+    """Load an account."""
     user = await session.get(User, user_id)
     if user is None:
         raise UserNotFound
@@ -152,12 +129,7 @@ async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
 
 
 async def update_profile(session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None) -> User:
-    """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is.
-
-    Raises:
-        InvalidRequest: a value can't be used.
-        UsernameTaken: another account has the name.
-    """
+    """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is."""
     if username is not None and clean_username(username) != user.username:
         name = clean_username(username)
         _require_own_address(name, user.email)
@@ -173,11 +145,7 @@ async def update_profile(session: AsyncSession, user: User, *, username: str | N
 
 
 def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
-    """Set the time zone that is meant where nobody says another one; empty unsets it.
-
-    Raises:
-        InvalidRequest: no IANA name.
-    """
+    """Set the time zone that is meant where nobody says another one; empty unsets it."""
     if name and find_zone(name) is None:
         raise InvalidRequest("settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin")
     user.time_zone = name or None

@@ -53,11 +53,7 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
-        """A short session that only reads.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
-        """
+        """A short session that only reads."""
         with translate_errors():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
                 with translate_connect_errors():
@@ -69,9 +65,6 @@ class Database:
 
         For a SQLite file it runs on a thread, otherwise on the event loop between its statements,
         so it must not compute for long.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
         """
         with translate_errors():
             if self._read_pool is not None:
@@ -90,9 +83,6 @@ class Database:
         Args:
             urgent: on SQLite, wait for at most one other writer of this process.
             patience: seconds to wait for the write lock and SQLite's own locks together.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
         """
         started = time.monotonic()
         async with self._hold_write_lock(urgent, patience):
@@ -122,11 +112,7 @@ class Database:
             yield
 
     async def ping(self) -> None:
-        """Select one row.
-
-        Raises:
-            DatabaseUnavailable: it did not answer.
-        """
+        """Select one row."""
         async with self.reading() as session:
             await (await session.connection()).execute(text("SELECT 1"))
 

@@ -78,7 +78,6 @@ class ReadPool:
     than the statement. Here a whole function switches once (docs/decisions/0064).
 
     Args:
-        path: of the SQLite file.
         timeout: seconds to wait for a lock.
     """
 

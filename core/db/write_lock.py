@@ -49,7 +49,6 @@ class WriteLock:
 
         Args:
             seconds: how long to wait for other writers of this process.
-            urgent: see :class:`PriorityLock`.
 
         Raises:
             TimeoutError: other writers held it for so long.

@@ -7,9 +7,7 @@ class InvalidRequest(AgentexError):
     """A field of the request has a value that can't be used.
 
     Args:
-        field: the path to it.
         error: what is wrong, or what can be used.
-        error_zh: the same in Chinese.
     """
 
     code = 40001
@@ -194,8 +192,6 @@ class RejectedRunInput(AgentexError):
     Args:
         message: the contract's own words, the same in every language.
         message_zh: the same in Chinese, for people; it goes into the details.
-        field: where.
-        details: more facts.
     """
 
     code = 42201

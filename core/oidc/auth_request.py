@@ -10,7 +10,6 @@ class AuthRequest:
     """What belongs to one sign-in; none of it is ever used for another.
 
     Args:
-        state: comes back with the person.
         nonce: comes back in the ID token.
         verifier: proves that the code is exchanged by who asked for it (PKCE, RFC 7636).
     """
@@ -25,7 +24,6 @@ class AuthResponse:
     """What the person brought back from the provider.
 
     Args:
-        code: to be exchanged for tokens.
         error: the provider's word where there is no code.
         issuer: who answered (RFC 9207), where the provider says so.
     """

@@ -14,7 +14,6 @@ class Identity:
     """Who somebody is, as the provider says.
 
     Args:
-        issuer: the provider.
         subject: the person; never given to anybody else there.
         email: an address, which may be anybody's unless it is verified.
         email_verified: whether the provider says that it is the person's.
@@ -31,11 +30,7 @@ class Identity:
 
 
 def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
-    """Read claims that were checked; what is of another type than it should be counts as absent.
-
-    Raises:
-        OidcTokenInvalid: the subject can't be kept.
-    """
+    """Read claims that were checked; what is of another type than it should be counts as absent."""
     subject = str(claims["sub"])
     if not 1 <= len(subject) <= _LONGEST_SUBJECT:
         raise OidcTokenInvalid("sub")

@@ -58,10 +58,6 @@ async def provider_request(what: str) -> AsyncGenerator[None]:
 
     Args:
         what: ``discovery``, ``keys``, ``token`` or ``userinfo``: the error's ``reason``.
-
-    Raises:
-        OidcUnavailable: no connection, an address that is not allowed, no answer in time, or none
-            that can be read.
     """
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

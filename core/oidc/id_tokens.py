@@ -38,9 +38,6 @@ class ExpectedClaims:
     """What an ID token must say.
 
     Args:
-        issuer: who made it.
-        client_id: whom it is for.
-        nonce: which sign-in it is for.
         access_token: what came with it, None if nothing did.
     """
 
@@ -66,7 +63,6 @@ def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mappin
     """The claims of a token that this issuer made for this client and this sign-in.
 
     Raises:
-        OidcTokenInvalid: a check failed; ``reason`` is ``signature``, ``expired``, or the claim.
         UnknownKey: the token was not signed with a key of the set.
     """
     try:

@@ -88,23 +88,14 @@ class OidcProvider:
         await self._transport.aclose()
 
     async def check(self) -> None:
-        """Ask the provider what sign-ins begin with, and pass if they could.
-
-        Raises:
-            OidcUnavailable: what it says can't be had or used: its ``reason`` is ``discovery`` or
-                ``keys``, or ``issuer`` where it is another one's.
-        """
+        """Ask the provider what sign-ins begin with, and pass if they could."""
         told = await self._get_object("discovery", self._discovery_url)
         if isinstance(named := told.get("issuer"), str) and named != self.issuer:
             raise OidcUnavailable("issuer")
         await self._key_set(await self._discover(), at_most_old=0)
 
     async def authorization_url(self, questions: AuthRequest) -> str:
-        """Where a person logs in.
-
-        Raises:
-            OidcUnavailable: the provider does not say.
-        """
+        """Where a person logs in."""
         metadata = await self._discover()
         client = self._client(metadata)
         url, _ = client.create_authorization_url(
@@ -116,13 +107,7 @@ class OidcProvider:
         return str(url)
 
     async def identify(self, answer: AuthResponse, questions: AuthRequest) -> Identity:
-        """Who came back with this answer.
-
-        Raises:
-            OidcRefused: the provider said no, or did not take the code.
-            OidcTokenInvalid: what it said failed a check.
-            OidcUnavailable: it can't be reached, or not understood.
-        """
+        """Who came back with this answer."""
         metadata = await self._discover()
         self._check_issuer(answer, metadata)
         if answer.error is not None or not answer.code:

@@ -45,10 +45,7 @@ def guarded_pool(
     """A pool of connections to those addresses only that the guard lets through.
 
     Args:
-        guard: judges.
         library: ``httpcore`` or ``httpcore2``, which have the same names.
-        ssl_context: for HTTPS.
-        limits: of the pool.
 
     Returns:
         The library's ``AsyncConnectionPool``.
@@ -67,8 +64,6 @@ class GuardedConnector(Generic[StreamT_co]):
     """Connects to those addresses only that the guard lets through.
 
     Args:
-        guard: says which addresses there are.
-        inner: the library's own.
         failures: the library's errors for no connection and for none in time.
     """
 
@@ -90,7 +85,6 @@ class GuardedConnector(Generic[StreamT_co]):
         """A connection to the first address that takes one; all tries together have the time.
 
         Raises:
-            UrlNotAllowed: the guard refuses.
             Exception: the first of the failures where the name has no address, else the last try's.
         """
         try:

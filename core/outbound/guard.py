@@ -49,13 +49,6 @@ class OutboundGuard:
         """Refuse a URL that will never be connected to, when it is stored.
 
         A name that has no address now passes: each connection is judged again when it is made.
-
-        Args:
-            url: as it was given.
-            schemes: those that are spoken.
-
-        Raises:
-            UrlNotAllowed: the details say why.
         """
         target = read_url(url, schemes)
         try:
@@ -66,15 +59,10 @@ class OutboundGuard:
     async def resolve(self, host: str, port: int) -> list[str]:
         """The addresses to connect to, and no others: a name may have another one a moment later.
 
-        Args:
-            host: a name or an address.
-            port: of the service.
-
         Returns:
             At least one address, in the resolver's order.
 
         Raises:
-            UrlNotAllowed: one of its addresses may not be connected to.
             NameNotResolved: it has none.
         """
         host = host.strip("[]")
@@ -99,11 +87,7 @@ class OutboundGuard:
 
 
 def read_url(url: str, schemes: Iterable[str] = ("http", "https")) -> HostPort:
-    """Where a URL leads, if it is one that is called at all.
-
-    Raises:
-        UrlNotAllowed: it is malformed, too long, has credentials in it or another scheme.
-    """
+    """Where a URL leads, if it is one that is called at all."""
     if len(url) > LONGEST_URL:
         raise UrlNotAllowed(f"A URL has at most {LONGEST_URL} characters")
     try:

@@ -63,12 +63,7 @@ def deserialize_job(raw: bytes) -> dict[str, Any]:
 
 
 class JobQueue:
-    """Pushes outbox jobs to Redis.
-
-    Args:
-        database: holds the outbox.
-        redis: where the workers listen.
-    """
+    """Pushes outbox jobs to Redis."""
 
     def __init__(self, database: Database, redis: Redis) -> None:
         self._database = database
@@ -87,7 +82,6 @@ class JobQueue:
         committed: the rows stay, and the sweeper comes back.
 
         Args:
-            jobs: committed rows of the outbox.
             wake: also let the workers look into SQL for what waits there.
         """
         if wake:
@@ -168,11 +162,7 @@ class JobQueue:
 
 
 class RunningJobs:
-    """The jobs that a worker runs at this moment, shown in Redis for as long as it lives.
-
-    Args:
-        redis: where they are shown.
-    """
+    """The jobs that a worker runs at this moment, shown in Redis for as long as it lives."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis

@@ -24,10 +24,6 @@ class LiveSettings:
 
     It is one query of a table with a row per changed key, on behalf of what takes much longer: an
     upload, a run, a search.
-
-    Args:
-        database: holds the changed values.
-        settings: what the environment says.
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:
@@ -36,11 +32,7 @@ class LiveSettings:
         self._last: tuple[_Rows, Settings] = ([], settings)
 
     async def now(self) -> Settings:
-        """The settings at this moment.
-
-        Raises:
-            DatabaseUnavailable: nobody knows.
-        """
+        """The settings at this moment."""
         async with self._database.reading() as session:
             return await self.read(session)
 

@@ -20,8 +20,6 @@ class ConfigKey:
     Args:
         name: the setting's; its environment variable is ``AGENTEX_<NAME>``.
         description_zh: what it means, in Chinese; the setting itself says it in English.
-        minimum: least number.
-        maximum: greatest number.
     """
 
     name: str
@@ -40,11 +38,7 @@ class ConfigKey:
         return _KINDS[Settings.model_fields[self.name].annotation]
 
     def checked(self, value: JsonValue) -> ConfigValue:
-        """The value, if it may be set.
-
-        Raises:
-            InvalidRequest: another type, or out of bounds; the details say what is allowed.
-        """
+        """The value, if it may be set."""
         if self.kind == "boolean":
             if isinstance(value, bool):
                 return value

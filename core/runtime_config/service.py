@@ -25,12 +25,9 @@ class ConfigView:
     """A key as administrators see it.
 
     Args:
-        key: what it is.
-        value: what counts at this moment.
         default: what counts where nothing is stored: the environment's, else the product's.
         source: where ``value`` comes from.
         updated_at: when it was stored, None if it is not.
-        updated_by: who stored it.
     """
 
     key: ConfigKey
@@ -48,19 +45,7 @@ async def list_config(session: AsyncSession, environment: Settings) -> list[Conf
 
 
 async def set_config(work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str) -> ConfigView:
-    """Give a key a value, in all processes from the commit on.
-
-    Args:
-        work: the transaction.
-        environment: what counts without it.
-        name: the key.
-        value: as it came.
-        by: name of who does it.
-
-    Raises:
-        ConfigKeyNotFound: no such key.
-        InvalidRequest: another type, or out of bounds.
-    """
+    """Give a key a value, in all processes from the commit on."""
     key = _known(name)
     checked = key.checked(value)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
@@ -74,11 +59,7 @@ async def set_config(work: UnitOfWork, environment: Settings, name: str, value: 
 
 
 async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
-    """Forget what was stored; what the environment says counts again.
-
-    Raises:
-        ConfigKeyNotFound: no such key.
-    """
+    """Forget what was stored; what the environment says counts again."""
     key = _known(name)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before, after = _view(key, environment, row), _view(key, environment, None)

@@ -26,9 +26,7 @@ class SigningKey:
     """An RSA key pair under an id.
 
     Args:
-        key_id: put into each token's header.
         private_pem: PKCS 8, not encrypted.
-        public_pem: SubjectPublicKeyInfo.
     """
 
     key_id: str
@@ -41,10 +39,7 @@ class TokenClaims:
     """What a verified token says.
 
     Args:
-        user_id: whose token it is.
         family_id: the login it descends from; revoking that revokes the token.
-        token_id: unique per token.
-        expires_at: its end.
     """
 
     user_id: str
@@ -79,7 +74,6 @@ class TokenIssuer:
     """Signs tokens with one key and verifies those of all keys it is given.
 
     Args:
-        current: signs.
         accepted: verify, the current one among them.
     """
 
@@ -115,12 +109,7 @@ class TokenIssuer:
         return jwt.encode(payload, self._private, _ALGORITHM, headers=headers), claims
 
     def verify(self, token: str, token_type: TokenType) -> TokenClaims:
-        """Read a token that was signed here, is of this type and has not ended.
-
-        Raises:
-            TokenExpired: it has ended.
-            InvalidToken: anything else is wrong with it.
-        """
+        """Read a token that was signed here, is of this type and has not ended."""
         try:
             key_id = cast(object, jwt.get_unverified_header(token).get("kid"))
             public_key = self._public.get(key_id) if isinstance(key_id, str) else None

@@ -22,11 +22,7 @@ _decoy = f"$argon2id$v=19$m={_KIB},t={_ROUNDS},p={_LANES}${'A' * 22}${'A' * 43}"
 
 
 def check_strength(password: str, *, username: str) -> None:
-    """Refuse what is too short, too long, without letter and digit, or the user's own name.
-
-    Raises:
-        WeakPassword: the details name the rule.
-    """
+    """Refuse what is too short, too long, without letter and digit, or the user's own name."""
     rule = None
     if len(password) < MIN_LENGTH:
         rule = f"at least {MIN_LENGTH} characters"

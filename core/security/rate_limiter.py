@@ -129,11 +129,7 @@ class LocalRateLimiter:
 
 
 class SharedRateLimiter:
-    """Counts in Redis for all processes; while that is away each counts for itself.
-
-    Args:
-        redis: shared by all processes.
-    """
+    """Counts in Redis for all processes; while that is away each counts for itself."""
 
     def __init__(self, redis: Redis) -> None:
         self._take = redis.register_script(_TAKE)
@@ -175,11 +171,7 @@ class SharedRateLimiter:
 
 
 async def charge_or_refuse(limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
-    """Take one from each.
-
-    Raises:
-        TooManyRequests: or the ``error`` that is given: one is used up; none was taken.
-    """
+    """Take one from each."""
     if wait := await limiter.take(charges):
         raise error(math.ceil(wait))
 

@@ -11,7 +11,6 @@ class UrlSigner:
     """Signs what a link stands for with a key that only this installation has.
 
     Args:
-        secret_key: the installation's secret key.
         purpose: signatures of one purpose are none of another.
     """
 

@@ -62,7 +62,6 @@ class Vault:
     """Encrypts and decrypts stored secrets.
 
     Args:
-        secret_key: the installation's secret key.
         purpose: keys of different purposes can't read each other.
     """
 

@@ -20,13 +20,8 @@ class EmbeddingModelSetting(BaseModel):
         model: the name at the endpoint or on the hub; without it ``name``.
         base_url: the endpoint's address up to and without ``/embeddings``.
         api_key: its key, or ``$NAME`` of the variable that holds it.
-        path: folder of a sentence-transformers model.
-        dimension: length of its vectors.
         languages: ISO 639-1 codes it was trained for.
         window_tokens: longest text it reads at once.
-        query_prefix: stands in front of questions.
-        passage_prefix: stands in front of passages.
-        batch: most texts of one request.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -7,7 +7,6 @@ def read_json(value: object, shape: str) -> object:
     """What a variable's text says; what is no text is taken as it is.
 
     Args:
-        value: of the variable.
         shape: what it should be, for the message (``list of models``).
 
     Raises:

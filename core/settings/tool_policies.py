@@ -19,7 +19,6 @@ class ServerPolicies:
     """The policies of a server: what each tool begins with, and what its operator has fixed.
 
     Attributes:
-        defaults: of every tool, by name.
         bounds: the operator's; a person may be stricter than they are, never freer.
     """
 

@@ -26,7 +26,6 @@ def shorten(text: str, most: int) -> str:
     """The text itself, or as much of its beginning as fits with an ellipsis.
 
     Args:
-        text: to shorten.
         most: code points of the result, at least 1.
     """
     if len(text) <= most:

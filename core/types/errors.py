@@ -6,7 +6,6 @@ class FieldValueError(ValueError):
 
     Args:
         error: what is wrong, or what can be used.
-        error_zh: the same in Chinese.
     """
 
     def __init__(self, error: str, error_zh: str) -> None:

@@ -79,12 +79,7 @@ _SIMPLE = ("provider", "model_id", "base_url", "max_tokens", "temperature", "inp
 
 
 async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
-    """The fields of a request that say what was wished.
-
-    Raises:
-        CommandFailed: a role or a person is not there, an option can't be read, or takes back
-            what another one says.
-    """
+    """The fields of a request that say what was wished."""
     _require_one_meaning(wishes)
     fields: dict[str, JsonValue] = {name: getattr(wishes, name) for name in _SIMPLE}
     body: JsonObject = {name: value for name, value in fields.items() if value is not None}
@@ -101,11 +96,7 @@ async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
 
 
 def _require_one_meaning(wishes: ModelOptions) -> None:
-    """Pass if no option takes back what another one says.
-
-    Raises:
-        CommandFailed: one does.
-    """
+    """Pass if no option takes back what another one says."""
     if wishes.everybody:
         _require_one("--everybody", *(["--role"] * bool(wishes.role) + ["--user"] * bool(wishes.user)))
     for name in wishes.clear or ():
@@ -132,12 +123,7 @@ async def key_field(output: Output, client: ApiClient, keys: KeyOptions, new: Js
     """The field of a request that carries the key; none where the key stays as it is.
 
     Args:
-        client: knows which providers need one.
         new: the fields of a model to be, which may need one; None for a model that is there.
-
-    Raises:
-        CommandFailed: it is to come from several places, is not where it should be, or there is
-            nobody to ask.
     """
     ways = {"--no-key": keys.no_key, "--key-stdin": keys.key_stdin,
             "--key-env": keys.key_env is not None, "--key-prompt": keys.key_prompt}  # fmt: skip
@@ -226,11 +212,7 @@ async def _all(client: ApiClient) -> _ModelList:
 
 
 async def _find(client: ApiClient, name: str) -> _ModelRecord:
-    """The registered model with this id, or this name in any case.
-
-    Raises:
-        CommandFailed: there is none.
-    """
+    """The registered model with this id, or this name in any case."""
     models = (await _all(client)).items
     key = name.strip().casefold()
     # Ids first: a name may look like one.

@@ -106,11 +106,7 @@ class Conversation:
         self._ids: list[str] = []
 
     async def begin(self, knowledge_bases: list[str] | None) -> None:
-        """Connect, so that what is wrong is said before the first question.
-
-        Raises:
-            CommandFailed: the server can't be reached, or a knowledge base is not there.
-        """
+        """Connect, so that what is wrong is said before the first question."""
         await self._client.__aenter__()
         await self._client.me()
         self._ids = await find_ids(self._client, knowledge_bases)

@@ -164,10 +164,6 @@ async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> Exit
 
     The first Ctrl-C stops the run on the server and keeps what was said so far; a second one
     leaves at once.
-
-    Raises:
-        ServerRefused: the server does not take the run.
-        CommandFailed: it can't be reached, or the answer broke off.
     """
     run_input = _run_input(question)
     while True:

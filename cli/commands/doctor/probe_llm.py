@@ -34,11 +34,7 @@ class _LlmProbe:
 
 
 async def _probe(settings: Settings) -> _LlmProbe:
-    """Ask the model of the settings for its first word.
-
-    Raises:
-        UnusableSetting: The settings name no usable model.
-    """
+    """Ask the model of the settings for its first word."""
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return _LlmProbe()

@@ -97,11 +97,7 @@ def _too_wide(proxies: str) -> str:
 
 
 async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> CheckResult:
-    """Whether what is sent to the server can be read on its way.
-
-    Args:
-        headers: of an answer of it.
-    """
+    """Whether what is sent to the server can be read on its way."""
     name, title = "transport", messages.TRANSPORT
     if not url.startswith("https://"):
         if is_loopback(url):

@@ -222,9 +222,6 @@ async def send_archives(
     Args:
         found: names the archives; what is refused is added to it.
         choices: what becomes of a changed member whose name is taken.
-
-    Raises:
-        ServerRefused: an answer after which going on makes no sense.
     """
     items: list[IngestItem] = []
     for archive in local_files.archives:
@@ -277,11 +274,7 @@ _STAGES = {
 
 
 class IngestProgress:
-    """Draws on a terminal and nowhere else.
-
-    Args:
-        total: how many files there are.
-    """
+    """Draws on a terminal and nowhere else."""
 
     def __init__(self, output: Output, total: int) -> None:
         self._output = output

@@ -101,9 +101,6 @@ def find_files(arguments: Sequence[str]) -> LocalFiles:
 
     Hidden files below a folder, links that lead out of it and files that no parser reads are left
     out; the folder of a pattern is what stands before its first wildcard.
-
-    Raises:
-        CommandFailed: an argument names nothing.
     """
     local_files = LocalFiles()
     for argument in arguments:

@@ -86,8 +86,6 @@ async def upload_together(
 
     Raises:
         OSError: one of them can't be read.
-        ServerRefused: none was taken in, or not all were looked at.
-        CommandFailed: the server went away and did not come back.
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
@@ -199,12 +197,7 @@ class IngestRun:
         self._since: datetime | None = None
 
     async def run(self) -> None:
-        """Do it all.
-
-        Raises:
-            ServerRefused: an answer after which going on makes no sense.
-            CommandFailed: the server went away and did not come back.
-        """
+        """Do it all."""
         await self._learn_present()
         # Its contact is known to be good now: a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE

@@ -79,12 +79,7 @@ def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject
 
 
 def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
-    """Those who read it already, but for those chosen.
-
-    Raises:
-        CommandFailed: nobody is named, because all read it: a list without them would be empty,
-            which keeps it from everybody.
-    """
+    """Those who read it already, but for those chosen."""
     if not present.restricted:
         raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
     return _body(_others(present, chosen))
@@ -102,11 +97,7 @@ def _body(readers: list[tuple[str, str]]) -> JsonObject:
 
 
 async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> DocumentRecord:
-    """The document with this id, or with this name.
-
-    Raises:
-        CommandFailed: there is none, or several have the name.
-    """
+    """The document with this id, or with this name."""
     if is_id(name) and (document := await client.get_document(base.id, name)):
         return document
     pages = client.document_pages(base.id, {"name": name})

@@ -190,9 +190,6 @@ def read_filters(written: Sequence[str]) -> JsonObject:
         written: ``key=value`` for metadata (the same key again: any of the values),
             ``key>=value`` and the like for ranges, ``type:pdf`` and ``name:guide*`` for the
             document itself.
-
-    Raises:
-        CommandFailed: one can't be read.
     """
     filters: JsonObject = {}
     metadata: dict[str, JsonValue] = {}

@@ -99,11 +99,7 @@ def share(
 
 
 def access_of(*, write: bool, remove: bool) -> str | None:
-    """What those who are named get; ``None``: it is taken back from them.
-
-    Raises:
-        CommandFailed: both are asked for.
-    """
+    """What those who are named get; ``None``: it is taken back from them."""
     if write and remove:
         raise CommandFailed(InvalidRequest("remove", "with write"), messages.GIVE_OR_TAKE)
     return None if remove else "write" if write else "read"

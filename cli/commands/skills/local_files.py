@@ -42,9 +42,6 @@ def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
     """The skills at some paths: a file, a skill's folder, a folder of such folders, or ``-``.
 
     One that two paths lead to comes once.
-
-    Raises:
-        CommandFailed: there is none at one of them, or it can't be read.
     """
     _check_input(paths)
     skills = (skill for path in paths for skill in _at(path))
@@ -55,22 +52,14 @@ def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
 
 
 def find_each(paths: Sequence[str]) -> list[LocalSkill]:
-    """The one skill at each of some paths, as many as paths.
-
-    Raises:
-        CommandFailed: there is none at one of them, there are several, or it can't be read.
-    """
+    """The one skill at each of some paths, as many as paths."""
     _check_input(paths)
     return [_only(path) for path in paths]
 
 
 @contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns what this machine refuses to read into what the command says.
-
-    Raises:
-        CommandFailed: the path can't be looked at or read.
-    """
+    """Turns what this machine refuses to read into what the command says."""
     try:
         yield
     except OSError as error:
@@ -83,9 +72,6 @@ def beside(folder: Path) -> Iterator[str]:
     """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own.
 
     A folder that is a link is not entered: it comes like a file.
-
-    Raises:
-        CommandFailed: it can't be read, or has more files than a skill has.
     """
     count = 0
     with reading(folder):

@@ -102,11 +102,7 @@ async def delete(output: Output, client: ApiClient, skill: SkillArgument, yes: Y
 
 
 async def find(client: ApiClient, name: str) -> SkillRecord:
-    """The skill with this id, slug, ``owner/slug`` or name.
-
-    Raises:
-        CommandFailed: there is none that one may see, or the name fits several.
-    """
+    """The skill with this id, slug, ``owner/slug`` or name."""
     try:
         return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(name)}"))
     except ServerRefused as refused:

@@ -37,11 +37,7 @@ _FILE = TypeAdapter[list[TriggerQuery] | dict[str, list[TriggerQuery]]](
 
 
 def read_queries(file: Path) -> list[TriggerQuery]:
-    """The requests of a file.
-
-    Raises:
-        CommandFailed: there is none, or nothing of that kind.
-    """
+    """The requests of a file."""
     try:
         read = _FILE.validate_python(json.loads(file.read_text("utf-8")))
     except FileNotFoundError as error:

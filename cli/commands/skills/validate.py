@@ -186,11 +186,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -> None:
-    """Write a report of some skills.
-
-    Raises:
-        CommandFailed: the file can't be written.
-    """
+    """Write a report of some skills."""
     text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
     with writing(file):
         # Not beside it first: it may be a pipe, such as /dev/stdout.

@@ -78,7 +78,6 @@ def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
 
     Args:
         settings: where it listens and who administers it.
-        seconds: how long the start took.
         password: the first administrator's generated password, on the very first start only.
     """
     url = base_url(settings)
