@@ -70,10 +70,10 @@ class ServerRefused(Exception):
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        message = self._said(language)
+        message = self._server_message(language)
         return f"{message}\n{advice}" if advice else message
 
-    def _said(self, language: Language) -> str:
+    def _server_message(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")
         if language is Language.ZH:
             error = self.details.get("error_zh") or error

@@ -138,8 +138,8 @@ async def _may_create_databases(url: str) -> bool:
 
 
 def _find_postgres_programs() -> Path | None:
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
+    if initdb := shutil.which("initdb"):
+        return Path(initdb).resolve().parent
     folders = Path("/usr/lib/postgresql").glob("*/bin")
     with_initdb = [folder for folder in folders if (folder / "initdb").exists()]
     return max(with_initdb, key=lambda folder: int(folder.parent.name), default=None)

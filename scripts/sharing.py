@@ -53,7 +53,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         # What can't be collected fails all.
         return None
     start = _begins_at(session.config)
-    items = _taken(_files(session.items, start), Path(folder))
+    items = _claimed(_files(session.items, start), Path(folder))
     item = next(items, None)
     while item is not None:
         # Which fixtures end with a test follows from the one after it.
@@ -83,7 +83,7 @@ def _rank(path: Path) -> int:
     return next((_RANKS[part] for part in path.parts if part in _RANKS), _BETWEEN)
 
 
-def _taken(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
+def _claimed(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
     for file in files:
         # Each has an order of its own, so none ends at the first that is not free.
         with contextlib.suppress(FileExistsError):

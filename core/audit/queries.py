@@ -45,9 +45,9 @@ class AuditListing:
     total: int
 
 
-async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageRequest) -> AuditListing:
+async def list_page(session: AsyncSession, entry_filter: AuditFilter, page: PageRequest) -> AuditListing:
     """One page of the entries that are wanted."""
-    conditions = _conditions(wanted)
+    conditions = _conditions(entry_filter)
     count = select(func.count()).select_from(AuditEntry).where(*conditions)
     columns = {name: col(getattr(AuditEntry, name)) for name in SORT_FIELDS}
     query = select(AuditEntry).where(*conditions)
@@ -55,9 +55,9 @@ async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageReques
     return AuditListing(rows.all(), (await session.exec(count)).one())
 
 
-async def iterate_batches(database: Database, wanted: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
+async def iterate_batches(database: Database, entry_filter: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
     """All entries that are wanted, the newest first, in batches; no session stays open between."""
-    conditions = _conditions(wanted)
+    conditions = _conditions(entry_filter)
     moment, key = col(AuditEntry.created_at), col(AuditEntry.id)
     after: list[ColumnElement[bool]] = []
     while True:
@@ -94,22 +94,22 @@ async def delete_older(database: Database, *, days: int) -> int:
             return gone
 
 
-def _conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+def _conditions(entry_filter: AuditFilter) -> list[ColumnElement[bool]]:
     entry = AuditEntry
-    found: list[ColumnElement[bool]] = []
-    if wanted.text:
+    conditions: list[ColumnElement[bool]] = []
+    if entry_filter.text:
         searched = (entry.action, entry.actor_name, entry.object_id, entry.object_name, entry.address, entry.request_id)
-        found.append(or_(*(col(one).icontains(wanted.text, autoescape=True) for one in searched)))
-    if wanted.actions:
-        found.append(col(entry.action).in_(wanted.actions))
-    if wanted.actor:
-        found.append(or_(col(entry.actor_id) == wanted.actor, col(entry.actor_name) == wanted.actor))
-    if wanted.object_type:
-        found.append(col(entry.object_type) == wanted.object_type)
-    if wanted.object_id:
-        found.append(col(entry.object_id) == wanted.object_id)
-    if wanted.since is not None:
-        found.append(col(entry.created_at) >= wanted.since)
-    if wanted.until is not None:
-        found.append(col(entry.created_at) < wanted.until)
-    return found
+        conditions.append(or_(*(col(column).icontains(entry_filter.text, autoescape=True) for column in searched)))
+    if entry_filter.actions:
+        conditions.append(col(entry.action).in_(entry_filter.actions))
+    if entry_filter.actor:
+        conditions.append(or_(col(entry.actor_id) == entry_filter.actor, col(entry.actor_name) == entry_filter.actor))
+    if entry_filter.object_type:
+        conditions.append(col(entry.object_type) == entry_filter.object_type)
+    if entry_filter.object_id:
+        conditions.append(col(entry.object_id) == entry_filter.object_id)
+    if entry_filter.since is not None:
+        conditions.append(col(entry.created_at) >= entry_filter.since)
+    if entry_filter.until is not None:
+        conditions.append(col(entry.created_at) < entry_filter.until)
+    return conditions

@@ -150,9 +150,9 @@ async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | 
     makers = [row.id]
     while makers:
         made = select(ApiKey).where(col(ApiKey.made_with).in_(makers)).with_for_update()
-        found = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
-        revoked |= found
-        makers = list(found)
+        children = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
+        revoked |= children
+        makers = list(children)
     details: dict[str, JsonValue] = {}
     if owner is not None:
         details = {"user_id": owner.id, "username": owner.username}

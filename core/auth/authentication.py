@@ -129,8 +129,8 @@ class Authenticator:
     async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
         """Who an access token belongs to, by the database's word at this moment."""
         claims = self.issuer.verify(access_token, "access")
-        asked = {"user_id": claims.user_id, "family_id": claims.family_id}
-        row = (await session.exec(_by_family(), params=asked)).first()
+        parameters = {"user_id": claims.user_id, "family_id": claims.family_id}
+        row = (await session.exec(_by_family(), params=parameters)).first()
         if row is None or row[2].revoked_at is not None:
             raise InvalidToken
         return replace(_principal(row[0], row[1]), family_id=claims.family_id)
@@ -171,8 +171,8 @@ async def audit_failed_login(database: Database, login: str) -> None:
 
 async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
     """Who an API key belongs to, and whether this minute's use is noted already."""
-    asked = {"key_hash": hash_api_key(api_key)}
-    row = (await session.exec(_by_api_key(), params=asked)).first()
+    parameters = {"key_hash": hash_api_key(api_key)}
+    row = (await session.exec(_by_api_key(), params=parameters)).first()
     if row is None:
         raise InvalidToken
     user, role, key = row

@@ -77,8 +77,8 @@ async def get_or_create_account(
     """
     _require_domain(identity, policy)
     query = select(OidcIdentity).where(OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject)
-    known = (await session.exec(query)).first()
-    user = await session.get(User, known.user_id) if known is not None else None
+    link = (await session.exec(query)).first()
+    user = await session.get(User, link.user_id) if link is not None else None
     if user is None:
         user = await _linked(session, identity, policy)
         if user is not None:
@@ -162,9 +162,9 @@ def _link(session: AsyncSession, user: User, identity: Identity, ended: Mapping[
     return user
 
 
-def _names(wanted: str) -> Iterator[str]:
+def _names(preferred: str) -> Iterator[str]:
     """User names for somebody who would like this one: itself, then with something behind it."""
-    plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
+    plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", preferred)).strip("-.")
     is_refused = mixes_alphabets(plain) or looks_like_id(plain)
     is_usable = len(plain) > 1 and not is_refused
     base = plain[:_LONGEST_NAME] if is_usable else "user"

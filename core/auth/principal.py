@@ -37,7 +37,7 @@ class Principal:
     @property
     def lacking(self) -> tuple[str, ...]:
         """The permissions that it does not have, as a run that it begins keeps them."""
-        return tuple(one.value for one in Permission if one not in self.permissions)
+        return tuple(permission.value for permission in Permission if permission not in self.permissions)
 
     def require(self, permission: Permission) -> None:
         """Pass, or refuse."""
@@ -150,7 +150,7 @@ async def get_owned(
     session: AsyncSession, model: type[OwnedT], resource_id: str, principal: Principal, missing: type[NotFound]
 ) -> OwnedT:
     """Load an object that only its owner may see."""
-    found = (await session.exec(select(model).where(model.id == resource_id))).first()  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType] # a table class's attribute is a column
-    if found is None or found.owner_id != principal.user_id:
+    row = (await session.exec(select(model).where(model.id == resource_id))).first()  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType] # a table class's attribute is a column
+    if row is None or row.owner_id != principal.user_id:
         raise missing
-    return found
+    return row

@@ -48,10 +48,10 @@ def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tupl
 
 def known_permissions(field: str, names: Iterable[str]) -> list[Permission]:
     """Permissions by their names, each once, in the order in which they are declared."""
-    wanted = set(names)
-    if unknown := sorted(wanted - _KNOWN.keys()):
+    requested = set(names)
+    if unknown := sorted(requested - _KNOWN.keys()):
         raise InvalidRequest(field, f"No such permission: {unknown[0]}")
-    return [permission for permission in Permission if permission in wanted]
+    return [permission for permission in Permission if permission in requested]
 
 
 async def list_roles(session: AsyncSession) -> Sequence[Role]:
@@ -110,8 +110,8 @@ async def _write(session: AsyncSession, principal: Principal, role: Role, draft:
     if draft.name is not None and not _NAME.fullmatch(draft.name):
         raise InvalidRequest("name", "Use 2 to 50 small letters, digits, _ or -")
     if draft.name is not None and draft.name != role.name:
-        taken = select(Role.id).where(Role.name == draft.name)
-        if (await session.exec(taken)).first() is not None:
+        same_name = select(Role.id).where(Role.name == draft.name)
+        if (await session.exec(same_name)).first() is not None:
             raise RoleNameTaken(field="name")
         role.name = draft.name
     role.display_name = draft.display_name or role.display_name or role.name

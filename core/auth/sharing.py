@@ -140,7 +140,7 @@ async def share_subject_ids(session: AsyncSession, resource: Shareable) -> froze
 
 
 async def replace_shares(
-    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], *, field: str = "shares"
+    work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], *, field: str = "shares"
 ) -> None:
     """Share an object with exactly these; whoever is not among them loses it at once.
 
@@ -148,30 +148,30 @@ async def replace_shares(
         work: the transaction, in which the object's row is locked.
         field: how the request calls the list.
     """
-    if len(wanted) > MAX_SHARES:
+    if len(specs) > MAX_SHARES:
         raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
     session = work.session
     shares = select(Share).where(Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id)
     present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
-    kept: set[tuple[str | None, str | None]] = set()
-    for number, one in enumerate(wanted):
-        subject = await _subject(session, one, field=f"{field}.{number}")
+    subjects: set[tuple[str | None, str | None]] = set()
+    for number, spec in enumerate(specs):
+        subject = await _subject(session, spec, field=f"{field}.{number}")
         if subject[0] == resource.owner_id:
             raise InvalidRequest(f"{field}.{number}", "It is the owner's already")
-        if subject in kept:
+        if subject in subjects:
             raise InvalidRequest(f"{field}.{number}", "Name each person and each role once")
-        kept.add(subject)
+        subjects.add(subject)
         row = present.get(subject) or Share(
             kind=resource.SHARE_KIND,
             resource_id=resource.id,
             user_id=subject[0],
             role_id=subject[1],
-            access=one.access.value,
+            access=spec.access.value,
         )
-        row.access = one.access.value
+        row.access = spec.access.value
         session.add(row)
     for subject, row in present.items():
-        if subject not in kept:
+        if subject not in subjects:
             await session.delete(row)
     await session.flush()
 
@@ -191,16 +191,16 @@ async def delete_user_shares(
     await work.session.exec(statement)
 
 
-async def _subject(session: AsyncSession, wanted: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
+async def _subject(session: AsyncSession, spec: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
     """The ids of a person and of a role, one of them None."""
-    if wanted.role is not None:
-        role = (await session.exec(select(Role.id).where(Role.name == wanted.role))).first()
+    if spec.role is not None:
+        role = (await session.exec(select(Role.id).where(Role.name == spec.role))).first()
         if role is None:
             raise InvalidRequest(f"{field}.role", "There is no role of this name")
         return None, role
-    by_id = col(User.id) == wanted.user_id
-    by_name = col(User.username_key) == name_key(wanted.username or "")
-    there = select(User.id).where(by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value)
+    by_id = col(User.id) == spec.user_id
+    by_name = col(User.username_key) == name_key(spec.username or "")
+    there = select(User.id).where(by_id if spec.user_id else by_name, User.status != UserStatus.DELETED.value)
     user = (await session.exec(there)).first()
     if user is None:
         raise InvalidRequest(field, "There is no user of this name or id")
@@ -221,12 +221,12 @@ class ShareAuditActions:
 
 def share_list_version(shares: Sequence[ShareEntry]) -> str:
     """What a list of shares is told from another one by."""
-    said = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
+    lines = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_VERSION_DIGITS]
 
 
 async def replace_share_list(
-    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
+    work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
 ) -> list[ShareEntry]:
     """Share an object with exactly these people and roles, from now on.
 
@@ -236,19 +236,19 @@ async def replace_share_list(
     """
     session = work.session
     present = await list_shares(session, resource)
-    if version not in (None, found := share_list_version(present)):
-        raise Conflict(field="version", error=_CHANGED, version=found)
+    if version not in (None, current := share_list_version(present)):
+        raise Conflict(field="version", error=_CHANGED, version=current)
     before = access_by_subject(present)
-    await replace_shares(work, resource, wanted)
+    await replace_shares(work, resource, specs)
     shares = await list_shares(session, resource)
     after = access_by_subject(shares)
     target = AuditTarget(resource.SHARE_KIND, resource.id)
     gained = {who: access for who, access in after.items() if before.get(who) != access}
     if gained:
-        audit(session, acts.shared, target, details=_told(gained))
+        audit(session, acts.shared, target, details=_access_details(gained))
     lost = {who: access for who, access in before.items() if who not in after}
     if lost:
-        audit(session, acts.unshared, target, details=_told(lost))
+        audit(session, acts.unshared, target, details=_access_details(lost))
     return shares
 
 
@@ -259,7 +259,7 @@ def audit_public(work: UnitOfWork, resource: Shareable, acts: ShareAuditActions)
     audit(work.session, act, target, details={"public": "read"})
 
 
-def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
+def _access_details(shares: Mapping[str, str]) -> dict[str, JsonValue]:
     # As a list: a name that is a key would be redacted where it looks like a secret's.
     return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
@@ -267,6 +267,8 @@ def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
 def access_by_subject(shares: Sequence[ShareEntry]) -> dict[str, str]:
     """How far, by who: user or role, and the name; for the audit log."""
     return {
-        f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (one.access.value)
-        for one in shares
+        f"user {entry.user.username}" if entry.user else f"role {entry.role.name if entry.role else ''}": (
+            entry.access.value
+        )
+        for entry in shares
     }

@@ -86,11 +86,11 @@ class SigningKeys:
         )
         rows = (await session.exec(query)).all()
         signing = _signing(rows, now)
-        known = (signing.id, *(row.id for row in rows))
-        if self._issuer is None or known != self._known:
+        key_ids = (signing.id, *(row.id for row in rows))
+        if self._issuer is None or key_ids != self._known:
             keys = {row.id: self._open(row) for row in rows}
             self._issuer = TokenIssuer(keys[signing.id], list(keys.values()))
-            self._known = known
+            self._known = key_ids
         return self._issuer
 
     def _open(self, row: StoredSigningKey) -> SigningKey:

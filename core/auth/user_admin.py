@@ -72,21 +72,21 @@ class UserChange:
     mcp_access: AccessLimit | None = None
 
 
-async def list_users(session: AsyncSession, wanted: UserFilter, page: PageRequest) -> UserListing:
+async def list_users(session: AsyncSession, user_filter: UserFilter, page: PageRequest) -> UserListing:
     """One page of the accounts."""
     conditions = [col(User.status) != UserStatus.DELETED.value]
-    if wanted.search:
-        part = wanted.search.strip()
+    if user_filter.search:
+        part = user_filter.search.strip()
         conditions.append(
             or_(
                 col(User.username_key).contains(name_key(part), autoescape=True),
                 col(User.email_key).contains(fold(part), autoescape=True),
             )
         )
-    if wanted.role_id is not None:
-        conditions.append(col(User.role_id) == wanted.role_id)
-    if wanted.status is not None:
-        conditions.append(col(User.status) == wanted.status.value)
+    if user_filter.role_id is not None:
+        conditions.append(col(User.role_id) == user_filter.role_id)
+    if user_filter.status is not None:
+        conditions.append(col(User.status) == user_filter.status.value)
     query = paginate(
         select(User).where(*conditions),
         page,
@@ -124,8 +124,8 @@ async def add_user(
     Args:
         role_id: None gives the role of those who register.
     """
-    wanted = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
-    role = await _assignable(session, wanted)
+    new_role_id = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
+    role = await _assignable(session, new_role_id)
     user = await create_user(session, draft, role=role.name)
     principal.require_all(effective_permissions(user, role))
     audit(session, AuditAction.USER_CREATED, user_target(user), details={"role": role.name})

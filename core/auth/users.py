@@ -118,14 +118,14 @@ async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
     by_address = await find_user_by_email(session, login) if "@" in login else None
     if by_address is not None:
         return by_address
-    named = select(User).where(User.username_key == name_key(login.strip()))
-    return (await session.exec(named)).first()
+    by_name = select(User).where(User.username_key == name_key(login.strip()))
+    return (await session.exec(by_name)).first()
 
 
 async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
     """The account of this e-mail address, if there is one."""
-    wanted = select(User).where(User.email_key == fold(email.strip()))
-    return (await session.exec(wanted)).first()
+    by_email = select(User).where(User.email_key == fold(email.strip()))
+    return (await session.exec(by_email)).first()
 
 
 async def update_profile(session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None) -> User:
@@ -169,8 +169,8 @@ class MemoryChoices:
 async def get_memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
     """An account's choices; nothing is allowed where there is no account."""
     query = select(User.use_memories, User.remember_after_runs).where(User.id == user_id)
-    found = (await session.exec(query)).first()
-    return MemoryChoices(*found) if found is not None else MemoryChoices(False, False)
+    choices = (await session.exec(query)).first()
+    return MemoryChoices(*choices) if choices is not None else MemoryChoices(False, False)
 
 
 def set_memory_choices(

@@ -43,7 +43,7 @@ def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str |
         # Some providers send the word.
         email_verified=claims.get("email_verified") in (True, "true"),
         username=_text(claims.get("preferred_username")) or _text(claims.get("nickname")),
-        groups=tuple(one for one in listed if isinstance(one, str)),
+        groups=tuple(name for name in listed if isinstance(name, str)),
     )
 
 
@@ -51,24 +51,24 @@ def get_claim(claims: Mapping[str, object], path: str) -> object:
     """The claim of this name, else the one at the end of this dotted path; None if there is none."""
     if path in claims:
         return claims[path]
-    found: object = dict(claims)
+    value: object = dict(claims)
     for name in path.split("."):
-        found = _member(found, name)
-    return found
+        value = _member(value, name)
+    return value
 
 
 def _member(value: object, name: str) -> object:
     return cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
 
 
-def merge_userinfo(claims: Mapping[str, object], told: Mapping[str, object]) -> Mapping[str, object]:
+def merge_userinfo(claims: Mapping[str, object], userinfo: Mapping[str, object]) -> Mapping[str, object]:
     """The claims of an ID token, with what is told beside it.
 
     An address and whether it is verified come from one place: or one would vouch for the other's.
     """
     address = {"email", "email_verified"}
-    rest = {name: value for name, value in told.items() if name not in address}
-    return {**(rest if "email" in claims else told), **claims}
+    rest = {name: value for name, value in userinfo.items() if name not in address}
+    return {**(rest if "email" in claims else userinfo), **claims}
 
 
 def _text(value: object) -> str | None:

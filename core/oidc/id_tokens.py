@@ -88,6 +88,6 @@ def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mappin
 
 
 def _claim_of(error: InvalidClaimError | MissingClaimError) -> str:
-    known = ("iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time")
+    checked_claims = ("iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time")
     claim = str(getattr(error, "claim", ""))
-    return claim if claim in known else "claims"
+    return claim if claim in checked_claims else "claims"

@@ -89,8 +89,8 @@ class OidcProvider:
 
     async def check(self) -> None:
         """Ask the provider what sign-ins begin with, and pass if they could."""
-        told = await self._get_object("discovery", self._discovery_url)
-        if isinstance(named := told.get("issuer"), str) and named != self.issuer:
+        metadata = await self._get_object("discovery", self._discovery_url)
+        if isinstance(issuer := metadata.get("issuer"), str) and issuer != self.issuer:
             raise OidcUnavailable("issuer")
         await self._key_set(await self._discover(), at_most_old=0)
 
@@ -120,8 +120,8 @@ class OidcProvider:
         access = access_token if isinstance(access_token, str) else None
         expected = ExpectedClaims(self.issuer, self._client_id, questions.nonce, access)
         claims = await self._checked(metadata, id_token, expected)
-        told = await self._with_userinfo(metadata, claims, access)
-        return read_identity(self.issuer, told, self._groups_claim)
+        known_claims = await self._with_userinfo(metadata, claims, access)
+        return read_identity(self.issuer, known_claims, self._groups_claim)
 
     def _check_issuer(self, answer: AuthResponse, metadata: _Metadata) -> None:
         """Refuse an answer that another provider gave (RFC 9207, section 2.4)."""
@@ -164,18 +164,18 @@ class OidcProvider:
         self, metadata: _Metadata, claims: Mapping[str, object], access_token: str | None
     ) -> Mapping[str, object]:
         """The claims, with what the provider tells only where it is asked (Core, section 5.4)."""
-        wanted = {"email", "preferred_username"}
-        is_complete = wanted <= claims.keys() and (
+        needed = {"email", "preferred_username"}
+        is_complete = needed <= claims.keys() and (
             self._groups_claim is None or get_claim(claims, self._groups_claim) is not None
         )
         if is_complete or metadata.userinfo_endpoint is None or access_token is None:
             return claims
         headers = {"Authorization": f"Bearer {access_token}"}
-        told = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
+        userinfo = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
         # Section 5.3.2: what is said of somebody else must not be used.
-        if told.get("sub") != claims["sub"]:
+        if userinfo.get("sub") != claims["sub"]:
             raise OidcTokenInvalid("sub")
-        return merge_userinfo(claims, told)
+        return merge_userinfo(claims, userinfo)
 
     async def _discover(self) -> _Metadata:
         if self._metadata and self._metadata[0] > time.monotonic() - _KEPT_SECONDS:
@@ -212,8 +212,8 @@ class OidcProvider:
         """The library's client, for one sign-in: it keeps the last tokens that it got."""
         method = "none"
         if self._secret is not None:
-            known = metadata.token_endpoint_auth_methods_supported
-            is_basic = "client_secret_basic" in known or "client_secret_post" not in known
+            auth_methods = metadata.token_endpoint_auth_methods_supported
+            is_basic = "client_secret_basic" in auth_methods or "client_secret_post" not in auth_methods
             method = "client_secret_basic" if is_basic else "client_secret_post"
         return AsyncOAuth2Client(
             client_id=self._client_id,

@@ -120,10 +120,10 @@ async def _addresses(host: str, port: int) -> list[Address]:
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(_RESOLVE_SECONDS):
-            found = await loop.run_in_executor(_resolvers(), look_up)
+            results = await loop.run_in_executor(_resolvers(), look_up)
     except (OSError, UnicodeError, TimeoutError) as error:
         raise NameNotResolved(host) from error
-    texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)
+    texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results)
     addresses = [parse_address(text) for text in texts]
     if not addresses or None in addresses:
         raise UrlNotAllowed("Only public addresses are connected to")

@@ -130,8 +130,8 @@ class JobQueue:
         """Those of the jobs that are taken, but in no worker's hand."""
         if not keys:
             return []
-        taken = [in_progress_key_prefix + key for key in keys]
-        marks = await self._arq.mget([*taken, *(_RUNNING_PREFIX + key for key in keys)])
+        marker_keys = [in_progress_key_prefix + key for key in keys]
+        marks = await self._arq.mget([*marker_keys, *(_RUNNING_PREFIX + key for key in keys)])
         pairs = zip(keys, marks[: len(keys)], marks[len(keys) :], strict=True)
         return [key for key, is_taken, is_shown in pairs if is_taken and not is_shown]
 
@@ -169,7 +169,7 @@ class RunningJobs:
         self._keys: set[str] = set()
 
     @asynccontextmanager
-    async def taken(self, key: str) -> AsyncGenerator[None]:
+    async def track(self, key: str) -> AsyncGenerator[None]:
         """Show a job while it runs; a Redis that does not answer is no reason not to run it."""
         self._keys.add(key)
         with suppress(RedisError, OSError):

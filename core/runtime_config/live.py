@@ -39,8 +39,8 @@ class LiveSettings:
     async def read(self, session: AsyncSession) -> Settings:
         """The same in a session that is open already."""
         rows = [(key, value) for key, value in (await session.exec(_stored())).all()]
-        known, settings = self._last
-        if rows != known:
+        last_rows, settings = self._last
+        if rows != last_rows:
             settings = self.environment.model_copy(update=valid_values(rows))
             self._last = (rows, settings)
         return settings

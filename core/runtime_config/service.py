@@ -46,7 +46,7 @@ async def list_config(session: AsyncSession, environment: Settings) -> list[Conf
 
 async def set_config(work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str) -> ConfigView:
     """Give a key a value, in all processes from the commit on."""
-    key = _known(name)
+    key = _config_key(name)
     checked = key.checked(value)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before = _view(key, environment, row)
@@ -60,7 +60,7 @@ async def set_config(work: UnitOfWork, environment: Settings, name: str, value: 
 
 async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
     """Forget what was stored; what the environment says counts again."""
-    key = _known(name)
+    key = _config_key(name)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before, after = _view(key, environment, row), _view(key, environment, None)
     if row is not None:
@@ -70,7 +70,7 @@ async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> Co
     return after
 
 
-def _known(name: str) -> ConfigKey:
+def _config_key(name: str) -> ConfigKey:
     key = KEYS.get(name)
     if key is None:
         raise ConfigKeyNotFound(key=name[:100], known=list(KEYS))

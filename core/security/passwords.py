@@ -43,8 +43,8 @@ async def hash_password(password: str) -> str:
 
 async def verify_password(password: str, stored: str | None) -> bool:
     """Whether the password belongs to the stored hash; equally slow when there is none."""
-    known = stored or _decoy
-    matches = await to_thread.run_sync(_hasher.verify, password, known, limiter=_limiter())
+    checked_hash = stored or _decoy
+    matches = await to_thread.run_sync(_hasher.verify, password, checked_hash, limiter=_limiter())
     # An account whose hash is empty has no password, not the decoy's.
     return matches and bool(stored)
 

@@ -107,12 +107,12 @@ class LocalRateLimiter:
         now = time.monotonic()
         self._sweep(now)
         counted = [charge for charge in charges if charge.limit.most]
-        ends = [max(self._ends.get(one.key, now), now) + one.limit.interval for one in counted]
-        waits = [end - one.limit.seconds - now for one, end in zip(counted, ends, strict=True)]
+        ends = [max(self._ends.get(charge.key, now), now) + charge.limit.interval for charge in counted]
+        waits = [end - charge.limit.seconds - now for charge, end in zip(counted, ends, strict=True)]
         # Sums of fractions: a limit of ten must let through ten.
         if waits and (wait := max(waits)) > 1e-6:
             return wait
-        self._ends.update((one.key, end) for one, end in zip(counted, ends, strict=True))
+        self._ends.update((charge.key, end) for charge, end in zip(counted, ends, strict=True))
         return 0.0
 
     async def give_back(self, charges: Sequence[Charge]) -> None:
@@ -143,7 +143,9 @@ class SharedRateLimiter:
         if not counted:
             return 0.0
         arguments = [
-            round(seconds * 1_000_000) for one in counted for seconds in (one.limit.interval, one.limit.seconds)
+            round(seconds * 1_000_000)
+            for charge in counted
+            for seconds in (charge.limit.interval, charge.limit.seconds)
         ]
         wait = await self._ask(self._take, counted, arguments)
         return await self._local.take(charges) if wait is None else wait / 1_000_000
@@ -151,7 +153,7 @@ class SharedRateLimiter:
     async def give_back(self, charges: Sequence[Charge]) -> None:
         """Undo one taking."""
         counted = [charge for charge in charges if charge.limit.most]
-        arguments = [round(one.limit.interval * 1_000_000) for one in counted]
+        arguments = [round(charge.limit.interval * 1_000_000) for charge in counted]
         if counted and await self._ask(self._give_back, counted, arguments) is None:
             await self._local.give_back(counted)
 

@@ -219,8 +219,8 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     @classmethod
     def _require_public_url(cls, value: str, info: ValidationInfo) -> str:
         # People are sent back to an address: nobody reaches one that means all of this machine's.
-        given = info.data
-        if value in _WILDCARDS and given.get("oidc_issuer") and not given.get("oidc_public_url"):
+        values = info.data
+        if value in _WILDCARDS and values.get("oidc_issuer") and not values.get("oidc_public_url"):
             raise ValueError("is no address to come back to: set AGENTEX_OIDC_PUBLIC_URL")
         return value
 
@@ -299,8 +299,8 @@ def read_variable(name: str) -> str | None:
 def preferred_language() -> Literal["en", "zh"]:
     """The language that the environment asks messages to be in, English unless it is Chinese."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    wanted = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if wanted.lower().startswith("zh") else "en"
+    locale_name = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if locale_name.lower().startswith("zh") else "en"
 
 
 @lru_cache

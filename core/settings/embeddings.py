@@ -60,10 +60,10 @@ class EmbeddingModelSetting(BaseModel):
         Raises:
             ValueError: the variable is not set.
         """
-        named = self.api_key.get_secret_value() if self.api_key else ""
-        if not named.startswith("$"):
+        reference = self.api_key.get_secret_value() if self.api_key else ""
+        if not reference.startswith("$"):
             return self
-        found = find(named[1:])
-        if not found:
-            raise ValueError(f"the variable {named[1:]} is not set")
-        return self.model_copy(update={"api_key": SecretStr(found)})
+        key = find(reference[1:])
+        if not key:
+            raise ValueError(f"the variable {reference[1:]} is not set")
+        return self.model_copy(update={"api_key": SecretStr(key)})

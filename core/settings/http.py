@@ -50,11 +50,11 @@ class AccessSettings(OidcSettings):
     @field_validator("trusted_proxies")
     @classmethod
     def _check_proxies(cls, value: str) -> str:
-        for one in map(str.strip, value.split(",")):
-            if one == "none":
+        for entry in map(str.strip, value.split(",")):
+            if entry == "none":
                 continue
             try:
-                ip_network(one)
+                ip_network(entry)
             except ValueError:
                 raise ValueError("is not a list of addresses or networks") from None
         return value

@@ -90,7 +90,7 @@ class OidcSettings(BaseModel):
     def _read_domains(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return tuple(one.strip().lower() for one in value.split(",") if one.strip())
+        return tuple(domain.strip().lower() for domain in value.split(",") if domain.strip())
 
     @field_validator("oidc_email_domains")
     @classmethod

@@ -39,11 +39,11 @@ def strip_hidden(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _HIDDEN.sub(_seen, text)
+    return _HIDDEN.sub(_visible, text)
 
 
-def _seen(found: re.Match[str]) -> str:
-    run = found[0]
+def _visible(match: re.Match[str]) -> str:
+    run = match[0]
     if run in FLAGS:
         return run
     return _BLACK_FLAG if run.startswith(_BLACK_FLAG) else ""

@@ -38,12 +38,12 @@ def to_utc(moment: datetime) -> datetime:
     try:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        found = moment.astimezone(UTC)
-        _ = found - _MARGIN, found + _MARGIN
+        in_utc = moment.astimezone(UTC)
+        _ = in_utc - _MARGIN, in_utc + _MARGIN
     except OverflowError as error:
         words = "Use a time within the years 1 to 9999"
         raise FieldValueError(words, "请使用公元 1 年到 9999 年之间的时间") from error
-    return found
+    return in_utc
 
 
 # JSON has no type for them.

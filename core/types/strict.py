@@ -11,7 +11,7 @@ _INSIDE = ("schema", "items_schema", "values_schema", "choices", "fields", "inne
 
 def _exact(node: Any) -> Any:  # noqa: ANN401 - nodes of pydantic's schemas are of forty shapes
     if isinstance(node, list | tuple):
-        items = [_exact(one) for one in cast(Sequence[Any], node)]
+        items = [_exact(item) for item in cast(Sequence[Any], node)]
         # A choice may be a pair with its label.
         return tuple(items) if isinstance(node, tuple) else items
     if not isinstance(node, dict):

@@ -72,14 +72,14 @@ class LocalFiles:
     files: list[LocalFile] = field(default_factory=list[LocalFile])
     archives: list[LocalFile] = field(default_factory=list[LocalFile])
     left_out: list[SkippedFile] = field(default_factory=list[SkippedFile])
-    _seen: set[Path] = field(default_factory=set[Path])
+    _seen_paths: set[Path] = field(default_factory=set[Path])
 
     def add(self, path: Path, relative: str, *, asked_for: bool) -> None:
         """Take a file up, once, under the first name it is met with."""
         where = path.resolve()
-        if where in self._seen:
+        if where in self._seen_paths:
             return
-        self._seen.add(where)
+        self._seen_paths.add(where)
         if not _is_regular(path):
             self.left_out.append(SkippedFile(path, REASON_UNREADABLE, asked_for))
             return

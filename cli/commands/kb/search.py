@@ -63,8 +63,8 @@ def search(
 ) -> None:
     """Search and show the passages found, best first."""
     expand = "section" if section else None
-    wish = _given(query=query, top_k=top_k, score_threshold=threshold)
-    wish |= _given(neighbours=neighbours, expand=expand, explain=explain or None)
+    wish = _without_none(query=query, top_k=top_k, score_threshold=threshold)
+    wish |= _without_none(neighbours=neighbours, expand=expand, explain=explain or None)
 
     target: JsonObject | None = None
     if why is not None:
@@ -84,7 +84,7 @@ def search(
     run(Options(json_only, language, url), body)
 
 
-def _given(**choices: JsonValue) -> JsonObject:
+def _without_none(**choices: JsonValue) -> JsonObject:
     """The choices that were made; the server knows the rest."""
     return {name: value for name, value in choices.items() if value is not None}
 

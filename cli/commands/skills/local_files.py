@@ -24,14 +24,14 @@ class LocalSkill:
     """A SKILL file and what lies beside it.
 
     Args:
-        shown: its path as people see it; ``-`` for standard input.
+        display_path: its path as people see it; ``-`` for standard input.
         content: its bytes.
         path: of the file; ``None`` for standard input.
         folder: the name of the folder it is the skill of; ``None`` where it stands alone.
         files: the other files of that folder, relative, with ``/``; ``None`` where it stands alone.
     """
 
-    shown: str
+    display_path: str
     content: bytes
     path: Path | None = None
     folder: str | None = None

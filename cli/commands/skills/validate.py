@@ -86,7 +86,7 @@ def judge(skill: LocalSkill) -> SkillReport:
 
 def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
-    path, report = checked.skill.shown, checked.report
+    path, report = checked.skill.display_path, checked.report
     for diagnostic in filtered(report.diagnostics, with_standard=with_standard):
         is_chinese = output.language is Language.ZH
         output.print(
@@ -114,7 +114,7 @@ def to_json(checked: CheckedSkill) -> JsonObject:
     """One skill as ``--json`` prints it."""
     report = checked.report
     return {
-        "path": checked.skill.shown,
+        "path": checked.skill.display_path,
         "passes": checked.passes,
         "valid": report.valid,
         "publishable": report.publishable,
@@ -175,7 +175,7 @@ def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: b
         output.say(messages.AGAINST_STANDARD, count=sum(map(_is_standards, diagnostics)))
     fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
     if fixable:
-        path = checked[0].skill.shown if len(checked) == 1 else "PATH"
+        path = checked[0].skill.display_path if len(checked) == 1 else "PATH"
         path_argument = argument(path, with_standard=with_standard)
         output.hint(messages.FIX_WITH, count=fixable, path=path_argument)
 
