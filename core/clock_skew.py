@@ -1,14 +1,14 @@
-"""Notices when somebody sets a clock, by comparing it with one that nobody can set."""
+"""Detection of clock changes, by comparison with the monotonic clock."""
 
 import time
 from datetime import datetime
 
 
 class ClockSkewMonitor:
-    """Watches a wall clock; for a while after it jumped, moments written before mean little.
+    """Watches a wall clock; timestamps from before a jump are unreliable for a while.
 
     Args:
-        rest_seconds: how long after a jump the clock is not steady.
+        rest_seconds: how long after a jump the clock counts as unsteady.
     """
 
     def __init__(self, *, jump_seconds: float = 5, rest_seconds: float = 30) -> None:
@@ -18,11 +18,7 @@ class ClockSkewMonitor:
         self._jumped_at = float("-inf")
 
     def is_steady(self, now: datetime) -> bool:
-        """Whether the clock has gone evenly of late.
-
-        Args:
-            now: what it shows at this moment.
-        """
+        """Whether the clock, which shows ``now``, has not jumped recently."""
         elapsed = time.monotonic()
         offset = now.timestamp() - elapsed
         if self._offset is not None and abs(offset - self._offset) > self._jump:

@@ -1,4 +1,4 @@
-"""Reading foreign JSON without trusting its shape: a wrong type reads as absent."""
+"""Reads of foreign JSON without trust in its shape: a wrong type reads as absent."""
 
 import orjson
 from pydantic import JsonValue
@@ -8,7 +8,7 @@ def parse(text: str | bytes) -> JsonValue:
     """The JSON value of the text.
 
     Raises:
-        ValueError: The text is not JSON.
+        ValueError: the text is not JSON.
     """
     return orjson.loads(text)
 

@@ -1,4 +1,4 @@
-"""Reading the audit log, and forgetting what is older than is kept."""
+"""Reads from the audit log, and deletion of old entries."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """Which entries are wanted; what is empty does not filter.
+    """Conditions on entries; empty fields do not filter.
 
     Args:
         text: part of an action, a name, an object's id, an address or a request id.
         actor: an account's id, or the name it had.
-        object_type: the kind of what was acted on.
     """
 
     text: str = ""
@@ -39,14 +38,14 @@ class AuditFilter:
 
 @dataclass(frozen=True)
 class AuditListing:
-    """A page of entries and how many there are in all."""
+    """A page of entries and the total count."""
 
     items: Sequence[AuditEntry]
     total: int
 
 
 async def list_page(session: AsyncSession, entry_filter: AuditFilter, page: PageRequest) -> AuditListing:
-    """One page of the entries that are wanted."""
+    """One page of the matching entries."""
     conditions = _conditions(entry_filter)
     count = select(func.count()).select_from(AuditEntry).where(*conditions)
     columns = {name: col(getattr(AuditEntry, name)) for name in SORT_FIELDS}
@@ -56,7 +55,7 @@ async def list_page(session: AsyncSession, entry_filter: AuditFilter, page: Page
 
 
 async def iterate_batches(database: Database, entry_filter: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
-    """All entries that are wanted, the newest first, in batches; no session stays open between."""
+    """All matching entries in batches, newest first; no session stays open in between."""
     conditions = _conditions(entry_filter)
     moment, key = col(AuditEntry.created_at), col(AuditEntry.id)
     after: list[ColumnElement[bool]] = []
@@ -75,11 +74,7 @@ async def iterate_batches(database: Database, entry_filter: AuditFilter) -> Asyn
 
 
 async def delete_older(database: Database, *, days: int) -> int:
-    """Delete what is older than ``days``, in short transactions; 0 keeps everything.
-
-    Returns:
-        How many entries went.
-    """
+    """Delete entries older than ``days`` in short transactions and return their number; 0 keeps everything."""
     if days == 0:
         return 0
     gone, border = 0, utc_now() - timedelta(days=days)

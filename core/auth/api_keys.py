@@ -1,4 +1,4 @@
-"""A user's API keys: made with at most the rights and the life of what makes them."""
+"""API keys of users, with at most the rights and lifetime of the credential that creates them."""
 
 import hashlib
 import secrets
@@ -28,11 +28,11 @@ SORT_FIELDS = ("created_at", "name")
 
 @dataclass(frozen=True)
 class ApiKeyDraft:
-    """A key to be.
+    """A key to create.
 
     Args:
-        scopes: the only permissions it has, as long as its owner has them; None for all of them.
-        expires_at: its end; None for none.
+        scopes: its only permissions, as long as the owner has them; None for all of the owner's.
+        expires_at: None for never.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ApiKeyDraft:
 
 @dataclass(frozen=True)
 class ApiKeyListing:
-    """One page of keys, and how many there are in all."""
+    """A page of keys and the total count."""
 
     items: Sequence[ApiKey]
     total: int
@@ -62,10 +62,9 @@ async def list_api_keys(session: AsyncSession, user_id: str, page: PageRequest) 
 
 
 async def create_api_key(session: AsyncSession, principal: Principal, draft: ApiKeyDraft) -> tuple[ApiKey, str]:
-    """Make a key for the caller. One made with a key ends with that one, at the latest.
+    """Create a key for the caller; return its row and the key itself, which is not stored.
 
-    Returns:
-        The row, and the key itself, which can't be had again.
+    A key created with another key expires no later than that one.
     """
     principal.require_whole()
     if draft.scopes is not None:
@@ -91,7 +90,7 @@ async def create_api_key(session: AsyncSession, principal: Principal, draft: Api
 
 
 async def _require_login(session: AsyncSession, principal: Principal) -> None:
-    """Refuse a login that ended while the account was waited for: by another password, as may be."""
+    """Refuse a login that ended (by a new password) while this waited for the account's lock."""
     if principal.family_id is None:
         return
     alive = select(TokenFamily.id).where(TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None))
@@ -119,9 +118,9 @@ async def _add(
 
 
 async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: str) -> None:
-    """Delete one of the caller's keys, and those that were made with it, and so on.
+    """Delete one of the caller's keys, and recursively the keys created with it.
 
-    They stop working at once, on open streams within seconds.
+    They stop working at once, on open streams within seconds. A key with scopes may only delete itself.
     """
     row = await get_api_key_for_update(session, principal.user_id, key_id)
     if row.id != principal.key_id:
@@ -130,7 +129,7 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
 
 
 async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
-    """One of an account's keys, until the transaction ends."""
+    """One of an account's keys, locked until the transaction ends."""
     query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
     # Held: a key that is being made with it is there before, or not at all.
     row = (await session.exec(query.with_for_update())).first()
@@ -140,10 +139,10 @@ async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: st
 
 
 async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
-    """Delete a key, and those that were made with it, and so on.
+    """Delete a key, and recursively the keys created with it.
 
     Args:
-        owner: whose it is, for the audit log, where somebody else does it.
+        owner: for the audit log, if somebody else deletes the key.
     """
     # Whoever took the key may have made others with it.
     revoked = {row.id: row}
@@ -165,7 +164,7 @@ PREFIX = "sk-"
 
 
 def generate_api_key() -> str:
-    """A new key as its owner sees it, once."""
+    """A new key in plain text."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
@@ -175,5 +174,5 @@ def hash_api_key(key: str) -> str:
 
 
 def display_prefix(key: str) -> str:
-    """What a list shows of a key (seed 002, section 3.4: ``sk-...abc``)."""
+    """The part of a key that lists show (docs/reference/agentex-api.md, section 3.4: ``sk-...abc``)."""
     return f"{PREFIX}...{key[-3:]}"

@@ -1,4 +1,4 @@
-"""Whose account a person from a provider gets: linked by issuer and subject, never by name."""
+"""Accounts of people from an identity provider, linked by issuer and subject, never by name."""
 
 import re
 import secrets
@@ -41,13 +41,13 @@ RevokeOldAccess = Callable[[AsyncSession, str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class SignInPolicy:
-    """What the operator decided about people from the provider.
+    """The operator's rules for people from the provider.
 
     Args:
-        may_register: whether those who are new get an account.
+        may_register: whether unknown people get an account.
         link_by_email: whether a verified address opens the account that has it.
-        email_domains: of the addresses that may log in; empty for all.
-        roles: roles by group, the first that fits counts; None where roles are given here.
+        email_domains: allowed domains; empty for all.
+        roles: role by group, the first match counts; None if roles are managed in Agentex.
     """
 
     may_register: bool
@@ -57,7 +57,7 @@ class SignInPolicy:
 
 
 def sign_in_policy(settings: Settings) -> SignInPolicy:
-    """The policy of the settings at this moment."""
+    """The policy of the current settings."""
     own = settings.oidc_registration_enabled
     return SignInPolicy(
         may_register=settings.registration_enabled if own is None else own,
@@ -70,10 +70,10 @@ def sign_in_policy(settings: Settings) -> SignInPolicy:
 async def get_or_create_account(
     session: AsyncSession, identity: Identity, policy: SignInPolicy, close_back_doors: RevokeOldAccess
 ) -> User:
-    """The account of somebody whom the provider knows: theirs, or a new one.
+    """The account of a person from the provider, created if necessary.
 
     Args:
-        close_back_doors: for an account that was somebody's without a proven address.
+        close_back_doors: revokes old access to an account whose address was never proven.
     """
     _require_domain(identity, policy)
     query = select(OidcIdentity).where(OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject)
@@ -103,11 +103,11 @@ def _require_domain(identity: Identity, policy: SignInPolicy) -> None:
 
 
 async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User | None:
-    """The account with the person's verified address, where the operator opens those.
+    """The account with the person's verified address, if the operator allows linking.
 
-    Whoever had the account until now has never shown that the address is theirs: what they could
-    come in by ends, or an account made in advance under a foreign address would stay a back door.
-    Nobody's who manages people, models or the system: an address must not be worth that much.
+    The account's previous owner never proved the address: their access is revoked, or an account
+    made in advance under a foreign address would stay a back door. Accounts that manage people,
+    models or the system are never linked: an address must not be worth that much.
     """
     if not (policy.link_by_email and identity.email_verified and identity.email):
         return None
@@ -163,7 +163,7 @@ def _link(session: AsyncSession, user: User, identity: Identity, ended: Mapping[
 
 
 def _names(preferred: str) -> Iterator[str]:
-    """User names for somebody who would like this one: itself, then with something behind it."""
+    """Candidate user names: the preferred one, then with suffixes."""
     plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", preferred)).strip("-.")
     is_refused = mixes_alphabets(plain) or looks_like_id(plain)
     is_usable = len(plain) > 1 and not is_refused

@@ -1,4 +1,4 @@
-"""Roles: sets of permissions with a name, four of them built in, and what an account gets by them."""
+"""Roles: named sets of permissions, four of them built in."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ _KNOWN = {permission.value: permission for permission in Permission}
 
 @dataclass(frozen=True)
 class RoleDraft:
-    """What may be said of a role; None leaves a field as it is.
+    """Fields of a role; None leaves a field unchanged.
 
     Args:
         name: its key: 2 to 50 small letters, digits, ``_`` or ``-``.
@@ -35,19 +35,22 @@ class RoleDraft:
 
 
 def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
-    """What an account may do: its role's permissions and its own grants, without its revokes."""
+    """The role's permissions plus the account's grants minus its revokes."""
     return _permissions(tuple(role.permissions), tuple(user.granted), tuple(user.revoked))
 
 
 @lru_cache(maxsize=256)
 def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]) -> frozenset[Permission]:
-    """One set for all requests and open streams of those who have the same."""
+    """One shared set for all requests and open streams with the same arguments."""
     # A later version may have stored what this one does not know.
     return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
 
 
 def known_permissions(field: str, names: Iterable[str]) -> list[Permission]:
-    """Permissions by their names, each once, in the order in which they are declared."""
+    """Permissions by their names, without duplicates, in order of declaration.
+
+    ``field`` is the request field that a refusal names.
+    """
     requested = set(names)
     if unknown := sorted(requested - _KNOWN.keys()):
         raise InvalidRequest(field, f"No such permission: {unknown[0]}")
@@ -61,7 +64,7 @@ async def list_roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) -> Role:
-    """Load a role by its id, held against changes until the transaction ends if wanted."""
+    """Load a role by its id, locked until the transaction ends if ``lock`` is set."""
     role = await session.get(Role, role_id, with_for_update=True if lock else None)
     if role is None:
         raise RoleNotFound
@@ -69,14 +72,17 @@ async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) 
 
 
 async def create_role(session: AsyncSession, principal: Principal, draft: RoleDraft) -> Role:
-    """Add a role."""
+    """Add a role, with at most the caller's permissions."""
     role = await _write(session, principal, Role(name="", display_name="", permissions=[]), draft)
     _note(session, AuditAction.ROLE_CREATED, role)
     return role
 
 
 async def change_role(session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft) -> Role:
-    """Change a role; it counts for its bearers from their next request on."""
+    """Change a role, which takes effect at its users' next requests.
+
+    Built-in roles, and those that allow more than the caller has, are refused.
+    """
     role = await _own_role(session, principal, role_id)
     await _write(session, principal, role, draft)
     _note(session, AuditAction.ROLE_CHANGED, role)
@@ -84,7 +90,7 @@ async def change_role(session: AsyncSession, principal: Principal, role_id: str,
 
 
 async def delete_role(session: AsyncSession, principal: Principal, role_id: str) -> None:
-    """Delete a role that nobody has."""
+    """Delete a role that no account has."""
     role = await _own_role(session, principal, role_id)
     bearer = select(User.id).where(User.role_id == role.id).limit(1)
     if (await session.exec(bearer)).first() is not None:

@@ -1,4 +1,4 @@
-"""With whom objects are shared, and the one gate that asks it."""
+"""Shares of objects, and the access checks that use them."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -30,11 +30,7 @@ MAX_SHARES = 200
 
 @dataclass(frozen=True)
 class ShareSpec:
-    """Whom an object is to be shared with: a person by id or user name, or a role by name.
-
-    Args:
-        access: ``Access.READ`` or ``Access.WRITE``.
-    """
+    """A requested share: a user by id or name, or a role by name, and ``READ`` or ``WRITE``."""
 
     access: Access
     user_id: str | None = None
@@ -44,7 +40,7 @@ class ShareSpec:
 
 @dataclass(frozen=True)
 class ShareEntry:
-    """Whom an object is shared with: a person or a role, since when and how far."""
+    """A share of an object with a user or a role, its time and access."""
 
     access: Access
     since: datetime
@@ -55,11 +51,11 @@ class ShareEntry:
 async def authorize(
     session: AsyncSession, principal: Principal, action: Action, resource: ShareableT | None, missing: type[NotFound]
 ) -> ShareableT:
-    """Give an object back if the caller may do this with it.
+    """Return the object if the caller may do this with it.
 
     Args:
-        resource: the object, None when there is none.
-        missing: raised when there is none or the caller may not see it: the two look the same.
+        resource: None if it does not exist.
+        missing: raised for None and for what the caller may not see: the two look the same.
     """
     if resource is None:
         raise missing
@@ -74,7 +70,7 @@ async def authorize(
 async def access_by_id(
     session: AsyncSession, principal: Principal, resources: Sequence[Shareable]
 ) -> dict[str, Access | None]:
-    """How far objects of one kind are open to the caller, by id; None: not at all."""
+    """The caller's access to objects of one kind, by id; None for none."""
     shared: dict[str, Access] = {}
     if resources:
         query = select(Share.resource_id, Share.access).where(
@@ -91,7 +87,7 @@ async def access_by_id(
 def visible_to(
     principal: Principal, kind: str, resource_id: Mapped[str], owner_id: Mapped[str], is_public: Mapped[bool]
 ) -> ColumnElement[bool]:
-    """The rule of :func:`admit` for reading, as a condition of a query."""
+    """The rule of :func:`authorize` for reading, as a condition of a query."""
     mine = select(Share.resource_id).where(Share.kind == kind, _is_mine(principal))
     return or_(owner_id == principal.user_id, is_public.is_(True), resource_id.in_(mine))
 
@@ -99,10 +95,10 @@ def visible_to(
 def shared_resource_ids(
     user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
 ) -> SelectOfScalar[str]:
-    """The ids of what is shared with somebody, by name or by the role that they have at this moment.
+    """Ids of the objects shared with a user, directly or by their current role.
 
     Args:
-        only_to_change: whether those that may only be read are left out.
+        only_to_change: whether objects that may only be read are left out.
     """
     role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
     query = select(Share.resource_id).where(
@@ -117,7 +113,7 @@ def _is_mine(principal: Principal) -> ColumnElement[bool]:
 
 
 async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareEntry]:
-    """Whom an object is shared with, those first who have had it longest."""
+    """Shares of an object, oldest first."""
     query = (
         select(Share, User, Role)
         .outerjoin(User, col(User.id) == col(Share.user_id))
@@ -132,7 +128,7 @@ async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareE
 
 
 async def share_subject_ids(session: AsyncSession, resource: Shareable) -> frozenset[tuple[str | None, str | None]]:
-    """The ids of the people and roles that an object is shared with, to tell that it changed."""
+    """Ids of the users and roles that an object is shared with, to detect changes."""
     query = select(Share.user_id, Share.role_id).where(
         Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
     )
@@ -142,11 +138,11 @@ async def share_subject_ids(session: AsyncSession, resource: Shareable) -> froze
 async def replace_shares(
     work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], *, field: str = "shares"
 ) -> None:
-    """Share an object with exactly these; whoever is not among them loses it at once.
+    """Replace an object's shares; people who are not listed lose access at once.
 
     Args:
         work: the transaction, in which the object's row is locked.
-        field: how the request calls the list.
+        field: the list's name in the request.
     """
     if len(specs) > MAX_SHARES:
         raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
@@ -177,14 +173,14 @@ async def replace_shares(
 
 
 async def delete_shares(work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]) -> None:
-    """Share objects with nobody, because they are taken away; named by ids, or by a query."""
+    """Delete the shares of deleted objects, given as ids or as a query."""
     await work.session.exec(delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids)))
 
 
 async def delete_user_shares(
     work: UnitOfWork, user_id: str, *, kind: str | None = None, resource_ids: Collection[str] | SelectOfScalar[str] = ()
 ) -> None:
-    """Share nothing with somebody any more, or none of these objects of one kind."""
+    """Delete a user's shares: all, or only those of these objects."""
     statement = delete(Share).where(col(Share.user_id) == user_id)
     if kind is not None:
         statement = statement.where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
@@ -192,7 +188,7 @@ async def delete_user_shares(
 
 
 async def _subject(session: AsyncSession, spec: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
-    """The ids of a person and of a role, one of them None."""
+    """The ids of a user and of a role, one of them None."""
     if spec.role is not None:
         role = (await session.exec(select(Role.id).where(Role.name == spec.role))).first()
         if role is None:
@@ -213,14 +209,14 @@ _CHANGED = "The shares were changed since they were read: read them again"
 
 @dataclass(frozen=True)
 class ShareAuditActions:
-    """How the audit log calls that an object is shared, and that it is not any more."""
+    """Audit actions for sharing and unsharing one kind of object."""
 
     shared: AuditAction
     unshared: AuditAction
 
 
 def share_list_version(shares: Sequence[ShareEntry]) -> str:
-    """What a list of shares is told from another one by."""
+    """Version hash of a share list."""
     lines = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_VERSION_DIGITS]
 
@@ -228,11 +224,11 @@ def share_list_version(shares: Sequence[ShareEntry]) -> str:
 async def replace_share_list(
     work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
 ) -> list[ShareEntry]:
-    """Share an object with exactly these people and roles, from now on.
+    """Replace an object's shares if the list still has the version that the caller read.
 
     Args:
-        work: the transaction, in which the object's row is locked and the caller was let through.
-        version: of the list that the caller read; None for whatever it is now.
+        work: the transaction, in which the object's row is locked and the caller is authorized.
+        version: of the list that the caller read; None for any.
     """
     session = work.session
     present = await list_shares(session, resource)
@@ -253,7 +249,7 @@ async def replace_share_list(
 
 
 def audit_public(work: UnitOfWork, resource: Shareable, acts: ShareAuditActions) -> None:
-    """Note that an object was opened to all, or is not any more, as ``is_public`` says now."""
+    """Audit a change of ``is_public``."""
     act = acts.shared if resource.is_public else acts.unshared
     target = AuditTarget(resource.SHARE_KIND, resource.id)
     audit(work.session, act, target, details={"public": "read"})
@@ -265,7 +261,7 @@ def _access_details(shares: Mapping[str, str]) -> dict[str, JsonValue]:
 
 
 def access_by_subject(shares: Sequence[ShareEntry]) -> dict[str, str]:
-    """How far, by who: user or role, and the name; for the audit log."""
+    """Access by subject (``user`` or ``role`` and the name), for the audit log."""
     return {
         f"user {entry.user.username}" if entry.user else f"role {entry.role.name if entry.role else ''}": (
             entry.access.value

@@ -1,4 +1,4 @@
-"""Other people's accounts, as administrators see to them (seed 002, section 4)."""
+"""Administration of other people's accounts (docs/reference/agentex-api.md, section 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,11 +32,10 @@ SORT_FIELDS = ("created_at", "username", "email", "last_login_at")
 
 @dataclass(frozen=True)
 class UserFilter:
-    """Which accounts a list shows; None shows all.
+    """Conditions on listed accounts; None does not filter.
 
     Args:
         search: part of the user name or the e-mail address, in any case.
-        role_id: of the role that they have.
         status: ``active`` or ``disabled``.
     """
 
@@ -47,7 +46,7 @@ class UserFilter:
 
 @dataclass(frozen=True)
 class UserListing:
-    """One page of accounts with their roles, and how many there are in all."""
+    """One page of accounts with their roles, and the total count."""
 
     items: Sequence[tuple[User, Role]]
     total: int
@@ -55,14 +54,14 @@ class UserListing:
 
 @dataclass(frozen=True)
 class AccessLimit:
-    """The only ids that an account may use; None lifts that limit."""
+    """The only ids that an account may use; None lifts the limit."""
 
     ids: Sequence[str] | None
 
 
 @dataclass(frozen=True)
 class UserChange:
-    """What becomes of an account; None leaves a field as it is."""
+    """Changes of an account; None leaves a field unchanged."""
 
     role_id: str | None = None
     status: UserStatus | None = None
@@ -109,7 +108,7 @@ async def _roles(session: AsyncSession) -> Mapping[str, Role]:
 
 
 async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]:
-    """An account and its role."""
+    """An account and its role; deleted accounts are not found."""
     user = await session.get(User, user_id)
     if user is None or user.status == UserStatus.DELETED:
         raise UserNotFound
@@ -119,10 +118,10 @@ async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]
 async def add_user(
     session: AsyncSession, principal: Principal, draft: UserDraft, *, role_id: str | None
 ) -> tuple[User, Role]:
-    """Make an account for somebody.
+    """Create an account.
 
     Args:
-        role_id: None gives the role of those who register.
+        role_id: None for the default role of registrations.
     """
     new_role_id = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
     role = await _assignable(session, new_role_id)
@@ -135,10 +134,9 @@ async def add_user(
 async def change_user(
     session: AsyncSession, principal: Principal, user_id: str, change: UserChange
 ) -> tuple[User, Role]:
-    """Change an account; it counts from the next request of its bearer on.
+    """Change an account, which takes effect at its next request.
 
-    Whoever is switched off has no login left, and is told so with every key; runs and streams
-    that are under way end within seconds.
+    A disabled account loses its logins, and its keys are refused; running runs and streams end within seconds.
     """
     user, role = await get_account_for_update(session, principal, user_id)
     was_administrator, before = _administers(user, role), _rights(user, role)
@@ -159,7 +157,7 @@ async def change_user(
 
 
 async def _apply(session: AsyncSession, user: User, role: Role, change: UserChange) -> Role:
-    """Change the row; the role that it has then."""
+    """Change the row and return its new role."""
     if change.role_id is not None:
         role = await _assignable(session, change.role_id)
         user.role_id = role.id
@@ -179,7 +177,6 @@ async def _apply(session: AsyncSession, user: User, role: Role, change: UserChan
 
 
 def _rights(user: User, role: Role) -> dict[str, JsonValue]:
-    """What the audit log says of an account's rights."""
     return {
         "role": role.name,
         "status": user.status,
@@ -191,17 +188,16 @@ def _rights(user: User, role: Role) -> dict[str, JsonValue]:
 
 
 def user_target(user: User) -> AuditTarget:
-    """An account as the audit log names it."""
+    """The account as an audit target."""
     return AuditTarget("user", user.id, user.username)
 
 
 async def reset_password(
     session: AsyncSession, principal: Principal, user_id: str, *, password_hash: str, revoke_api_keys: bool
 ) -> None:
-    """Give an account another password and end all its logins.
+    """Store the hash of a checked password and end all logins of the account.
 
     Args:
-        password_hash: of a password that was checked against the rules.
         revoke_api_keys: whether its keys, which work without the password, end too.
     """
     user, _ = await get_account_for_update(session, principal, user_id)
@@ -213,9 +209,9 @@ async def reset_password(
 
 
 async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
-    """Give an account the role that its identity provider's word stands for.
+    """Give an account the role that its identity provider's groups stand for.
 
-    The last administrator stays one: a change at the provider must not leave nobody.
+    The last administrator stays one: a change at the provider must not remove all administrators.
     """
     role = (await session.exec(select(Role).where(Role.name == name))).first()
     if role is None:
@@ -241,13 +237,13 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
 
 
 async def revoke_user_api_key(session: AsyncSession, principal: Principal, user_id: str, key_id: str) -> None:
-    """Delete an API key of somebody whom the caller may rule over, and those made with it."""
+    """Delete an API key of an account that the caller may manage, and the keys created with it."""
     user, _ = await get_account_for_update(session, principal, user_id)
     await delete_api_key_tree(session, await get_api_key_for_update(session, user.id, key_id), owner=user)
 
 
 async def get_account_for_update(session: AsyncSession, principal: Principal, user_id: str) -> tuple[User, Role]:
-    """An account that the caller may rule over, as it is, until the transaction ends."""
+    """An account that the caller may manage, locked until the transaction ends."""
     await lock_admins(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
@@ -255,7 +251,7 @@ async def get_account_for_update(session: AsyncSession, principal: Principal, us
 
 
 async def anonymize_account(session: AsyncSession, user: User, role: Role) -> None:
-    """Make an account a row without a person, which no list shows and nobody logs in as."""
+    """Turn an account into an anonymous row that no list shows and that can't log in."""
     if _administers(user, role):
         await _require_administrator_besides(session, user)
     # Nobody can take it before: user names have no such sign.
@@ -273,7 +269,7 @@ async def anonymize_account(session: AsyncSession, user: User, role: Role) -> No
 
 
 async def _require_administrator_besides(session: AsyncSession, user: User) -> None:
-    """Pass if somebody else is an administrator; behind :func:`held_account` that stays so."""
+    """Refuse if no other administrator is left; valid as long as ``lock_admins`` holds."""
     query = (
         select(User, Role)
         .join(Role, col(Role.id) == col(User.role_id))

@@ -112,12 +112,10 @@ class Database:
             yield
 
     async def ping(self) -> None:
-        """Select one row."""
         async with self.reading() as session:
             await (await session.connection()).execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections."""
         await self.engine.dispose()
         if self._read_pool is not None:
             self._read_pool.close()

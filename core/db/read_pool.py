@@ -57,14 +57,11 @@ class _Reader(NamedTuple):
 
 
 class _FileReadContext(ReadContext):
-    """Runs prepared queries on the driver itself."""
-
     def __init__(self, reader: _Reader, wait_for: _Wait) -> None:
         super().__init__(reader.connection, wait_for)
         self._driver = reader.driver
 
     def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """See ``ReadContext.rows``."""
         compiled = prepared.compiled_for(self.connection.dialect)
         with _translate_driver_errors(compiled.text):
             rows = self._driver.execute(compiled.text, (compiled.bind(strings),)).fetchall()
@@ -109,7 +106,7 @@ class ReadPool:
             raise
 
     def close(self) -> None:
-        """Close the connections; each thread ends with the function it runs."""
+        """Close the connections; each thread ends with its current function."""
         self._is_open = False
         # Not waited for: a thread may itself be waiting for the event loop.
         self._threads.shutdown(wait=False, cancel_futures=True)

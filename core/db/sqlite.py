@@ -83,7 +83,6 @@ class SqliteConnection(aiosqlite.Connection):
 
     # The driver's is a coroutine that is a context manager too; SQLAlchemy uses it as that.
     def cursor(self) -> "SqliteCursor":  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A cursor whose statements take one thread switch each."""
         return SqliteCursor(self)
 
     def begin_reading(self) -> None:
@@ -91,19 +90,16 @@ class SqliteConnection(aiosqlite.Connection):
         self._is_reading = self._must_begin = True
 
     async def run(self, work: Callable[[sqlite3.Connection], "StatementResult"]) -> "StatementResult":
-        """Run a function of the connection on its thread."""
         must_begin, self._must_begin, self._is_used = self._must_begin, False, True
         run = partial(_execute, self._conn, work, must_begin=must_begin)
         return await self._execute(run)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     async def commit(self) -> None:
-        """Commit if there is anything to commit."""
         if self._is_used:
             await super().commit()
         self._end()
 
     async def rollback(self) -> None:
-        """Roll back if there is anything to roll back."""
         if self._is_used and self._is_reading:
             self._tx.put_nowait((None, self._conn.rollback))  # pyright: ignore[reportUnknownMemberType] # a queue of the driver's
         elif self._is_used:
@@ -141,18 +137,15 @@ class SqliteCursor:
         return self
 
     async def execute(self, operation: str, parameters: Sequence[Any] = ()) -> None:
-        """Execute one statement."""
         if operation == _READS:
             self._connection.begin_reading()
             return
         await self._run(lambda connection: StatementResult(connection.execute(operation, parameters)))
 
     async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Execute one statement with each of these."""
         await self._run(lambda connection: StatementResult(connection.executemany(operation, parameters)))
 
     async def fetchall(self) -> list[Any]:
-        """The rows that were not fetched yet."""
         rows, self._rows = self._rows, []
         return rows
 

@@ -62,7 +62,6 @@ class WriteLock:
             self._unlock_all()
 
     def close(self) -> None:
-        """Close the lock files."""
         for descriptor in self._descriptors:
             os.close(descriptor)
         self._descriptors.clear()

@@ -1,4 +1,4 @@
-"""Who somebody is, read from what a provider says of them."""
+"""A person's identity, read from a provider's claims."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,12 @@ _LONGEST_SUBJECT = 255
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is, as the provider says.
+    """A person, according to the provider.
 
     Args:
-        subject: the person; never given to anybody else there.
-        email: an address, which may be anybody's unless it is verified.
-        email_verified: whether the provider says that it is the person's.
-        username: what they would like to be called.
+        subject: the person's permanent id at the provider.
+        email: may be anybody's unless it is verified.
+        username: the preferred name.
         groups: the values of the claim for roles.
     """
 
@@ -30,7 +29,7 @@ class Identity:
 
 
 def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
-    """Read claims that were checked; what is of another type than it should be counts as absent."""
+    """Read checked claims; values of a wrong type count as absent."""
     subject = str(claims["sub"])
     if not 1 <= len(subject) <= _LONGEST_SUBJECT:
         raise OidcTokenInvalid("sub")
@@ -48,7 +47,7 @@ def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str |
 
 
 def get_claim(claims: Mapping[str, object], path: str) -> object:
-    """The claim of this name, else the one at the end of this dotted path; None if there is none."""
+    """The claim of this name, else the one at the end of this dotted path, else None."""
     if path in claims:
         return claims[path]
     value: object = dict(claims)
@@ -62,9 +61,9 @@ def _member(value: object, name: str) -> object:
 
 
 def merge_userinfo(claims: Mapping[str, object], userinfo: Mapping[str, object]) -> Mapping[str, object]:
-    """The claims of an ID token, with what is told beside it.
+    """The claims of an ID token, completed with those of the userinfo endpoint.
 
-    An address and whether it is verified come from one place: or one would vouch for the other's.
+    An address and whether it is verified come from one source, or one could vouch for the other's.
     """
     address = {"email", "email_verified"}
     rest = {name: value for name, value in userinfo.items() if name not in address}

@@ -1,4 +1,4 @@
-"""Checking ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), by Authlib and joserfc."""
+"""Checks of ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), by Authlib and joserfc."""
 
 # Authlib has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -30,16 +30,12 @@ CLOCK_SKEW_SECONDS = 60
 
 
 class UnknownKey(Exception):
-    """No key of the set made the signature: the provider may have new ones, of the same name too."""
+    """The token is signed with a key that is not in the set: the provider may have rotated its keys."""
 
 
 @dataclass(frozen=True)
 class ExpectedClaims:
-    """What an ID token must say.
-
-    Args:
-        access_token: what came with it, None if nothing did.
-    """
+    """Required content of an ID token; ``access_token`` is the one that came with it, if any."""
 
     issuer: str
     client_id: str
@@ -51,7 +47,7 @@ def read_keys(document: object) -> KeySet:
     """The keys of a provider's key set (RFC 7517).
 
     Raises:
-        ValueError: it is no key set, or has no key that can be used.
+        ValueError: no key set, or no usable key in it.
     """
     try:
         return KeySet.import_key_set(document)  # pyright: ignore[reportArgumentType]
@@ -61,6 +57,8 @@ def read_keys(document: object) -> KeySet:
 
 def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mapping[str, object]:
     """The claims of a token that this issuer made for this client and this sign-in.
+
+    A failed check raises ``OidcTokenInvalid`` with ``signature``, ``expired`` or the claim as reason.
 
     Raises:
         UnknownKey: the token was not signed with a key of the set.

@@ -1,4 +1,4 @@
-"""One OpenID Connect provider: where people log in, and who it says that they are."""
+"""An OpenID Connect provider, which authenticates people."""
 
 # Authlib has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -40,7 +40,7 @@ _REASONS = frozenset(
 
 
 class _Metadata(BaseModel):
-    """The part of a discovery document (OpenID Connect Discovery 1.0, section 3) that is used."""
+    """The used part of a discovery document (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -62,9 +62,9 @@ class OidcProvider:
     """The provider of the settings.
 
     Args:
-        settings: name it; the issuer and the client are set.
+        settings: with the issuer and the client set.
         redirect_url: where it sends people back to.
-        transport: connects to it; it is closed with this.
+        transport: connects to it; closed with this object.
     """
 
     def __init__(self, settings: OidcSettings, redirect_url: str, transport: httpx2.AsyncBaseTransport) -> None:
@@ -83,19 +83,21 @@ class OidcProvider:
         self._keys: tuple[float, KeySet] | None = None
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
         await self._transport.aclose()
 
     async def check(self) -> None:
-        """Ask the provider what sign-ins begin with, and pass if they could."""
+        """Check that the provider's metadata and keys can be used.
+
+        A failure's ``reason`` is ``discovery``, ``keys``, or ``issuer`` if the metadata are another issuer's.
+        """
         metadata = await self._get_object("discovery", self._discovery_url)
         if isinstance(issuer := metadata.get("issuer"), str) and issuer != self.issuer:
             raise OidcUnavailable("issuer")
         await self._key_set(await self._discover(), at_most_old=0)
 
     async def authorization_url(self, questions: AuthRequest) -> str:
-        """Where a person logs in."""
+        """The provider's login page for this sign-in."""
         metadata = await self._discover()
         client = self._client(metadata)
         url, _ = client.create_authorization_url(
@@ -107,7 +109,7 @@ class OidcProvider:
         return str(url)
 
     async def identify(self, answer: AuthResponse, questions: AuthRequest) -> Identity:
-        """Who came back with this answer."""
+        """The person for whom the provider gave this response."""
         metadata = await self._discover()
         self._check_issuer(answer, metadata)
         if answer.error is not None or not answer.code:
@@ -124,7 +126,7 @@ class OidcProvider:
         return read_identity(self.issuer, known_claims, self._groups_claim)
 
     def _check_issuer(self, answer: AuthResponse, metadata: _Metadata) -> None:
-        """Refuse an answer that another provider gave (RFC 9207, section 2.4)."""
+        """Refuse a response from another provider (RFC 9207, section 2.4)."""
         if answer.issuer is None:
             if metadata.authorization_response_iss_parameter_supported:
                 raise OidcTokenInvalid("iss")
@@ -163,7 +165,7 @@ class OidcProvider:
     async def _with_userinfo(
         self, metadata: _Metadata, claims: Mapping[str, object], access_token: str | None
     ) -> Mapping[str, object]:
-        """The claims, with what the provider tells only where it is asked (Core, section 5.4)."""
+        """The claims, completed by the userinfo endpoint if necessary (Core, section 5.4)."""
         needed = {"email", "preferred_username"}
         is_complete = needed <= claims.keys() and (
             self._groups_claim is None or get_claim(claims, self._groups_claim) is not None
@@ -209,7 +211,7 @@ class OidcProvider:
         return cast(Mapping[str, object], document)
 
     def _client(self, metadata: _Metadata) -> AsyncOAuth2Client:
-        """The library's client, for one sign-in: it keeps the last tokens that it got."""
+        """The library's client, one per sign-in: it remembers the last tokens."""
         method = "none"
         if self._secret is not None:
             auth_methods = metadata.token_endpoint_auth_methods_supported

@@ -1,4 +1,4 @@
-"""What guarded transports of all HTTP libraries share: trying the addresses one after another."""
+"""Shared part of the guarded transports of all HTTP libraries: tries the addresses one after another."""
 
 import asyncio
 import ssl
@@ -29,7 +29,7 @@ class Connector(Protocol[StreamT_co]):
 
 
 class PoolLimits(Protocol):
-    """How many connections a client keeps, as ``httpx.Limits`` says it."""
+    """Connection limits of a client, with the names of ``httpx.Limits``."""
 
     max_connections: int | None
     max_keepalive_connections: int | None
@@ -42,13 +42,10 @@ def guarded_pool(
     ssl_context: ssl.SSLContext,
     limits: PoolLimits,
 ) -> Any:  # noqa: ANN401
-    """A pool of connections to those addresses only that the guard lets through.
+    """The library's ``AsyncConnectionPool``, limited to addresses that the guard allows.
 
     Args:
         library: ``httpcore`` or ``httpcore2``, which have the same names.
-
-    Returns:
-        The library's ``AsyncConnectionPool``.
     """
     failures = (library.ConnectError, library.ConnectTimeout)
     return library.AsyncConnectionPool(
@@ -61,10 +58,10 @@ def guarded_pool(
 
 
 class GuardedConnector(Generic[StreamT_co]):
-    """Connects to those addresses only that the guard lets through.
+    """Connects only to addresses that the guard allows.
 
     Args:
-        failures: the library's errors for no connection and for none in time.
+        failures: the library's errors for a failed connection and for a timeout.
     """
 
     def __init__(
@@ -82,10 +79,10 @@ class GuardedConnector(Generic[StreamT_co]):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> StreamT_co:
-        """A connection to the first address that takes one; all tries together have the time.
+        """A connection to the first address that accepts it; all attempts share the timeout.
 
         Raises:
-            Exception: the first of the failures where the name has no address, else the last try's.
+            Exception: the first of the failures if the name has no address, else the last attempt's.
         """
         try:
             addresses = await self._guard.resolve(host, port)
@@ -100,5 +97,4 @@ class GuardedConnector(Generic[StreamT_co]):
         return await self._inner.connect_tcp(addresses[-1], port, each, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, as the library does between two tries."""
         await asyncio.sleep(seconds)

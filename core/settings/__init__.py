@@ -256,7 +256,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def runtime_dir(self) -> Path:
-        """Folder for sockets: in the data folder, or a short one where that path is too long."""
+        """Folder for sockets: in the data folder, or a short one if that path is too long."""
         inside = self.data_dir / "run"
         if len(os.fsencode(inside)) <= _LONGEST_RUNTIME_DIR:
             return inside
@@ -265,7 +265,6 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def effective_database_url(self) -> str:
-        """The SQLAlchemy URL with its async driver."""
         url = self.database_url or f"sqlite:///{self.data_dir / 'agentex.db'}"
         scheme, _, rest = url.partition("://")
         kind = scheme.partition("+")[0]
@@ -274,17 +273,16 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def effective_redis_url(self) -> str:
-        """The Redis URL, of the private server when none is set."""
+        """The Redis URL, of the private server if none is set."""
         return self.redis_url or f"unix://{self.runtime_dir / 'redis.sock'}"
 
     @property
     def effective_engine_socket(self) -> Path:
-        """The Unix socket on which the engine listens."""
         return self.engine_socket or self.runtime_dir / "engine.sock"
 
     @property
     def effective_encoder_threads(self) -> int:
-        """Processor threads that encode: those this process may use, unless fewer are set."""
+        """Number of encoder threads: the usable cores, unless fewer are set."""
         if self.encoder_threads:
             return self.encoder_threads
         affinity = getattr(os, "sched_getaffinity", None)
@@ -292,12 +290,12 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
 
 def read_variable(name: str) -> str | None:
-    """A variable that is no setting but that a setting names, such as ``OPENAI_API_KEY``."""
+    """A variable that a setting refers to, such as ``OPENAI_API_KEY``."""
     return os.environ.get(name) or dotenv_values(".env").get(name)
 
 
 def preferred_language() -> Literal["en", "zh"]:
-    """The language that the environment asks messages to be in, English unless it is Chinese."""
+    """The environment's language for messages: Chinese, else English."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale_name = next((os.environ[name] for name in names if os.environ.get(name)), "")
     return "zh" if locale_name.lower().startswith("zh") else "en"
@@ -310,13 +308,10 @@ def get_settings() -> Settings:
 
 
 def override_settings(**values: str | int | Path | None) -> Settings:
-    """Put values from the command line above the environment's, for child processes too.
+    """Override the environment with values from the command line, for child processes too.
 
     Args:
-        values: setting names without the prefix; None leaves a setting alone.
-
-    Returns:
-        The settings of this process from now on.
+        values: setting names without the prefix; None leaves a setting unchanged.
     """
     for name, value in values.items():
         if value is not None:

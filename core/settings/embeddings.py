@@ -54,9 +54,6 @@ class EmbeddingModelSetting(BaseModel):
     def with_key(self, find: Callable[[str], str | None]) -> "EmbeddingModelSetting":
         """This model with the key itself where ``api_key`` only names a variable.
 
-        Args:
-            find: gives the value of a variable.
-
         Raises:
             ValueError: the variable is not set.
         """

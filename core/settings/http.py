@@ -1,4 +1,4 @@
-"""Settings of who may come in, from where and how often."""
+"""Settings of access: origins, proxies, registration, rate limits."""
 
 import re
 from ipaddress import ip_network
@@ -14,7 +14,7 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.\[\]:_-]+")
 
 
 class AccessSettings(OidcSettings):
-    """The part of the settings that guards the door."""
+    """Settings of access."""
 
     registration_enabled: bool = Field(default=True, description="Whether anyone may register.")
     access_token_seconds: int = Field(default=1800, ge=60, description="Life of an access token.")

@@ -4,13 +4,13 @@ import json
 
 
 def read_json(value: object, shape: str) -> object:
-    """What a variable's text says; what is no text is taken as it is.
+    """The JSON value of a variable's text; other types are returned unchanged.
 
     Args:
-        shape: what it should be, for the message (``list of models``).
+        shape: the expected shape, for the message (``list of models``).
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: the text is no JSON.
     """
     if not isinstance(value, str):
         return value

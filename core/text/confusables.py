@@ -1,7 +1,7 @@
-"""User names that look alike: which of them count as one, and which alphabets go together.
+"""Detection of user names that look alike, and of mixed alphabets.
 
 A small part of Unicode's confusables (UTS 39) is enough here: letters that pass for a Latin one in a
-common font. They come from Cyrillic, Greek, Armenian, Cherokee, Lisu, and Latin's own odd corners.
+common font. They come from Cyrillic, Greek, Armenian, Cherokee, Lisu and rare Latin letters.
 """
 
 import unicodedata
@@ -36,20 +36,19 @@ def fold(text: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """The form in which two user names count as the same: also those that only look it."""
+    """The form in which two user names count as the same, also if they only look alike."""
     return fold(name).translate(_SHOWN_AS)
 
 
 def looks_like_id(name: str) -> bool:
-    """Whether a name has the form of an id, by which people are named beside their names."""
+    """Whether a name has the form of an id, which may stand in place of a name."""
     return is_id(name_key(name))
 
 
 def mixes_alphabets(name: str) -> bool:
-    """Whether the letters are of alphabets that nobody mixes but to deceive.
+    """Whether the letters are of alphabets that are only mixed to deceive.
 
-    Chinese, Japanese and Korean go with Latin letters and with each other (UTS 39, highly
-    restrictive).
+    Chinese, Japanese and Korean may be mixed with Latin letters and with each other (UTS 39, highly restrictive).
     """
     letters = [letter for letter in name if letter.isalpha()]
     scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in letters}

@@ -1,4 +1,4 @@
-"""Places at which a text may be cut without breaking what a reader sees as one character."""
+"""Places at which a text may be cut without breaking a visible character."""
 
 import unicodedata
 
@@ -9,12 +9,9 @@ _EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u11
 
 
 def grapheme_boundary(text: str, place: int) -> int:
-    """The last place up to ``place`` where no character of several code points is broken.
+    """The last index up to ``place`` that does not split a character of several code points; 0 if there is none.
 
     It follows UAX #29 as far as titles need it: marks, joiners, flags, Hangul syllables.
-
-    Returns:
-        An index of the text; 0 where all before ``place`` is one such character.
     """
     place = min(place, len(text))
     while 0 < place < len(text) and _holds_together(text, place):
@@ -23,7 +20,7 @@ def grapheme_boundary(text: str, place: int) -> int:
 
 
 def shorten(text: str, most: int) -> str:
-    """The text itself, or as much of its beginning as fits with an ellipsis.
+    """The text, or its beginning with an ellipsis.
 
     Args:
         most: code points of the result, at least 1.
@@ -50,7 +47,7 @@ def _is_regional(sign: str) -> bool:
 
 
 def _regional_before(text: str, place: int) -> int:
-    """How many regional indicators stand without a gap before a place: two make a flag."""
+    """Number of adjacent regional indicators before a place: two make a flag."""
     start = place
     while start > 0 and _is_regional(text[start - 1]):
         start -= 1

@@ -1,4 +1,4 @@
-"""Where a connection goes: a host and a port, in one spelling, and the addresses that texts spell."""
+"""Hosts, ports and IP addresses, parsed into one spelling."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -23,7 +23,7 @@ class HostPort:
 
 
 def parse_host_port(text: str) -> HostPort:
-    """What an entry such as ``mcp.internal:8080`` or ``[::1]:3001`` names.
+    """Parse an entry such as ``mcp.internal:8080`` or ``[::1]:3001``.
 
     Raises:
         ValueError: it is none.
@@ -38,9 +38,9 @@ def parse_host_port(text: str) -> HostPort:
 
 
 def parse_address(text: str) -> Address | None:
-    """The address that a text spells, out of its IPv4-mapped form; None if it is none.
+    """The IP address, out of its IPv4-mapped form; None if the text is none.
 
-    A scoped one (``fe80::1%lo``) is none: its scope is this machine's.
+    Scoped ones (``fe80::1%lo``) are refused: the scope is local to a machine.
     """
     if "%" in text:
         return None
