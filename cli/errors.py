@@ -16,7 +16,7 @@ _FAMILIES = {400: 2, 422: 2, 401: 4, 404: 5}
 
 
 class ExitCode(IntEnum):
-    """What a client command tells the shell."""
+    """Exit codes of client commands."""
 
     OK = 0
     FAILED = 1
@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
 
 
 class CommandFailed(Exception):
-    """The client itself can't go on.
+    """A failure in the client itself.
 
     Args:
         error: the fact, with the code that ``--json`` shows.
@@ -41,7 +41,6 @@ class CommandFailed(Exception):
         self._hint, self._values = hint, values
 
     def explain(self, language: Language) -> str:
-        """The hint in a language."""
         return self._hint.render(language, **self._values)
 
 
@@ -54,7 +53,7 @@ class ServerRefused(Exception):
     """The server answered with an error envelope.
 
     Args:
-        code: seed 002 section 1.4; may be one that this version does not know.
+        code: docs/reference/agentex-api.md, section 1.4; may be unknown to this version.
     """
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
@@ -62,9 +61,9 @@ class ServerRefused(Exception):
         self.code, self.message, self.details = code, message, dict(details)
 
     def explain(self, language: Language) -> str:
-        """The server's sentence, which came in the asked-for language, its facts and its advice.
+        """The server's message, already in the requested language, with facts and advice.
 
-        A file that can't be read is told as a failed document is.
+        An unreadable file is explained like a failed document.
         """
         failure = _failure_in(self.details)
         if failure is not None:
@@ -107,5 +106,5 @@ def exit_code(code: int) -> ExitCode:
 
 
 def to_json(problem: Problem, language: Language) -> dict[str, JsonValue]:
-    """The problem as ``--json`` prints it: ``code``, ``message``, ``details``."""
+    """The problem for ``--json``: ``code``, ``message``, ``details``."""
     return {"code": problem.code, "message": problem.explain(language), "details": problem.details}

@@ -22,7 +22,7 @@ def find_long(root: Path) -> Iterator[str]:
 
 
 def find_uncomfortable(root: Path) -> Iterator[str]:
-    """Every product file that is within its limit and longer than is comfortable to read."""
+    """Every product file that is within its limit but uncomfortably long."""
     for path in _files(root):
         lines = path.read_text(encoding="utf-8").count("\n")
         relative_path = path.relative_to(root)

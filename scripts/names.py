@@ -1,6 +1,6 @@
-"""Names that the house does not use: banned identifiers and class names that stand in two modules.
+"""Check for banned identifiers and for class names in more than one module.
 
-Run as ``python scripts/names.py``; part of ``make check``. The words are explained in docs/glossary.md.
+Run as ``python scripts/names.py``; part of ``make check``. docs/glossary.md explains the words.
 """
 
 import ast
@@ -51,7 +51,7 @@ SHARED_CLASSES: dict[str, str] = {}
 
 
 def find_names(root: Path) -> Iterator[str]:
-    """Every name that the house does not use, as ``path:line: what``."""
+    """Every banned name, as ``path:line: what``."""
     classes: defaultdict[str, list[str]] = defaultdict(list)
     for path in _files(root):
         relative_path = path.relative_to(root)
@@ -71,7 +71,7 @@ def find_names(root: Path) -> Iterator[str]:
 
 
 def find_unused_permissions(root: Path) -> Iterator[str]:
-    """Names of ``SHARED_CLASSES`` that no longer stand in several modules."""
+    """Names of ``SHARED_CLASSES`` that are no longer in several modules."""
     counts: defaultdict[str, int] = defaultdict(int)
     for path in _files(root):
         if path.relative_to(root).parts[0] in _PRODUCT:

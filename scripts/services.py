@@ -1,9 +1,8 @@
 """Runs a command with real Redis and PostgreSQL for its tests: ``python -m scripts.services CMD``.
 
-Redis is always a private server: tests must not touch what a developer keeps in another.
-PostgreSQL is a private one too, which need not survive a crash and so makes databases in no time;
-where its programs are missing, the one that answers on this machine (the tests make databases of
-their own). What can't be had is named, and the tests that need it skip.
+Redis is always a private server: tests must not touch a developer's own. PostgreSQL is private
+too, and fast because it need not survive a crash; without its programs, the server of this machine
+is used (tests create their own databases). Missing services are named, and their tests skip.
 """
 
 # asyncpg carries no types.
@@ -146,7 +145,7 @@ def _find_postgres_programs() -> Path | None:
 
 
 def _unprivileged_prefix() -> tuple[str, ...] | None:
-    """What must stand before a command, as PostgreSQL refuses root; None where it can't be."""
+    """The command prefix that drops root, which PostgreSQL refuses; None if that is impossible."""
     if os.getuid() != 0:
         return ()
     with contextlib.suppress(KeyError):

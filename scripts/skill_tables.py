@@ -1,4 +1,4 @@
-"""Prints the tables of ``docs/skills.md``: known headings, types of inputs, what is noticed.
+"""Prints the tables of ``docs/skills.md``: known headings, input types, diagnostics.
 
 ``python -m scripts.skill_tables``; a test keeps the page equal to the code.
 """
@@ -17,8 +17,6 @@ _HEAD = "| code | weight | what it says | 中文 | mend |\n|---|---|---|---|---|
 
 
 class _Places(dict[str, str]):
-    """Each place of a message as an ellipsis."""
-
     def __missing__(self, key: str) -> str:
         return "…"
 
@@ -36,13 +34,13 @@ def _names(key: str, *, chinese: bool) -> str:
 
 
 def types() -> str:
-    """The types of inputs in Markdown, one row per type."""
+    """The input types in Markdown, one row per type."""
     rows = [f"| `{key}` | {', '.join(names)} |\n" for key, names in NAMES.items()]
     return "| type | written as |\n|---|---|\n" + "".join(rows)
 
 
 def findings() -> str:
-    """What is noticed in Markdown, one row per message; a code's other messages stand below its first."""
+    """The diagnostics in Markdown, one row per message; a code's other messages follow its first."""
     # Of the library alone: the parser knows no catalogue.
     rules = (*RULES.values(), DiagnosticRule(DIFFERS, Severity.INFO, DIFFERS_MESSAGES))
     return _HEAD + "".join(_row(rule, *message) for rule in rules for message in _messages(rule))

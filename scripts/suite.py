@@ -1,9 +1,8 @@
 """Runs the tests: ``python -m scripts.suite [PYTEST ARGUMENTS]``.
 
-Without arguments, and where there are two cores, three pytest processes share the suite
-(``scripts/sharing.py``): most of a test's time is one core at work, and a quarter of two processes'
-time is spent on waiting. Each has Redis, PostgreSQL and servers of its own. Their lines come as they are said; what they have to say at the end comes one
-after the other.
+Without arguments, on two cores or more, three pytest processes share the suite (``scripts/sharing.py``):
+most of a test's time is one core at work, and two processes would wait a quarter of the time. Each has
+its own Redis, PostgreSQL and servers. Lines are printed as they come, the final sections one after the other.
 """
 
 import os
@@ -30,7 +29,7 @@ _PAUSE_SECONDS = 0.1
 
 
 def main() -> int:
-    """Run what the command line says and give the exit code; pytest alone takes the process."""
+    """Run the command line's tests and return the exit code; plain pytest replaces this process."""
     arguments = sys.argv[1:]
     if arguments or _cores() < 2:
         os.execv(sys.executable, [*_WITH_SERVICES, *_PYTEST, *arguments])
@@ -54,7 +53,7 @@ def sharing(folder: str, start: str) -> tuple[str, ...]:
     """The options of a pytest process that shares its files with others.
 
     Args:
-        folder: where all note what they have taken; empty.
+        folder: shared record of claimed files; empty at the start.
         start: ``front`` or ``back`` of the list of files, or its ``middle``, where it stays.
     """
     return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={start}")
@@ -67,7 +66,7 @@ def _cores() -> int:
 
 @dataclass
 class _Running:
-    """One process, what it has said at its end, and who reads it."""
+    """A process, its final output, and the thread that reads it."""
 
     name: str
     process: subprocess.Popen[str]
@@ -88,12 +87,12 @@ def _begins_the_end(line: str) -> bool:
 
 
 def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
-    """Run commands at the same time, each with a process group of its own.
+    """Run commands in parallel, each with its own process group.
 
-    Ctrl-C and SIGTERM become one Ctrl-C for each command; what does not end then is killed.
+    Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed.
 
     Args:
-        commands: each under the name that its lines get.
+        commands: by the prefix of their lines.
 
     Returns:
         0 when all ended with 0, else the first other exit code.

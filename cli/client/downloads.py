@@ -1,4 +1,4 @@
-"""Atomic downloads: a broken file never looks like a whole one."""
+"""Atomic downloads: an incomplete file never looks like a complete one."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from core.errors.requests import InvalidRequest
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Refuse to write over a file unless that is wanted."""
+    """Refuse to overwrite a file without ``force``."""
     with writing(file):
         is_there = file.exists()
     if is_there and not force:
@@ -26,10 +26,10 @@ def require_free(file: Path, *, force: bool) -> None:
 async def download(
     client: ApiClient, path: str, file: Path, on_progress: Callable[[int], None] = lambda _: None
 ) -> tuple[int, str]:
-    """Write an answer beside its place first, and into its place when it is whole.
+    """Write a response to a temporary file beside its place, and move it there when it is complete.
 
     Args:
-        on_progress: called with the bytes that came so far.
+        on_progress: called with the bytes received so far.
 
     Returns:
         Its size in bytes and its SHA-256 in hexadecimal.
@@ -46,14 +46,14 @@ async def download(
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file; one that is there keeps its rights, and a link leads where it led."""
+    """Write a file atomically; an existing one keeps its permissions, and links stay links."""
     with _replacing(file) as target:
         target.write(content)
 
 
 @contextmanager
 def _replacing(file: Path) -> Generator[BinaryIO]:
-    """What is written here takes the file's place once all went well."""
+    """Yield a temporary file that replaces the file on success."""
     place = Path(os.path.realpath(file))
     # A name of nobody else's: what another one left or is about to write is not touched.
     partial = place.with_name(f".agentex-{uuid4().hex}.part")
@@ -75,7 +75,7 @@ def _replacing(file: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def writing(file: Path) -> Generator[None]:
-    """Turns what this machine refuses to write into what the command says."""
+    """Turn write errors inside into ``CommandFailed``."""
     try:
         yield
     except OSError as error:

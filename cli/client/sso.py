@@ -1,4 +1,4 @@
-"""``agentex login --sso``: log in with a browser, which comes back to a port of this machine."""
+"""``agentex login --sso``: login in a browser that returns to a local port."""
 
 import asyncio
 import webbrowser
@@ -26,10 +26,10 @@ _Told = dict[str, list[str]]
 
 
 async def sign_on(output: Output, client: ApiClient) -> None:
-    """Log in through the server's identity provider, and keep the login.
+    """Log in through the server's identity provider, and store the login.
 
-    The code comes to a port that only this machine reaches, and is worth nothing to other programs
-    on it: the server exchanges it for the ``verifier`` alone, which never leaves this one
+    The code arrives at a local port and is worthless to other programs on this machine: the server
+    exchanges it only with the ``verifier``, which never leaves this process before
     (RFC 8252, RFC 7636).
     """
     verifier = new_secret()
@@ -60,7 +60,7 @@ def _refusal(number: str, language: Language) -> ServerRefused:
 
 @asynccontextmanager
 async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
-    """A port of this machine, and what the browser brings to it."""
+    """A local port, and a future for the browser's query."""
     answered: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
     answering: set[asyncio.Task[None]] = set()
 
@@ -99,10 +99,10 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, an
 
 
 def _query(line: bytes) -> _Told:
-    """What the first line of a request asks for.
+    """Parse the query of a request line.
 
     Raises:
-        ValueError: its address is none.
+        ValueError: its address is invalid.
     """
     words = line.decode("ascii", "replace").split()
     return parse_qs(urlsplit(words[1]).query) if words[:1] == ["GET"] and words[1:] else {}

@@ -1,4 +1,4 @@
-"""HTTP to one Agentex server: retries where they are safe, envelopes opened, errors named."""
+"""HTTP to one Agentex server: safe retries, envelopes opened, errors named."""
 
 import asyncio
 import ipaddress
@@ -40,8 +40,8 @@ class Transport:
     """Sends requests to one server.
 
     Args:
-        language: in which the server shall word its errors.
-        patience: seconds for which a server that can't be reached is tried again.
+        language: of the server's error messages.
+        patience: seconds during which an unreachable server is retried.
     """
 
     def __init__(self, url: str, *, language: Language, patience: float = 0.5) -> None:
@@ -53,31 +53,25 @@ class Transport:
         )
 
     async def __aenter__(self) -> Self:
-        """Open the connections."""
         await self._http.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
         await self._http.__aexit__(kind, error, trace)
 
     async def send(self, build: BuildRequest, *, repeatable: bool) -> JsonValue:
-        """Send a request and open the answer's envelope.
+        """Send a request and return the ``data`` of the response's envelope.
 
         Args:
-            build: makes the request, anew for each try.
+            build: makes a new request for each attempt.
             repeatable: whether doing it twice does no harm.
-
-        Returns:
-            The envelope's ``data``.
         """
         response = await self._respond(build, repeatable=repeatable, stream=False)
         return self._open(response)
 
     def read(self, shape: type[M], value: JsonValue) -> M:
-        """The data of an answer in their shape."""
         try:
             return shape.model_validate(value)
         except ValidationError:
@@ -85,7 +79,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, build: BuildRequest) -> AsyncGenerator[httpx.Response]:
-        """Send a request whose answer is read as it comes."""
+        """Send a request and yield the streaming response."""
         response = await self._respond(build, repeatable=False, stream=True)
         try:
             if not response.is_success:

@@ -30,7 +30,7 @@ _ASK_EVERY_SECONDS = 0.1
 
 
 def main() -> None:
-    """Take the data folder, clean up what was left in it and run all parts."""
+    """Claim the data folder, clean up leftovers and run all parts."""
     screen = StatusDisplay(Console(highlight=False), verbose="--verbose" in sys.argv[1:])
     try:
         settings = get_settings()

@@ -55,11 +55,7 @@ _STEPS = {
 
 
 class ChatView:
-    """Shows one run's events to a person.
-
-    Args:
-        output: the command's; in JSON mode nothing is shown here.
-    """
+    """Shows one run's events to a person; in JSON mode it shows nothing."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -80,7 +76,6 @@ class ChatView:
         self._break_line()
 
     def show(self, event: EventRecord) -> None:
-        """Show one event."""
         match event.type:
             case "STEP_STARTED":
                 step = _STEPS.get(event.step_name)
@@ -98,7 +93,7 @@ class ChatView:
                 pass
 
     def work(self, text: str) -> None:
-        """Show what is being done, unless an answer is being written."""
+        """Show a status, unless an answer is being written."""
         if self._status is not None and not self._in_line:
             self._status.update(self._dim(printable(text)))
             self._status.start()
@@ -151,7 +146,7 @@ _FAREWELL_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class ChatQuestion:
-    """What is asked, in which conversation, of which knowledge bases (none named: of all)."""
+    """A question, its conversation and its knowledge bases (empty: all)."""
 
     text: str
     thread_id: str
@@ -160,10 +155,10 @@ class ChatQuestion:
 
 
 async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> ExitCode:
-    """Ask and show the answer while it comes; what the agent asks back is answered by the person.
+    """Ask and stream the answer; the person answers the agent's interrupts.
 
     The first Ctrl-C stops the run on the server and keeps what was said so far; a second one
-    leaves at once.
+    exits at once.
     """
     run_input = _run_input(question)
     while True:
@@ -293,7 +288,7 @@ def answer_all(
     """Ask for each answer; Ctrl-C or the end of input leaves all of them open.
 
     Returns:
-        AG-UI ``resume`` entries; None where nobody is there to ask.
+        AG-UI ``resume`` entries; None if nobody can be asked.
     """
     for interrupt in interrupts:
         output.say(CHAT_ASKS, question=interrupt.message)

@@ -97,7 +97,7 @@ async def _look_here(output: Output, client: ApiClient) -> list[CheckResult]:
 
 
 def _skews_of(parts: BackendReports | None) -> dict[str, float]:
-    """By how many seconds the parts on other machines are before us."""
+    """Seconds by which the clocks of parts on other machines are ahead of this one."""
     if parts is None:
         return {}
     backends = {"database": parts.database, "Redis": parts.redis}

@@ -32,10 +32,10 @@ _LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
 def check_secret_key(output: Output, settings: Settings, database: str | None) -> CheckResult:
-    """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
+    """Check that the key of stored secrets exists, and who may read its file.
 
     Args:
-        database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
+        database: the state of the database from ``probe_backends``; None if unknown.
     """
     name, title = "secret_key", messages.SECRET_KEY
     if settings.secret_key is not None:
@@ -67,7 +67,7 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
 
 
 def check_exposure(output: Output, settings: Settings) -> CheckResult:
-    """Whom the settings let in: proxies that are believed, pages, and the address listened on."""
+    """Check trusted proxies, allowed origins and the listening address."""
     name, title = "exposure", messages.EXPOSURE
     if wide := _too_wide(settings.trusted_proxies):
         hint = output.render(messages.PROXIES_ALL_HINT)
@@ -87,7 +87,7 @@ def check_exposure(output: Output, settings: Settings) -> CheckResult:
 
 
 def _too_wide(proxies: str) -> str:
-    """A network that holds more than anybody's own proxies; none: empty."""
+    """The first network that is larger than anybody's own proxies; else empty."""
     networks = [ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"]
     old = collapse_addresses(network for network in networks if isinstance(network, IPv4Network))
     new = collapse_addresses(network for network in networks if isinstance(network, IPv6Network))
@@ -97,7 +97,7 @@ def _too_wide(proxies: str) -> str:
 
 
 async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> CheckResult:
-    """Whether what is sent to the server can be read on its way."""
+    """Check that traffic to the server can't be read on its way."""
     name, title = "transport", messages.TRANSPORT
     if not url.startswith("https://"):
         if is_loopback(url):
@@ -117,7 +117,7 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
 
 
 async def _certificate_days(url: str) -> int | None:
-    """Days for which the server's certificate is good; None where nobody tells, as behind a proxy."""
+    """Remaining days of the server's certificate; None if unknown, as behind a proxy."""
     target = httpx.URL(url)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
@@ -132,10 +132,10 @@ async def _certificate_days(url: str) -> int | None:
 
 
 def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
-    """Whether this machine's clock goes with those of the parts, by whose times tokens end.
+    """Check this machine's clock against those of the parts, which decide when tokens expire.
 
     Args:
-        skews: by how many seconds each part is before us.
+        skews: seconds by which each part is ahead.
     """
     name, title = "clock", messages.CLOCK
     if not skews:
@@ -151,7 +151,7 @@ def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
 
 
 async def first_answer(client: ApiClient) -> Mapping[str, str]:
-    """The headers of the server's sign of life; none where it gives none."""
+    """The headers of the server's health response; empty without one."""
     try:
         return (await client.transport.get_raw("/healthz")).headers
     except CommandFailed:
@@ -159,7 +159,7 @@ async def first_answer(client: ApiClient) -> Mapping[str, str]:
 
 
 def server_skew(headers: Mapping[str, str]) -> dict[str, float]:
-    """By how many seconds the server is before us, where it says the time."""
+    """Seconds by which the server is ahead, if it says the time."""
     try:
         server_date = parsedate_to_datetime(headers.get("date", ""))
     except ValueError:

@@ -53,7 +53,7 @@ class _ConnectionState(Record):
 
 
 async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
-    """The queue, registered models and MCP connections, as the server tells who is logged in."""
+    """Check the queue, registered models and MCP connections through the server."""
     looks = {"backlog": _backlog, "registered_models": _models, "mcp_connections": _connections}
     results: list[CheckResult] = []
     for name, look in looks.items():

@@ -30,7 +30,7 @@ _MOST_BYTES = 512 * 1024
 class _SizedFile(Protocol):
     @property
     def size(self) -> int | None:
-        """In bytes; None where it can't be told."""
+        """Size in bytes; None if unknown."""
         ...
 
 
@@ -39,11 +39,7 @@ _T = TypeVar("_T", bound=_SizedFile)
 
 @dataclass(frozen=True)
 class OutgoingFile:
-    """A file to upload.
-
-    Args:
-        on_progress: called with the bytes sent so far.
-    """
+    """A file to upload; ``on_progress`` is called with the bytes sent so far."""
 
     path: Path
     name: str
@@ -51,10 +47,10 @@ class OutgoingFile:
 
 
 def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
-    """Items that go together, in their order; a large one goes alone.
+    """Groups of items to send together, in order; a large one goes alone.
 
     Args:
-        senders: how many send at a time: with few items, each of them has something to do.
+        senders: number of parallel senders: with few items, each gets some.
     """
     most = min(_MOST_FILES, max(1, len(items) // senders))
     group, weight = list[_T](), 0
@@ -75,14 +71,14 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 async def upload_together(
     client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
 ) -> list[DocumentRecord | ServerRefused]:
-    """Upload files in one request; doing it twice has one effect.
+    """Upload files in one request; idempotent.
 
     Args:
         files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
 
     Returns:
-        For each file its document, or why there is none.
+        For each file its document, or why it was refused.
 
     Raises:
         OSError: one of them can't be read.
@@ -122,7 +118,7 @@ class UploadConflictPolicy(StrEnum):
 
 
 class IngestState(StrEnum):
-    """Where a file is."""
+    """State of a file."""
 
     WAITING = "waiting"
     UPLOADING = "uploading"
@@ -134,13 +130,13 @@ class IngestState(StrEnum):
 
 @dataclass
 class IngestItem:
-    """A file and how far it is.
+    """A file and its progress.
 
     Attributes:
-        sent: bytes of the upload that are out.
-        document: the server's view of it, once there is one.
+        sent: uploaded bytes.
+        document: the server's record, once there is one.
         reason: why it failed or was not uploaded.
-        outcome: what the server says became of the upload.
+        outcome: the server's outcome of the upload.
     """
 
     file: LocalFile
@@ -171,7 +167,7 @@ class IngestOptions:
 
 
 class IngestRun:
-    """Uploads files into one knowledge base and follows them to their end.
+    """Uploads files into one knowledge base and follows their processing.
 
     Args:
         changed: called after each change of an item.
@@ -197,7 +193,6 @@ class IngestRun:
         self._since: datetime | None = None
 
     async def run(self) -> None:
-        """Do it all."""
         await self._learn_present()
         # Its contact is known to be good now: a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
@@ -258,7 +253,7 @@ class IngestRun:
 
     @contextmanager
     def _failing(self, item: IngestItem) -> Generator[None]:
-        """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
+        """Record errors that concern one file on its item; others are raised."""
         try:
             yield
         except OSError:
@@ -269,7 +264,7 @@ class IngestRun:
             self._settle(item, IngestState.FAILED, refusal.explain(self._choices.language))
 
     async def _is_needless(self, item: IngestItem, *, beside: bool) -> bool:
-        """Whether a file need not be sent; then it is settled, or followed."""
+        """Whether a file need not be sent; it is then settled, or followed."""
         if item.document is not None:
             # A member of an archive is there already.
             await self._take(item, item.document)
@@ -290,7 +285,7 @@ class IngestRun:
         await self._accept(item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED)
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
-        """A document that makes sending the file needless."""
+        """A document that makes sending the file unnecessary."""
         numbered = beside or self._choices.on_conflict is UploadConflictPolicy.KEEP_BOTH
         for document in self._present[digest]:
             same = document.name == name or (numbered and _is_numbered(document.name, name))
@@ -347,7 +342,7 @@ class IngestRun:
                 heard = time.monotonic()
 
     async def _look_at_recent(self) -> bool:
-        """Read the documents that changed since the last look; say whether one of ours did."""
+        """Read the documents that changed since the last call; return whether one of ours did."""
         since, news = self._since, False
         oldest_wanted = since - _CLOCK_MARGIN if since else None
         query = {"sort_by": "updated_at", "sort_order": "desc"}
@@ -362,7 +357,7 @@ class IngestRun:
         return news
 
     async def _look_at_each(self) -> None:
-        """Ask for each document that is open: one may have been deleted by somebody."""
+        """Fetch each open document: somebody may have deleted it."""
         for document_id, item in list(self._followed.items()):
             document = await self._client.get_document(self._base_id, document_id)
             if document is not None:
@@ -392,13 +387,11 @@ class IngestRun:
 
 @dataclass(frozen=True)
 class _SameNameFiles:
-    """Files of one name."""
-
     items: Sequence[IngestItem]
 
     @property
     def size(self) -> int | None:
-        """Of a file that may go with others; None where it must not."""
+        """Size of a file that may be grouped; None if it must not."""
         (first, *others) = self.items
         if others or first.document is not None:
             return None
@@ -413,7 +406,7 @@ def _is_about_files(refusal: ServerRefused) -> bool:
 
 
 def _is_numbered(present: str, name: str) -> bool:
-    """Whether a name is one that the server made of this one: ``name (2).ext``."""
+    """Whether the server made a name from this one: ``name (2).ext``."""
     stem, dot, suffix = name.rpartition(".")
     if not stem:
         stem, dot, suffix = name, "", ""

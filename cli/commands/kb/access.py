@@ -74,12 +74,12 @@ def _show(output: Output, name: str, present: _DocumentAccess) -> None:
 
 
 def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject:
-    """Those who read it already, and those chosen."""
+    """The readers with those chosen added."""
     return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
 
 
 def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
-    """Those who read it already, but for those chosen."""
+    """The readers without those chosen."""
     if not present.restricted:
         raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
     return _body(_others(present, chosen))
@@ -97,7 +97,7 @@ def _body(readers: list[tuple[str, str]]) -> JsonObject:
 
 
 async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> DocumentRecord:
-    """The document with this id, or with this name."""
+    """The document with this id or name."""
     if is_id(name) and (document := await client.get_document(base.id, name)):
         return document
     pages = client.document_pages(base.id, {"name": name})

@@ -85,7 +85,7 @@ def search(
 
 
 def _without_none(**choices: JsonValue) -> JsonObject:
-    """The choices that were made; the server knows the rest."""
+    """The options that were set; the server has defaults for the others."""
     return {name: value for name, value in choices.items() if value is not None}
 
 
@@ -131,12 +131,12 @@ def _words(output: Output, reason: ReasonRecord) -> str:
 
 
 async def find_ids(client: ApiClient, names: list[str] | None) -> list[str]:
-    """The ids of the knowledge bases that a person named."""
+    """The ids of the named knowledge bases."""
     return [(await client.find_knowledge_base(dropped)).id for dropped in names or ()]
 
 
 def place(output: Output, name: str, page: int | None, heading_path: list[str]) -> str:
-    """Where a passage stands, in words: document, page, headings."""
+    """A passage's place as text: document, page, headings."""
     parts = [name]
     if page is not None:
         parts.append(output.render(messages.PAGE, page=page))
@@ -223,7 +223,7 @@ def _with(present: JsonValue, sign: str, value: JsonValue) -> JsonValue:
 
 
 def _value(word: str) -> JsonValue:
-    """A number as JSON has it, or a truth value; quotes keep it a word, as 00123 and inf are."""
+    """A JSON number or boolean; otherwise, and in quotes (00123, inf), a string."""
     if len(word) > 1 and word[0] == word[-1] == '"':
         return word[1:-1]
     if word.lower() in _WORDS:

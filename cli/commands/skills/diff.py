@@ -73,7 +73,7 @@ def _parsed(skill: LocalSkill) -> ParsedSkill:
 
 
 def _rows(output: Output, change: "SkillDifference") -> Iterator[Row]:
-    """What differs in meaning, a row each."""
+    """A row for each difference in meaning."""
     kinds = {key: output.render(message) for key, message in messages.KINDS.items()}
     added, removed = output.render(messages.ADDED), output.render(messages.REMOVED)
     changed = output.render(messages.CHANGED)

@@ -48,7 +48,7 @@ def fix(
 
 @dataclass(frozen=True)
 class _FixTarget:
-    """What is to be mended, whether the open standard counts, and whether it is only shown."""
+    """Codes to fix, whether the open standard counts, and whether to show only."""
 
     codes: frozenset[str]
     portable: bool
@@ -90,7 +90,7 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
 
 
 def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":
-    """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
+    """The fixed bytes, the applied codes, and the remaining findings."""
     from skills.lint.autofix import autofix  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:

@@ -21,14 +21,13 @@ _MOST_FILES = 5000
 
 @dataclass(frozen=True)
 class LocalSkill:
-    """A SKILL file and what lies beside it.
+    """A SKILL file and the files beside it.
 
     Args:
-        display_path: its path as people see it; ``-`` for standard input.
-        content: its bytes.
-        path: of the file; ``None`` for standard input.
-        folder: the name of the folder it is the skill of; ``None`` where it stands alone.
-        files: the other files of that folder, relative, with ``/``; ``None`` where it stands alone.
+        display_path: its printable path; ``-`` for standard input.
+        path: ``None`` for standard input.
+        folder: the name of the skill's folder; ``None`` if the file stands alone.
+        files: the other files of that folder, relative, with ``/``; ``None`` if it stands alone.
     """
 
     display_path: str
@@ -39,9 +38,9 @@ class LocalSkill:
 
 
 def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
-    """The skills at some paths: a file, a skill's folder, a folder of such folders, or ``-``.
+    """The skills at some paths, each once.
 
-    One that two paths lead to comes once.
+    A path is a file, a skill's folder, a folder of such folders, or ``-``.
     """
     _check_input(paths)
     skills = (skill for path in paths for skill in _at(path))
@@ -52,14 +51,14 @@ def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
 
 
 def find_each(paths: Sequence[str]) -> list[LocalSkill]:
-    """The one skill at each of some paths, as many as paths."""
+    """Exactly one skill for each path."""
     _check_input(paths)
     return [_only(path) for path in paths]
 
 
 @contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns what this machine refuses to read into what the command says."""
+    """Turn read errors inside into ``CommandFailed``."""
     try:
         yield
     except OSError as error:
@@ -69,9 +68,9 @@ def reading(path: Path) -> Generator[None]:
 
 
 def beside(folder: Path) -> Iterator[str]:
-    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own.
+    """The files of a skill's folder, relative, with ``/``, without those that tools leave there.
 
-    A folder that is a link is not entered: it comes like a file.
+    A linked folder is not entered but listed like a file.
     """
     count = 0
     with reading(folder):
@@ -139,5 +138,5 @@ def _read(path: Path) -> LocalSkill:
 
 
 def _display_path(path: Path) -> str:
-    """A path as text that can be written anywhere: a name may have bytes that are no UTF-8."""
+    """A printable path: names may have bytes that are no UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -24,7 +24,7 @@ class _SkillOwner(Record):
 
 
 class SkillRecord(Record):
-    """A skill as lists have it."""
+    """A skill in a list."""
 
     id: str
     slug: str

@@ -19,7 +19,7 @@ _LONGEST_NAME = 64
 
 
 class Spelling(StrEnum):
-    """How the new file is spelled."""
+    """Format of the new file."""
 
     NATIVE = "native"
     AGENT_SKILLS = "agent-skills"

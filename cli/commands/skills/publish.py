@@ -117,7 +117,7 @@ async def review(
 
 
 async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSkill) -> ExitCode:
-    """Print the version that waits, as it is stored, and how to decide about it."""
+    """Print the version that waits for review, and how to decide about it."""
     version = detail.pending_version
     if version is None:
         output.say(messages.NOTHING_WAITS, name=detail.name)
@@ -136,7 +136,7 @@ async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSki
 
 @contextmanager
 def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
-    """Whoever is told that a skill has to be reviewed is told by what command."""
+    """Add the review command to errors that demand a review."""
     try:
         yield
     except ServerRefused as refused:

@@ -1,4 +1,4 @@
-"""``agentex skill test``: the queries that would choose a skill."""
+"""``agentex skill test``: which queries choose a skill."""
 
 import json
 from collections.abc import Iterator
