@@ -17,11 +17,7 @@ def is_id(text: str) -> bool:
 
 
 def read_json(text: str) -> JsonValue:
-    """A JSON value by the standard (RFC 8259), which every server reads alike.
-
-    Raises:
-        ValueError: invalid, nested too deep, or a number that JSON does not have.
-    """
+    """A JSON value by the standard (RFC 8259), which every server reads alike; raises ``ValueError``."""
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError:

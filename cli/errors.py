@@ -28,11 +28,7 @@ class ExitCode(IntEnum):
 
 
 class CommandFailed(Exception):
-    """A failure in the client itself.
-
-    Args:
-        error: the fact, with the code that ``--json`` shows.
-    """
+    """A failure in the client itself; ``error`` is the fact, with the code that ``--json`` shows."""
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
         super().__init__(error.message)
@@ -50,11 +46,7 @@ _NO_FACTS = {"field", *_ADVICE.values()}
 
 
 class ServerRefused(Exception):
-    """The server answered with an error envelope.
-
-    Args:
-        code: docs/reference/agentex-api.md, section 1.4; may be unknown to this version.
-    """
+    """The server answered with an error envelope, whose code may be unknown to this version."""
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
         super().__init__(message)

@@ -5,11 +5,7 @@ from datetime import datetime
 
 
 class ClockSkewMonitor:
-    """Watches a wall clock; timestamps from before a jump are unreliable for a while.
-
-    Args:
-        rest_seconds: how long after a jump the clock counts as unsteady.
-    """
+    """Watches a wall clock; for ``rest_seconds`` after a jump, earlier timestamps are unreliable."""
 
     def __init__(self, *, jump_seconds: float = 5, rest_seconds: float = 30) -> None:
         self._jump = jump_seconds

@@ -5,11 +5,7 @@ from pydantic import JsonValue
 
 
 def parse(text: str | bytes) -> JsonValue:
-    """The JSON value of the text.
-
-    Raises:
-        ValueError: the text is not JSON.
-    """
+    """The JSON value of the text; raises ``ValueError``."""
     return orjson.loads(text)
 
 

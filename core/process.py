@@ -11,11 +11,8 @@ from importlib import import_module
 def run_main(module: str) -> int | None:
     """Import a process's module with the garbage collector off and run its ``main``, whose result is the exit code.
 
-    Imported objects stay; searching them for garbage takes a sixth of a start. A long-lived process
-    calls :func:`freeze_loaded_objects` afterwards.
-
-    Args:
-        module: nothing of it may be imported before.
+    Imported objects stay; searching them for garbage takes a sixth of a start. Nothing of the module
+    may be imported before. A long-lived process calls :func:`freeze_loaded_objects` afterwards.
     """
     gc.disable()
     return import_module(module).main()
@@ -46,9 +43,7 @@ def die_with_parent(parent: int) -> None:
     """Let the kernel kill this process when its parent dies, however that dies (Linux).
 
     Elsewhere a child that outlives the engine is found by the shard's lock at the next start.
-
-    Args:
-        parent: the parent's process id, passed by the parent itself.
+    The parent passes its process id itself.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

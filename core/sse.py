@@ -40,11 +40,7 @@ class SseDecoder:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerSentEvent]:
-        """The events that this chunk completes, in order.
-
-        Raises:
-            EventTooLarge: an event is longer than the limit.
-        """
+        """The events that this chunk completes, in order; raises ``EventTooLarge``."""
         if not piece:
             return []
         # The line feed of a CRLF may come with the next piece.

@@ -45,11 +45,7 @@ Query = Mapping[str, str | int]
 
 
 class ApiClient:
-    """Client of one server for one person.
-
-    Args:
-        sign_in: supplies credentials, and renews expired ones.
-    """
+    """Client of one server for one person, whose ``sign_in`` supplies and renews credentials."""
 
     def __init__(self, transport: Transport, sign_in: SignIn) -> None:
         self.transport = transport

@@ -23,11 +23,7 @@ _SSO_TOKEN = "/api/v1/auth/oidc/token"  # noqa: S105 - a path, not a secret
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The first administrator of a fresh server on this machine.
-
-    Args:
-        file: holds the password that the server generated at its first start.
-    """
+    """The first administrator of a fresh server on this machine; ``file`` holds the generated password."""
 
     username: str
     file: Path

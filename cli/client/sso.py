@@ -99,11 +99,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, an
 
 
 def _query(line: bytes) -> _Told:
-    """Parse the query of a request line.
-
-    Raises:
-        ValueError: its address is invalid.
-    """
+    """Parse the query of a request line; raises ``ValueError``."""
     words = line.decode("ascii", "replace").split()
     return parse_qs(urlsplit(words[1]).query) if words[:1] == ["GET"] and words[1:] else {}
 

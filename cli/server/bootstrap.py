@@ -49,11 +49,7 @@ def main() -> None:
 
 
 async def prepare(settings: Settings) -> None:
-    """Migrate the database and, on the first start, add the initial content.
-
-    Raises:
-        SecretKeyMismatchError: the database belongs to another secret key.
-    """
+    """Migrate the database and, on the first start, add the initial content."""
     database = open_database(settings)
     try:
         await migrate(database)

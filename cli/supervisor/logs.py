@@ -45,11 +45,7 @@ class LogFile:
 
 
 class LogOutput:
-    """Splits a child's output into lines.
-
-    Args:
-        show: called with each whole line, decoded and without control characters.
-    """
+    """Splits a child's output into lines and passes them to ``show``, decoded and without control characters."""
 
     def __init__(self, file: LogFile, show: Callable[[str], None]) -> None:
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)

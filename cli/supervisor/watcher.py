@@ -32,11 +32,7 @@ class ChildProcess:
         self._reader = reader
 
     async def wait(self) -> int:
-        """Wait for the end, kill the child's own children, and read the last output.
-
-        Returns:
-            The exit code; a signal's number as a negative.
-        """
+        """Wait for the end, kill the child's own children, read the last output; returns the exit code, negative for a signal."""
         code = await self._process.wait()
         self._kill_group()
         # A grandchild that left the group may hold the pipe open for as long as it likes.
@@ -135,11 +131,7 @@ class ServiceWatcher:
         self._deaths = 0
 
     async def run(self, before: Iterable["ServiceWatcher"]) -> None:
-        """Run the part until :meth:`stop`; a one-shot part until its end.
-
-        Args:
-            before: watchers of the parts that must be ready first.
-        """
+        """Run the part, after those of ``before`` are ready, until :meth:`stop`; a one-shot part until its end."""
         for watch in before:
             await self._unless_stopped(watch.ready.wait())
         while not self._stop.is_set():

@@ -24,8 +24,7 @@ def printable(text: str) -> str:
 class Output:
     """Writes results to standard output and remarks to standard error.
 
-    Args:
-        json_only: print JSON and nothing else on standard output.
+    With ``json_only`` standard output gets JSON and nothing else.
     """
 
     def __init__(self, *, json_only: bool, language: Language) -> None:

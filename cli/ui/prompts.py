@@ -45,11 +45,7 @@ async def delete_with_prompt(
 
 
 def confirm(output: Output, yes: bool, question: Message, **values: object) -> bool:
-    """Whether the person agrees, by ``--yes`` or at the terminal.
-
-    Args:
-        yes: ``--yes`` was given.
-    """
+    """Whether the person agrees, by ``--yes`` or at the terminal."""
     if yes:
         return True
     if output.json_only or not sys.stdin.isatty():

@@ -139,11 +139,7 @@ async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: st
 
 
 async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
-    """Delete a key, and recursively the keys created with it.
-
-    Args:
-        owner: for the audit log, if somebody else deletes the key.
-    """
+    """Delete a key, and recursively the keys created with it; the audit log names ``owner`` if it is not the caller."""
     # Whoever took the key may have made others with it.
     revoked = {row.id: row}
     makers = [row.id]

@@ -105,12 +105,9 @@ OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
 def access_to(principal: Principal, resource: Shareable, shared: Access | None = None) -> Access | None:
-    """The caller's access to an object; None for none.
+    """The caller's access to an object, which is shared with them as ``shared``; None for none.
 
     Being an administrator gives no access to other people's content.
-
-    Args:
-        shared: access by shares with the caller or with their role.
     """
     if resource.owner_id == principal.user_id:
         return Access.OWNER

@@ -95,11 +95,7 @@ def visible_to(
 def shared_resource_ids(
     user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
 ) -> SelectOfScalar[str]:
-    """Ids of the objects shared with a user, directly or by their current role.
-
-    Args:
-        only_to_change: whether objects that may only be read are left out.
-    """
+    """Ids of the objects shared with a user (with ``only_to_change``: to write), directly or by their current role."""
     role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
     query = select(Share.resource_id).where(
         col(Share.kind) == kind, or_(col(Share.user_id) == user_id, col(Share.role_id) == role)

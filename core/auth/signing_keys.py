@@ -70,11 +70,7 @@ class SigningKeys:
         self._issuer: TokenIssuer | None = None
 
     async def issuer(self, session: AsyncSession) -> TokenIssuer:
-        """The issuer with all valid keys; the same object until they change.
-
-        Raises:
-            SecretKeyMismatchError: the keys were stored under another secret key.
-        """
+        """The issuer with all valid keys; the same object until they change."""
         now = utc_now()
         query = (
             select(StoredSigningKey)

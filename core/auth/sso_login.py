@@ -50,11 +50,7 @@ def check_return_path(path: str) -> str:
 
 
 async def begin_attempt(session: AsyncSession, destination: ReturnDestination) -> tuple[AuthRequest, str]:
-    """Begin a sign-in and delete expired ones.
-
-    Returns:
-        The request to the provider, and the secret for this browser.
-    """
+    """Begin a sign-in and delete expired ones; returns the request to the provider and this browser's secret."""
     now = utc_now()
     for table in (OidcAttempt, OidcTicket):
         await session.exec(delete(table).where(col(table.expires_at) < now - timedelta(hours=1)))
@@ -94,11 +90,7 @@ async def redeem_attempt(session: AsyncSession, *, state: str, browser: str) -> 
 
 
 def issue_ticket(session: AsyncSession, user: User, destination: ReturnDestination, *, browser: str) -> str:
-    """A short-lived code that the person who began the sign-in exchanges once for tokens.
-
-    Args:
-        browser: the secret of their browser; a program proves itself by its own.
-    """
+    """A short-lived code that the holder of the browser's (or the program's own) secret exchanges once for tokens."""
     code = new_secret()
     session.add(
         OidcTicket(

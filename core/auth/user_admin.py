@@ -118,11 +118,7 @@ async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]
 async def add_user(
     session: AsyncSession, principal: Principal, draft: UserDraft, *, role_id: str | None
 ) -> tuple[User, Role]:
-    """Create an account.
-
-    Args:
-        role_id: None for the default role of registrations.
-    """
+    """Create an account; without ``role_id`` it gets the default role of registrations."""
     new_role_id = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
     role = await _assignable(session, new_role_id)
     user = await create_user(session, draft, role=role.name)
@@ -195,11 +191,7 @@ def user_target(user: User) -> AuditTarget:
 async def reset_password(
     session: AsyncSession, principal: Principal, user_id: str, *, password_hash: str, revoke_api_keys: bool
 ) -> None:
-    """Store the hash of a checked password and end all logins of the account.
-
-    Args:
-        revoke_api_keys: whether its keys, which work without the password, end too.
-    """
+    """Store the hash of a checked password and end all logins; ``revoke_api_keys`` ends the API keys too."""
     user, _ = await get_account_for_update(session, principal, user_id)
     await change_password(session, user, password_hash=password_hash, keep_family_id=None)
     if revoke_api_keys:

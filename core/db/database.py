@@ -37,11 +37,7 @@ _CONNECT_SECONDS = 4
 
 
 class Database:
-    """One engine per process and the two kinds of session on it.
-
-    Args:
-        url: SQLAlchemy URL with an async driver (``sqlite+aiosqlite`` or ``postgresql+asyncpg``).
-    """
+    """One engine per process and the two kinds of session on it, by a SQLAlchemy URL with an async driver."""
 
     def __init__(self, url: str) -> None:
         self.is_sqlite = url.startswith("sqlite")

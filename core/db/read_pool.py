@@ -69,13 +69,10 @@ class _FileReadContext(ReadContext):
 
 
 class ReadPool:
-    """Threads that read a SQLite file.
+    """Threads that read a SQLite file; ``timeout`` is in seconds and for locks.
 
     The event loop's connections switch to a thread and back for each statement, which takes longer
     than the statement. Here a whole function switches once (docs/decisions/0064).
-
-    Args:
-        timeout: seconds to wait for a lock.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:

@@ -30,11 +30,7 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
 
 
 def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.Connection:
-    """A connection of Python's own driver with the settings that all of ours have.
-
-    Raises:
-        sqlite3.Error: the file can't be opened, or stays locked for ``timeout`` seconds.
-    """
+    """A connection of Python's own driver with the settings that all of ours have."""
     # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
     opened = sqlite3.connect(path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None)
     try:

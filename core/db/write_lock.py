@@ -30,11 +30,7 @@ _SKIP_SECONDS = 2.0
 
 
 class WriteLock:
-    """This process's part of the lock.
-
-    Args:
-        path: the database file, which the lock files lie beside; None for one in memory.
-    """
+    """This process's part of the lock files beside the database at ``path``; None for one in memory."""
 
     def __init__(self, path: Path | None) -> None:
         self._local = PriorityLock()

@@ -23,11 +23,7 @@ class AgentexError(Exception):
     status: ClassVar[int] = 500
 
     def __init_subclass__(cls, *, same_as: "type[AgentexError] | None" = None) -> None:
-        """Complete and register an error; ``same_as`` is the error that callers see instead.
-
-        Raises:
-            TypeError: another class has the number.
-        """
+        """Complete and register an error; ``same_as`` is the error that callers see instead."""
         super().__init_subclass__()
         if same_as is not None:
             cls.code, cls.message, cls.message_zh = (same_as.code, same_as.message, same_as.message_zh)

@@ -243,11 +243,7 @@ class RequestTooLarge(AgentexError):
 
 
 class UrlNotAllowed(AgentexError):
-    """A URL that is malformed or not public.
-
-    Args:
-        reason: the broken rule, in English; never what was found at the address.
-    """
+    """A URL that is malformed or not public; ``reason`` never says what was found at the address."""
 
     code = 40050
     message = "This address is not allowed"
@@ -266,11 +262,7 @@ class InterruptAnswerInvalid(AgentexError):
 
 
 class TooManyRequests(AgentexError):
-    """The caller or their address has used up its requests.
-
-    Args:
-        retry_after: whole seconds until the next one is allowed.
-    """
+    """The caller or their address has used up its requests; ``retry_after`` is in whole seconds."""
 
     code = 42901
     message = "Too many requests: try again later"

@@ -49,10 +49,9 @@ class _CappedStream(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def provider_request(what: str) -> AsyncGenerator[None]:
-    """Turn every failure of a request to the provider into ``OidcUnavailable``.
+    """Turn every failure of a request into ``OidcUnavailable``.
 
-    Args:
-        what: the error's ``reason``: ``discovery``, ``keys``, ``token`` or ``userinfo``.
+    Its ``reason`` is ``what``: ``discovery``, ``keys``, ``token`` or ``userinfo``.
     """
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

@@ -44,11 +44,7 @@ class ExpectedClaims:
 
 
 def read_keys(document: object) -> KeySet:
-    """The keys of a provider's key set (RFC 7517).
-
-    Raises:
-        ValueError: no key set, or no usable key in it.
-    """
+    """The keys of a provider's key set (RFC 7517); raises ``ValueError`` if none can be used."""
     try:
         return KeySet.import_key_set(document)  # pyright: ignore[reportArgumentType]
     except (JoseError, KeyError, TypeError, AttributeError) as error:
@@ -58,10 +54,8 @@ def read_keys(document: object) -> KeySet:
 def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mapping[str, object]:
     """The claims of a token that this issuer made for this client and this sign-in.
 
-    A failed check raises ``OidcTokenInvalid`` with ``signature``, ``expired`` or the claim as reason.
-
-    Raises:
-        UnknownKey: the token was not signed with a key of the set.
+    A failed check raises ``OidcTokenInvalid`` with ``signature``, ``expired`` or the claim as reason,
+    an unknown signing key ``UnknownKey``.
     """
     try:
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)

@@ -42,11 +42,7 @@ def guarded_pool(
     ssl_context: ssl.SSLContext,
     limits: PoolLimits,
 ) -> Any:  # noqa: ANN401
-    """The library's ``AsyncConnectionPool``, limited to addresses that the guard allows.
-
-    Args:
-        library: ``httpcore`` or ``httpcore2``, which have the same names.
-    """
+    """The ``AsyncConnectionPool`` of ``httpcore`` or ``httpcore2``, limited to addresses that the guard allows."""
     failures = (library.ConnectError, library.ConnectTimeout)
     return library.AsyncConnectionPool(
         ssl_context=ssl_context,
@@ -58,11 +54,7 @@ def guarded_pool(
 
 
 class GuardedConnector(Generic[StreamT_co]):
-    """Connects only to addresses that the guard allows.
-
-    Args:
-        failures: the library's errors for a failed connection and for a timeout.
-    """
+    """Connects only to allowed addresses; ``failures`` are the library's errors for no connection and for a timeout."""
 
     def __init__(
         self, guard: OutboundGuard, inner: Connector[StreamT_co], failures: tuple[type[Exception], type[Exception]]
@@ -79,11 +71,7 @@ class GuardedConnector(Generic[StreamT_co]):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> StreamT_co:
-        """A connection to the first address that accepts it; all attempts share the timeout.
-
-        Raises:
-            Exception: the first of the failures if the name has no address, else the last attempt's.
-        """
+        """A connection to the first address that accepts it; all attempts share the timeout."""
         try:
             addresses = await self._guard.resolve(host, port)
         except NameNotResolved as error:

@@ -36,10 +36,7 @@ class OutboundGuard:
 
     Allowed are public unicast addresses on ports 80, 443 and from 1024 on: the other privileged
     ports are those of mail, shells and the like. Addresses of private networks are allowed only if
-    the operator listed the exact ``host:port``.
-
-    Args:
-        private_targets: ``host:port`` entries, by name or by address (``[::1]:3001``).
+    the operator listed the exact ``host:port`` (``[::1]:3001``).
     """
 
     def __init__(self, private_targets: Iterable[str] = ()) -> None:
@@ -57,12 +54,9 @@ class OutboundGuard:
             return
 
     async def resolve(self, host: str, port: int) -> list[str]:
-        """The addresses to connect to, at least one, in the resolver's order.
+        """The addresses to connect to, at least one, in the resolver's order; raises ``NameNotResolved``.
 
         Callers must not resolve again: a name may have another address a moment later.
-
-        Raises:
-            NameNotResolved: it has none.
         """
         host = host.strip("[]")
         target = HostPort(host, port)

@@ -76,13 +76,10 @@ class JobQueue:
         )
 
     async def push(self, jobs: Sequence[OutboxJob], *, wake: bool = False) -> None:
-        """Push jobs to the workers and delete them from the outbox.
+        """Push jobs to the workers and delete them from the outbox; ``wake`` also makes the workers poll SQL.
 
         Failures of Redis or the database are ignored, as the jobs were committed: the rows stay, and the
         sweeper retries.
-
-        Args:
-            wake: also make the workers poll SQL.
         """
         if wake:
             with suppress(RedisError, OSError):
@@ -139,8 +136,7 @@ class JobQueue:
     async def sweep(self, *, grace: timedelta = _SWEEP_AFTER) -> int:
         """Push jobs that a crash or a missing Redis left in the outbox; return their number.
 
-        Args:
-            grace: younger jobs are left to the request that wrote them.
+        Jobs younger than ``grace`` are left to the request that wrote them.
         """
         async with self._database.reading() as session:
             query = (

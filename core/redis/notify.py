@@ -12,20 +12,12 @@ _LISTEN_SECONDS = 5.0
 
 
 async def wake_workers(redis: Redis) -> None:
-    """Wake every worker that listens.
-
-    Raises:
-        RedisError: nobody was woken; workers also poll every second.
-    """
+    """Wake every worker that listens; if Redis fails, workers still poll every second."""
     await redis.publish(_CHANNEL, b"")
 
 
 async def wake_signals(redis: Redis) -> AsyncGenerator[None]:
-    """Yields once at the beginning, then at each wake-up.
-
-    Raises:
-        RedisError: the connection broke, and messages may be lost.
-    """
+    """Yields once at the beginning, then at each wake-up; a broken connection raises, and messages may be lost."""
     async with redis.pubsub() as channel:
         await channel.subscribe(_CHANNEL)
         yield

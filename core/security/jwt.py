@@ -32,11 +32,7 @@ class SigningKey:
 
 @dataclass(frozen=True)
 class TokenClaims:
-    """Claims of a verified token.
-
-    Args:
-        family_id: the login it descends from; revoking that revokes the token.
-    """
+    """Claims of a verified token; revoking the login ``family_id`` revokes the token."""
 
     user_id: str
     family_id: str

@@ -78,11 +78,7 @@ class RateLimiter(Protocol):
     """Counts uses of limits."""
 
     async def take(self, charges: Sequence[Charge]) -> float:
-        """Take one from each, or none from any.
-
-        Returns:
-            The seconds to wait until it can be taken; 0 if it was.
-        """
+        """Take one from each, or none from any; returns the seconds to wait, 0 if it was taken."""
         ...
 
     async def give_back(self, charges: Sequence[Charge]) -> None:

@@ -69,11 +69,7 @@ class Vault:
         return self._fernet.encrypt(plain.encode()).decode()
 
     def decrypt(self, sealed: str) -> str:
-        """The plain text.
-
-        Raises:
-            SecretKeyMismatchError: it was encrypted with another key.
-        """
+        """The plain text; raises ``SecretKeyMismatchError`` for another key's."""
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:

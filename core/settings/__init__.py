@@ -308,11 +308,7 @@ def get_settings() -> Settings:
 
 
 def override_settings(**values: str | int | Path | None) -> Settings:
-    """Override the environment with values from the command line, for child processes too.
-
-    Args:
-        values: setting names without the prefix; None leaves a setting unchanged.
-    """
+    """Override the environment, for child processes too; None leaves a setting unchanged."""
     for name, value in values.items():
         if value is not None:
             os.environ[f"AGENTEX_{name.upper()}"] = str(value)

@@ -13,10 +13,18 @@ class LlmOptions(BaseModel):
         tools: ``auto``, ``native``, ``text`` or ``none``: how tools are offered.
         parallel_tools: sent as ``parallel_tool_calls``.
         stream_usage: ask for token counts with ``stream_options``.
+        reasoning_field: where a delta holds reasoning.
         echo_reasoning: send reasoning back with turns that called tools.
         vision: the model may be shown pictures.
         think_tags: an answer may begin with ``<think>...</think>``.
+        max_tokens: longest answer.
+        max_tokens_field: name of that parameter.
+        temperature: how freely tokens are drawn.
+        system_role: role of the system message.
         context_window: tokens the model reads at once.
+        extra_body: more fields of each request.
+        timeout_seconds: longest silence of the endpoint.
+        call_seconds: longest model call in all.
         attempts: requests in all before the first byte of an answer.
     """
 

@@ -16,11 +16,7 @@ def is_freer(policy: ToolPolicy, than: ToolPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServerPolicies:
-    """The policies of a server: each tool's default, and the operator's bounds.
-
-    Attributes:
-        bounds: people may set stricter policies than these, never freer ones.
-    """
+    """A server's default policy per tool, and the operator's bounds: people may only be stricter than these."""
 
     defaults: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     bounds: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])

@@ -20,11 +20,7 @@ def grapheme_boundary(text: str, place: int) -> int:
 
 
 def shorten(text: str, most: int) -> str:
-    """The text, or its beginning with an ellipsis.
-
-    Args:
-        most: code points of the result, at least 1.
-    """
+    """The text, or its beginning with an ellipsis, in at most ``most`` code points (at least 1)."""
     if len(text) <= most:
         return text
     # Who stacks marks without end on one letter has it cut within.

@@ -23,11 +23,7 @@ class HostPort:
 
 
 def parse_host_port(text: str) -> HostPort:
-    """Parse an entry such as ``mcp.internal:8080`` or ``[::1]:3001``.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Parse an entry such as ``mcp.internal:8080`` or ``[::1]:3001``; raises ``ValueError``."""
     host, _, port = text.strip().rpartition(":")
     inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     is_port = port.isascii() and port.isdecimal() and 0 < int(port) < _MOST_PORTS

@@ -122,8 +122,7 @@ def _options(text: str) -> JsonValue:
 async def key_field(output: Output, client: ApiClient, keys: KeyOptions, new: JsonObject | None) -> JsonObject:
     """The request field with the key; empty if the key stays unchanged.
 
-    Args:
-        new: the fields of a new model, which may need a key; None for an existing model.
+    ``new`` are the fields of a new model, which may need a key; None for an existing model.
     """
     ways = {"--no-key": keys.no_key, "--key-stdin": keys.key_stdin,
             "--key-env": keys.key_env is not None, "--key-prompt": keys.key_prompt}  # fmt: skip

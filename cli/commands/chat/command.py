@@ -92,11 +92,7 @@ def _converse(options: Options, knowledge_bases: list[str] | None, first: ChatQu
 
 
 class Conversation:
-    """Questions and answers on one thread after another.
-
-    Args:
-        first: thread and agent type of the first question.
-    """
+    """Questions and answers on one thread after another; ``first`` has the first one's thread and agent type."""
 
     def __init__(self, output: Output, client: ApiClient, first: ChatQuestion) -> None:
         self.thread_id = first.thread_id

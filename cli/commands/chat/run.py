@@ -285,10 +285,9 @@ _NO = frozenset({"", "n", "no", "否", "不"})
 def answer_all(
     output: Output, interrupts: Sequence[InterruptRecord], *, read: Callable[[str], str] = input
 ) -> list[JsonObject] | None:
-    """Ask for each answer; Ctrl-C or the end of input leaves all of them open.
+    """Ask for each answer and return AG-UI ``resume`` entries; None if nobody can be asked.
 
-    Returns:
-        AG-UI ``resume`` entries; None if nobody can be asked.
+    Ctrl-C or the end of input leaves all of them open.
     """
     for interrupt in interrupts:
         output.say(CHAT_ASKS, question=interrupt.message)

@@ -32,11 +32,7 @@ _LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
 def check_secret_key(output: Output, settings: Settings, database: str | None) -> CheckResult:
-    """Check that the key of stored secrets exists, and who may read its file.
-
-    Args:
-        database: the state of the database from ``probe_backends``; None if unknown.
-    """
+    """Check that the key of stored secrets exists, and who may read its file."""
     name, title = "secret_key", messages.SECRET_KEY
     if settings.secret_key is not None:
         detail = output.render(messages.SECRET_KEY_SET)
@@ -132,11 +128,7 @@ async def _certificate_days(url: str) -> int | None:
 
 
 def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
-    """Check this machine's clock against those of the parts, which decide when tokens expire.
-
-    Args:
-        skews: seconds by which each part is ahead.
-    """
+    """Check by how many seconds the parts, which decide when tokens expire, are ahead of this machine's clock."""
     name, title = "clock", messages.CLOCK
     if not skews:
         return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.CLOCK_ALONE))

@@ -217,11 +217,7 @@ def _item_json(item: IngestItem) -> JsonValue:
 async def send_archives(
     client: ApiClient, knowledge_base_id: str, local_files: LocalFiles, choices: IngestOptions
 ) -> list[IngestItem]:
-    """Upload the archives; their members are followed or become skipped files.
-
-    Args:
-        choices: what becomes of a changed member whose name is taken.
-    """
+    """Upload the archives; their members are followed or become skipped files."""
     items: list[IngestItem] = []
     for archive in local_files.archives:
         try:

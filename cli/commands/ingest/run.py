@@ -47,11 +47,7 @@ class OutgoingFile:
 
 
 def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
-    """Groups of items to send together, in order; a large one goes alone.
-
-    Args:
-        senders: number of parallel senders: with few items, each gets some.
-    """
+    """Groups of items to send together, in order; a large one goes alone, and each sender gets some."""
     most = min(_MOST_FILES, max(1, len(items) // senders))
     group, weight = list[_T](), 0
     for item in items:
@@ -167,11 +163,7 @@ class IngestOptions:
 
 
 class IngestRun:
-    """Uploads files into one knowledge base and follows their processing.
-
-    Args:
-        changed: called after each change of an item.
-    """
+    """Uploads files into one knowledge base and follows their processing; ``changed`` gets each changed item."""
 
     def __init__(
         self,

@@ -119,11 +119,7 @@ async def share_with(client: ApiClient, path: str, chosen: list[tuple[str, str]]
 
 
 def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -> None:
-    """Print the shares of an object.
-
-    Args:
-        nobody: the message for an empty list, with ``name``.
-    """
+    """Print the shares of an object, or the message ``nobody`` with its ``name``."""
     output.emit(shares.to_json())
     if not shares.items:
         output.say(nobody, name=name)

@@ -74,11 +74,7 @@ def not_yet_ready(text: str) -> str:
 
 
 def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
-    """The lines shown once all is ready.
-
-    Args:
-        password: the first administrator's generated password, on the very first start only.
-    """
+    """The lines shown once all is ready; the generated ``password`` on the very first start only."""
     url = base_url(settings)
     file = settings.data_dir / INITIAL_PASSWORD_FILE
     lines = [
