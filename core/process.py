@@ -30,7 +30,7 @@ def freeze_loaded_objects() -> None:
     """
     gc.freeze()
     gc.enable()
-    # Only glibc keeps what is freed, and has this.
+    # Only glibc keeps freed memory, and has this function.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

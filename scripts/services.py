@@ -102,7 +102,7 @@ def _postgres(folder: Path) -> Generator[str | None]:
     control = (programs / "pg_ctl", "-D", data, "-l", home / "log", "-w")
     try:
         _call(as_user, programs / "initdb", "--no-sync", "-D", data, "-U", "postgres", "-A", "trust")
-        # Not before: what takes long in between lets another program have the port.
+        # As late as possible: until then another program could take the port.
         port = _free_port()
         _call(as_user, *control, "-o", f"-p {port} {_OPTIONS}", "start")
     except subprocess.CalledProcessError:

@@ -49,7 +49,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run the files that no other process has claimed, as pytest's own loop would."""
     folder: str | None = session.config.getoption("share")
     if folder is None or session.testsfailed or session.config.option.collectonly:
-        # What can't be collected fails all.
+        # A collection error fails everything.
         return None
     start = _begins_at(session.config)
     items = _claimed(_files(session.items, start), Path(folder))
@@ -71,9 +71,9 @@ def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    # Whoever goes backward has read them so.
+    # A backward process has collected them in that order.
     paths = sorted(files, key=_rank, reverse=start == "back")
-    # Those at the ends are left to who has their servers.
+    # Tests at the ends are left to the processes that have their servers.
     left = {_FRONT, _BACK} if start == "middle" else set[int]()
     return [files[path] for path in paths if _rank(path) not in left]
 
@@ -84,7 +84,7 @@ def _rank(path: Path) -> int:
 
 def _claimed(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
     for file in files:
-        # Each has an order of its own, so none ends at the first that is not free.
+        # Orders differ, so a process goes on after a claimed file.
         with contextlib.suppress(FileExistsError):
             (folder / hashlib.sha256(bytes(file[0].path)).hexdigest()).touch(exist_ok=False)
             yield from file

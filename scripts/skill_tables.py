@@ -41,7 +41,7 @@ def types() -> str:
 
 def findings() -> str:
     """The diagnostics in Markdown, one row per message; a code's other messages follow its first."""
-    # Of the library alone: the parser knows no catalogue.
+    # A rule of the library alone, not in the parser's catalogue.
     rules = (*RULES.values(), DiagnosticRule(DIFFERS, Severity.INFO, DIFFERS_MESSAGES))
     return _HEAD + "".join(_row(rule, *message) for rule in rules for message in _messages(rule))
 

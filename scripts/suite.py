@@ -60,7 +60,7 @@ def sharing(folder: str, start: str) -> tuple[str, ...]:
 
 
 def _cores() -> int:
-    # Those that this process may use, where the system tells.
+    # The usable cores, if the system says so.
     return len(psutil.Process().cpu_affinity() or ()) if psutil.LINUX else os.cpu_count() or 1
 
 

@@ -78,7 +78,7 @@ class ApiClient:
         bases = await self.list_knowledge_bases()
         exact = [base for base in bases if base.id == name]
         namesakes = [base for base in bases if _fold(base.name) == _fold(name)]
-        # One's own goes before another person's of the same name.
+        # The caller's own comes before another person's of the same name.
         matches = exact or [base for base in namesakes if base.access == "owner"] or namesakes
         if not matches:
             names = ", ".join(base.name for base in bases[:_LISTED_NAMES]) or "-"
@@ -268,7 +268,7 @@ class ApiClient:
         if refusal.code not in _EXPIRED:
             raise refusal
         async with self._renewal:
-            # Another task of this command may have renewed it meanwhile.
+            # Another task of this command may have renewed it.
             if self.sign_in.login == used:
                 await self.sign_in.renew(self.transport, used)
 

@@ -106,7 +106,7 @@ class SignIn:
             if self.login is not None:
                 self.store.save(self.url, self.login)
                 return
-        # A data folder made anew has forgotten every login; only the same person is put back.
+        # A new data folder has no logins; only the same person is logged in again.
         if self.bootstrap is None or used.username != self.bootstrap.username:
             raise self._log_in_first()
         self.login = await self._use_bootstrap(transport, self.bootstrap)

@@ -45,7 +45,7 @@ class _CredentialFile(BaseModel):
 
 
 class CredentialStore:
-    """The file of logins, ``credentials.json`` in the user's configuration folder; disk errors become ``CommandFailed``."""
+    """The file ``credentials.json`` in the user's configuration folder; disk errors become ``CommandFailed``."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or user_config_path("agentex") / "credentials.json"

@@ -55,12 +55,12 @@ def write_whole(file: Path, content: bytes) -> None:
 def _replacing(file: Path) -> Generator[BinaryIO]:
     """Yield a temporary file that replaces the file on success."""
     place = Path(os.path.realpath(file))
-    # A name of nobody else's: what another one left or is about to write is not touched.
+    # A unique name, so that other processes' files are not touched.
     partial = place.with_name(f".agentex-{uuid4().hex}.part")
     with writing(file):
         try:
             is_there = place.exists()
-            # Nobody reads meanwhile what only some may read.
+            # The temporary file is never more readable than the final one.
             partial.touch(0o600 if is_there else 0o666, exist_ok=False)
             with partial.open("wb") as target:
                 yield target

@@ -86,7 +86,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, an
         # Browsers open connections ahead, and leave them.
         async with asyncio.timeout(_LINE_SECONDS):
             query = _query(await reader.readuntil(b"\r\n"))
-            # They ask for other things as well, such as an icon.
+            # Browsers also request other things, such as an icon.
             is_it = bool(query.keys() & {"sso_code", "sso_error"})
             writer.write(_response(is_it))
             await writer.drain()

@@ -16,7 +16,7 @@ from cli.ui.i18n.common import ANSWER_UNREADABLE, NOT_AGENTEX, UNREACHABLE_HINT,
 from core.errors.requests import InvalidRequest
 from core.errors.server import ServerUnreachable
 
-# Retry only what the server certainly did not do: it was not reached, or says so.
+# Retry only what the server certainly did not do: it was not reached, or it says so.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _DECLINED = {429, 503}
 _DECLINED_TRIES = 5

@@ -31,7 +31,7 @@ class UploadBody:
         return http.build_request(
             "POST",
             self.path,
-            # Even an empty one takes away what the path brings.
+            # Even an empty query removes that of the path.
             params=self.query or None,
             files={"file": (self.name, self.file)},
             data=dict(self.fields),

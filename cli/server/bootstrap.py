@@ -54,7 +54,7 @@ async def prepare(settings: Settings) -> None:
     try:
         await migrate(database)
         vault = Vault(load_secret_key(settings), PURPOSE)
-        # All or nothing: a first start that is cut short is one again.
+        # All or nothing: an interrupted first start is repeated.
         async with unit_of_work(database) as work:
             await lock_migrations(await work.session.connection())
             admin = await _prepare_accounts(work.session, settings, vault)

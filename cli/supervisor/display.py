@@ -24,7 +24,7 @@ _COLOURS = {
 }
 
 
-# After this long in one state a person wants to know why.
+# After this long in one state the display says why.
 _SLOW_SECONDS = 3.0
 
 
@@ -78,7 +78,7 @@ class StatusDisplay:
             self._write_line(status)
 
     def _write_line(self, status: ServiceStatus, detail: str = "") -> None:
-        # A detail that comes after the bare state is news; the bare state after it is not.
+        # A detail after the bare state is news; the bare state after a detail is not.
         state, last_detail = self._last.get(status.name, ("", ""))
         if state == status.state and (not detail or last_detail == detail):
             return

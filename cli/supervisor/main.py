@@ -51,7 +51,7 @@ def _check_models(settings: Settings) -> None:
     try:
         served_models(settings)
         if settings.llm_provider or settings.llm_base_url or settings.llm_model:
-            # By name: what asks models takes a third of this process's start to load.
+            # Imported by name: the model client takes a third of this process's start.
             import_module("agents.llm.factory").configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"

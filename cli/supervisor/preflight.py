@@ -156,7 +156,7 @@ def stop_leftovers(leftovers: list[LeftoverProcess], seconds: float) -> None:
     processes = [leftover.process for leftover in leftovers]
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     for process in alive:
-        # Each child leads a group of its own, which holds what it started in turn.
+        # Each child leads a process group, which contains its own children.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     psutil.wait_procs(alive, timeout=seconds)

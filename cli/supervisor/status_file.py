@@ -89,6 +89,6 @@ def read_url(path: Path) -> str | None:
             written = _StatusRecord.model_validate_json(file.read())
     except (OSError, ValidationError):
         return None
-    # A killed supervisor leaves its file, and its port to whoever takes it.
+    # A killed supervisor leaves its file, and another program may have its port.
     runs = is_ours and psutil.pid_exists(written.supervisor)
     return (written.url or None) if runs else None

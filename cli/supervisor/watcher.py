@@ -32,7 +32,10 @@ class ChildProcess:
         self._reader = reader
 
     async def wait(self) -> int:
-        """Wait for the end, kill the child's own children, read the last output; returns the exit code, negative for a signal."""
+        """Wait for the end, kill the child's own children and read the last output.
+
+        Returns the exit code, negative for a signal.
+        """
         code = await self._process.wait()
         self._kill_group()
         # A grandchild that left the group may hold the pipe open for as long as it likes.

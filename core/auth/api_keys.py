@@ -69,7 +69,7 @@ async def create_api_key(session: AsyncSession, principal: Principal, draft: Api
     principal.require_whole()
     if draft.scopes is not None:
         principal.require_all(draft.scopes)
-    # Held: two requests at a time would both count what the other has not made yet.
+    # Locked: two parallel requests would not count each other's key.
     await session.get(User, principal.user_id, with_for_update={"key_share": True})
     await _require_login(session, principal)
     mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
@@ -131,7 +131,7 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
 async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
     """One of an account's keys, locked until the transaction ends."""
     query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
-    # Held: a key that is being made with it is there before, or not at all.
+    # Locked: a key being created with it either exists already or fails.
     row = (await session.exec(query.with_for_update())).first()
     if row is None:
         raise ApiKeyNotFound
@@ -140,7 +140,7 @@ async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: st
 
 async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
     """Delete a key, and recursively the keys created with it; the audit log names ``owner`` if it is not the caller."""
-    # Whoever took the key may have made others with it.
+    # A thief of the key may have created others with it.
     revoked = {row.id: row}
     makers = [row.id]
     while makers:

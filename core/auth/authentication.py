@@ -55,7 +55,7 @@ class Authenticator:
 
     async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, IssuedTokens]:
         """Begin a token family and delete the account's expired ones; refused if the password changed meanwhile."""
-        # Held: a change of the password at this moment must see this login, or this one that.
+        # Locked: this login and a parallel password change must see each other.
         user = await session.get(User, checked.id, with_for_update=True)
         if user is None or user.password_hash != checked.password_hash:
             raise InvalidCredentials
@@ -102,7 +102,7 @@ class Authenticator:
         if family.current_token_id != claims.token_id:
             family.revoked_at = utc_now()
             session.add(family)
-            # Who it was is not known: the owner, or whoever took the token.
+            # The caller may be the owner or a thief of the token.
             audit(session, AuditAction.TOKEN_REUSED, AuditTarget("user", user.id, user.username))
             return TokenReused()
         family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
@@ -188,7 +188,7 @@ async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
     return _principal(*row)
 
 
-# Built once: building them takes longer than asking them, and every request asks one.
+# Built once: building takes longer than running them, and every request runs one.
 @cache
 def _by_family() -> Select[User, Role, TokenFamily]:
     return _families().where(User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id"))

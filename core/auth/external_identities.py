@@ -28,7 +28,7 @@ from core.oidc.claims import Identity
 from core.settings import Settings
 from core.text.confusables import fold, looks_like_id, mixes_alphabets
 
-# What no hash ever is: nothing that anybody types is its password.
+# No hash looks like this, so no password matches.
 NO_PASSWORD = ""
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 _LONGEST_NAME = 50
@@ -111,7 +111,7 @@ async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolic
     """
     if not (policy.link_by_email and identity.email_verified and identity.email):
         return None
-    # Before the account's row: administrators take the two in this order too.
+    # Before the account's row: the same lock order as in administration.
     await lock_admins(session)
     query = select(User).where(User.email_key == fold(identity.email.strip()))
     user = (await session.exec(query.with_for_update())).first()
@@ -128,7 +128,7 @@ async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolic
 
 
 async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User:
-    # First, so that where nobody is let in nobody learns which addresses have accounts.
+    # First, so that refused people don't learn which addresses have accounts.
     if not policy.may_register:
         raise RegistrationDisabled
     try:
@@ -144,7 +144,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
         except UsernameTaken:
             continue
         except EmailTaken as error:
-            # Since we looked: by another first sign-in of the same person, as it may be.
+            # Created since the check, possibly by a parallel first sign-in of the same person.
             raise OidcEmailTaken from error
         details: dict[str, JsonValue] = {"role": DEFAULT_ROLE, "issuer": identity.issuer}
         actor = Actor(user.id, user.username)

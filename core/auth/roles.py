@@ -42,7 +42,7 @@ def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
 @lru_cache(maxsize=256)
 def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]) -> frozenset[Permission]:
     """One shared set for all requests and open streams with the same arguments."""
-    # A later version may have stored what this one does not know.
+    # A later version may have stored permissions unknown to this one.
     return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
 
 

@@ -60,7 +60,7 @@ async def authorize(
     if resource is None:
         raise missing
     access = access_to(principal, resource)
-    # Owners, and readers of what is open to all, cost no question.
+    # Owners, and readers of public objects, need no query.
     if access is None or not access.allows(action):
         access = (await access_by_id(session, principal, [resource]))[resource.id]
     check_access(access, action, missing)
@@ -252,7 +252,7 @@ def audit_public(work: UnitOfWork, resource: Shareable, acts: ShareAuditActions)
 
 
 def _access_details(shares: Mapping[str, str]) -> dict[str, JsonValue]:
-    # As a list: a name that is a key would be redacted where it looks like a secret's.
+    # A list: as a key, a name that looks like a secret's would be redacted.
     return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
 

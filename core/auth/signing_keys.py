@@ -14,7 +14,7 @@ from core.security.jwt import SigningKey, TokenIssuer, generate_signing_key
 from core.security.vault import Vault
 
 PURPOSE = "signing-keys"
-# Until every process and every reader of the key set knows a new key, nothing is signed with it.
+# A new key signs nothing until every process and reader of the key set knows it.
 _SETTLING = timedelta(minutes=1)
 
 
@@ -43,7 +43,7 @@ async def rotate_signing_key(
             update(StoredSigningKey).where(col(StoredSigningKey.retired_at).is_(None)).values(retired_at=until)
         )
     else:
-        # What was signed ends when each process has looked again; the logins end with this.
+        # Access tokens end when each process has reloaded the keys; the logins end here.
         living = update(TokenFamily).where(col(TokenFamily.revoked_at).is_(None))
         await session.exec(living.values(revoked_at=now))
     await session.exec(old)

@@ -40,7 +40,7 @@ class ReturnDestination:
 
 def check_return_path(path: str) -> str:
     """Refuse a path that a browser might take for another server's address."""
-    # Browsers read a backslash as a slash and leave control characters out.
+    # Browsers read a backslash as a slash and drop control characters.
     is_plain = path.isprintable() and path.isascii() and not set(path) & set("\\ #")
     if not (is_plain and path.startswith("/") and not path.startswith("//")):
         raise InvalidRequest("return_to", "Use a path of this server such as /chat")

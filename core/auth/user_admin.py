@@ -213,7 +213,7 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     await lock_admins(session)
     await session.refresh(user, ["role_id", "status"])
     if user.status != ACTIVE:
-        # Since it was looked at: what has no person any more gets no role.
+        # Checked again under the lock: an anonymized account gets no role.
         raise AccountDisabled
     before = await get_role(session, user.role_id)
     try:
@@ -246,7 +246,7 @@ async def anonymize_account(session: AsyncSession, user: User, role: Role) -> No
     """Turn an account into an anonymous row that no list shows and that can't log in."""
     if _administers(user, role):
         await _require_administrator_besides(session, user)
-    # Nobody can take it before: user names have no such sign.
+    # Nobody can take it first: user names have no such character.
     name = f"deleted:{user.id}"
     user.status = UserStatus.DELETED.value
     user.username = user.username_key = name

@@ -79,7 +79,7 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
         async with session.begin_nested():
             session.add(user)
     except IntegrityError:
-        # Somebody took it between our look and this moment: that is told like any other time.
+        # Somebody took it since the check: the same error as otherwise.
         await _require_free(session, username=draft.username, email=draft.email)
         raise
     return user

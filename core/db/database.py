@@ -21,7 +21,7 @@ from core.settings import Settings
 
 _T = TypeVar("_T")
 _READ_ONLY = "agentex_read_only"
-# For the write lock and SQLite's own locks together; then the caller is told to retry.
+# For the write lock and SQLite's own locks together; after that the caller gets an error to retry on.
 _LOCKED_SECONDS = 4.0
 # A write lock that came this soon leaves all of it.
 _SOON_SECONDS = 0.5

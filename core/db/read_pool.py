@@ -69,7 +69,7 @@ class _FileReadContext(ReadContext):
 
 
 class ReadPool:
-    """Threads that read a SQLite file; ``timeout`` is in seconds and for locks.
+    """Threads that read a SQLite file, waiting ``timeout`` seconds for locks.
 
     The event loop's connections switch to a thread and back for each statement, which takes longer
     than the statement. Here a whole function switches once (docs/decisions/0064).

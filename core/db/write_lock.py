@@ -23,9 +23,9 @@ from core.db.priority_lock import PriorityLock
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 # A look costs 50 µs, so the pause grows.
 _PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.001, 0.004
-# Longer than any write but one of very many rows.
+# Longer than any write, except of very many rows.
 _PATIENCE_SECONDS = 0.5
-# How long the file locks are skipped after they stood still once.
+# How long the file locks are skipped after a timeout.
 _SKIP_SECONDS = 2.0
 
 

@@ -26,7 +26,7 @@ def open_provider(settings: Settings) -> "OidcProvider | None":
     there = HostPort(issuer.hostname or "", port).key
     guard = OutboundGuard([*settings.allowed_private_targets, there])
     own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
-    # By name: what speaks the protocol is not loaded where nobody signs in by it.
+    # Imported by name: without sign-ons the protocol's libraries are not loaded.
     transport = import_module("core.outbound.transports").GuardedHttpx2Transport(guard)
     provider = import_module("core.oidc.provider").OidcProvider
     return provider(settings, own.rstrip("/") + CALLBACK_PATH, transport)

@@ -23,7 +23,7 @@ from joserfc.jws import JWSRegistry
 
 from core.errors.oidc import OidcTokenInvalid
 
-# Signatures by key pairs only: what a public key can't forge. `none` and HMAC are not among them.
+# Only signatures by key pairs, which a public key can't forge: no `none`, no HMAC.
 _ALGORITHMS = [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 # How far the clocks of the provider and of this machine may be apart.
 CLOCK_SKEW_SECONDS = 60

@@ -174,7 +174,7 @@ class OidcProvider:
             return claims
         headers = {"Authorization": f"Bearer {access_token}"}
         userinfo = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
-        # Section 5.3.2: what is said of somebody else must not be used.
+        # Section 5.3.2: claims about another subject must not be used.
         if userinfo.get("sub") != claims["sub"]:
             raise OidcTokenInvalid("sub")
         return merge_userinfo(claims, userinfo)
@@ -185,7 +185,7 @@ class OidcProvider:
         document = await self._get_object("discovery", self._discovery_url)
         async with provider_request("discovery"):
             metadata = _Metadata.model_validate(document)
-            # Discovery, section 4.3: or one provider could speak for another.
+            # Discovery, section 4.3: otherwise one provider could speak for another.
             if metadata.issuer != self.issuer:
                 raise ValueError("the document is another issuer's")
         self._metadata = (time.monotonic(), metadata)

@@ -130,7 +130,7 @@ class JobQueue:
         return [key for key, is_taken, is_shown in pairs if is_taken and not is_shown]
 
     async def _oldest(self) -> list[bytes]:
-        # What is in hand was taken from the front.
+        # Running jobs were taken from the front.
         return cast(list[bytes], await self._arq.zrange(QUEUE_NAME, 0, _SWEEP_BATCH - 1))  # pyright: ignore[reportUnknownMemberType] # redis has partial types
 
     async def sweep(self, *, grace: timedelta = _SWEEP_AFTER) -> int:

@@ -45,7 +45,7 @@ class LiveSettings:
         return settings
 
 
-# Built once: building it takes longer than asking it, and every upload asks twice.
+# Built once: building takes longer than running it, and every upload runs it twice.
 @cache
 def _stored() -> Select[str, ConfigValue]:
     query = select(col(StoredConfig.key), col(StoredConfig.value))

@@ -45,7 +45,7 @@ async def verify_password(password: str, stored: str | None) -> bool:
     """Whether the password belongs to the stored hash; equally slow if there is none."""
     checked_hash = stored or _decoy
     matches = await to_thread.run_sync(_hasher.verify, password, checked_hash, limiter=_limiter())
-    # An account whose hash is empty has no password, not the decoy's.
+    # An account with an empty hash has no password, not the decoy's.
     return matches and bool(stored)
 
 

@@ -38,7 +38,7 @@ def secret_key_file(settings: Settings) -> Path:
 
 
 def _create_once(path: Path, content: bytes) -> None:
-    # A link fails when another process was first; then its key is the one to use.
+    # The link fails if another process was first; then that key is used.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:

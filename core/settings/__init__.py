@@ -34,7 +34,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         env_file=".env",
         extra="ignore",
         frozen=True,
-        # A setting may be a key: what can't be used is named, never shown.
+        # A setting may be a key: an invalid one is named, never shown.
         hide_input_in_errors=True,
     )
 
@@ -205,7 +205,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     @model_validator(mode="before")
     @classmethod
     def _empty_is_absent(cls, values: dict[str, object]) -> dict[str, object]:
-        # A secret that is set to nothing is a mistake; starting with another one hides it.
+        # An empty secret is a mistake; starting with a generated one would hide it.
         return {name: value for name, value in values.items() if value != "" or name in _SECRETS}
 
     @field_validator(*_SECRETS)
@@ -218,7 +218,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     @field_validator("host")
     @classmethod
     def _require_public_url(cls, value: str, info: ValidationInfo) -> str:
-        # People are sent back to an address: nobody reaches one that means all of this machine's.
+        # The provider sends people back to an address, and a wildcard is none.
         values = info.data
         if value in _WILDCARDS and values.get("oidc_issuer") and not values.get("oidc_public_url"):
             raise ValueError("is no address to come back to: set AGENTEX_OIDC_PUBLIC_URL")

@@ -52,7 +52,7 @@ class EmbeddingModelSetting(BaseModel):
         return self
 
     def with_key(self, find: Callable[[str], str | None]) -> "EmbeddingModelSetting":
-        """This model with the key itself where ``api_key`` names a variable; raises ``ValueError`` if that is not set."""
+        """This model with the key itself if ``api_key`` names a variable; raises ``ValueError`` if that is not set."""
         reference = self.api_key.get_secret_value() if self.api_key else ""
         if not reference.startswith("$"):
             return self

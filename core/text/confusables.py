@@ -20,7 +20,7 @@ _PAIRS = {
     # Latin beyond the alphabet
     "ɑa", "ɡg", "ıi", "ɩi", "ɪi", "ʏy", "ʀr", "ɴn", "ʟl", "ʜh", "ɢg", "ʙb", "ᴀa", "ᴄc", "ᴅd", "ᴇe",
     "ꜰf", "ᴊj", "ᴋk", "ᴍm", "ᴏo", "ᴘp", "ꜱs", "ᴛt", "ᴜu", "ᴠv", "ᴡw", "ᴢz", "ƿp",
-    # Cherokee, whose folded form is the large one, and Lisu
+    # Cherokee, whose folded form is upper case, and Lisu
     "Ꭰd", "Ꭱr", "Ꭲt", "Ꭵi", "Ꭺa", "Ꭻj", "Ꭼe", "Ꮃw", "Ꮇm", "Ꮋh", "Ꮐg", "Ꮓz", "Ꮪs", "Ꮮl", "Ꮯc",
     "Ꮲp", "Ꮶk", "Ꮩv", "Ᏼb", "Ᏻg", "ꓐb", "ꓑp", "ꓓd", "ꓔt", "ꓖg", "ꓗk", "ꓙj", "ꓚc", "ꓜz", "ꓝf", "ꓟm",
     "ꓠn", "ꓡl", "ꓢs", "ꓣr", "ꓦv", "ꓧh", "ꓪw", "ꓫx", "ꓬy", "ꓮa", "ꓰe", "ꓲi", "ꓳo", "ꓴu",
@@ -52,6 +52,6 @@ def mixes_alphabets(name: str) -> bool:
     """
     letters = [letter for letter in name if letter.isalpha()]
     scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in letters}
-    # Both are written with what Unicode names after the letter's use.
+    # Both use characters that Unicode names after the letter's use.
     scripts -= {"MODIFIER", "FEMININE", "MASCULINE", "MICRO"}
     return len(scripts) > 1 and not scripts <= {*_EAST_ASIAN, "LATIN"}

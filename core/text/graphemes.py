@@ -4,7 +4,7 @@ import unicodedata
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
-# Signs that change the one before them and are no marks: skin colours, tags of flags, jamo.
+# Characters that modify the previous one and are no marks: skin colours, tags of flags, jamo.
 _EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u1160", "\u11ff"), ("\ud7b0", "\ud7ff"))
 
 
@@ -23,7 +23,7 @@ def shorten(text: str, most: int) -> str:
     """The text, or its beginning with an ellipsis, in at most ``most`` code points (at least 1)."""
     if len(text) <= most:
         return text
-    # Who stacks marks without end on one letter has it cut within.
+    # Endlessly stacked marks on one letter are cut within.
     place = grapheme_boundary(text, most - 1) or most - 1
     return text[:place].rstrip() + "…"
 

@@ -19,7 +19,7 @@ def _exact(node: Any) -> Any:  # noqa: ANN401 - nodes of pydantic's schemas are 
     schema = cast(dict[str, Any], node)
     kind = schema.get("type")
     if not isinstance(kind, str):
-        # Fields by name, of which one may be called so.
+        # Fields by name; a field may have this name too.
         return {name: _exact(inner) for name, inner in schema.items()}
     if kind in {"int", "float"}:
         return core_schema.no_info_before_validator_function(_as_number, cast(CoreSchema, schema))

@@ -23,7 +23,7 @@ from core.errors.auth import ModelNotFound
 from core.errors.requests import InvalidRequest
 from core.settings import read_variable
 
-# What a model may also be without.
+# Optional fields of a model.
 _CLEARED = ("base_url", "max_tokens", "temperature", "input_price", "output_price", "options")
 
 

@@ -57,7 +57,7 @@ async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[UserRe
 async def find_user(client: ApiClient, username: str) -> UserRecord:
     """The account with this user name, address or id."""
     key = username.strip().casefold()
-    # First, so that nobody is taken for another person by the name that they chose.
+    # First, so that nobody can pass for another person by a chosen name.
     if is_id(key) and (user := await _get(client, key)):
         return user
     async for page in client.pages(_PATH, {"search": username}):

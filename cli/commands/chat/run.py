@@ -190,7 +190,7 @@ async def _follow(output: Output, client: ApiClient, run_input: JsonObject) -> t
         reading.cancel()
         view.end()
     if interrupted.is_set() or code is ExitCode.INTERRUPTED:
-        # It may have been quicker than the person.
+        # The run may have ended first.
         if code is not ExitCode.OK:
             output.say(CHAT_STOPPED)
         return ExitCode.INTERRUPTED, []
@@ -221,7 +221,7 @@ async def _read(
         try:
             event = EventRecord.model_validate(raw)
         except ValidationError:
-            # Of an event that this version does not know nothing can be shown.
+            # Events unknown to this version can't be shown.
             continue
         view.show(event)
         if event.type == "RUN_ERROR":
@@ -250,7 +250,7 @@ async def _stop(client: ApiClient, run_id: str, reading: asyncio.Future[ExitCode
             if reading.done() or await client.stop_run(run_id):
                 break
             await asyncio.sleep(_STOP_PAUSE)
-        # The last events of a stopped run name the sources of what was said.
+        # The last events of a stopped run name the sources of its text.
         await asyncio.wait({reading}, timeout=_FAREWELL_SECONDS)
     except (CommandFailed, ServerRefused):
         return

@@ -48,7 +48,7 @@ class _BackendProbe:
 async def _database(settings: Settings) -> _BackendProbe:
     if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
         return _BackendProbe("new")
-    # A second of imports, which is not spent where there is nothing to look at.
+    # A second of imports, saved if there is nothing to probe.
     from sqlalchemy import make_url  # noqa: PLC0415
 
     url = make_url(settings.effective_database_url)
@@ -165,7 +165,7 @@ async def _look(settings: Settings) -> dict[str, _BackendProbe]:
 
 def main() -> None:
     """Print the results as JSON, by part."""
-    # Standard output is the answer's; what is logged goes elsewhere.
+    # Standard output is for the result, not for logs.
     with redirect_stdout(sys.stderr):
         results = asyncio.run(_look(get_settings()))
     json.dump({name: asdict(part) for name, part in results.items()}, sys.stdout)

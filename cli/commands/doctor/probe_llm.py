@@ -46,7 +46,7 @@ async def _probe(settings: Settings) -> _LlmProbe:
 def main() -> None:
     """Print the result of asking the model once."""
     try:
-        # Standard output is the answer's; what is logged goes elsewhere.
+        # Standard output is for the result, not for logs.
         with redirect_stdout(sys.stderr):
             probe = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:

@@ -134,7 +134,7 @@ def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
         return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.CLOCK_ALONE))
     part, worst = max(skews.items(), key=lambda item: abs(item[1]))
     if abs(worst) < _CLOCK_ODD:
-        # HTTP tells whole seconds.
+        # HTTP dates have whole seconds.
         detail = output.render(messages.CLOCK_TOGETHER, seconds=max(1, round(abs(worst))))
         return CheckResult(name, title, CheckVerdict.OK, detail)
     verdict = CheckVerdict.FAILED if abs(worst) >= _CLOCK_BAD else CheckVerdict.WARNING

@@ -256,7 +256,7 @@ def _as_said(en: str, zh: str) -> Message:
     return Message(*(text.replace("{", "{{").replace("}", "}}") for text in (en, zh)))
 
 
-# With few files each keeps its line; with many only those in work have one.
+# With few files each keeps its line; with many only active ones have one.
 _FEW = 8
 _LONGEST_NAME = 48
 _STAGES = {

@@ -21,7 +21,7 @@ from cli.errors import ServerRefused
 from cli.ui.i18n.common import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
 from core.errors.base import AgentexError
 
-# So many are answered for in a moment, and their progress is still to be seen.
+# Small enough for a quick response and visible progress.
 _MOST_FILES = 32
 _SMALL_BYTES = 64 * 1024
 _MOST_BYTES = 512 * 1024
@@ -101,7 +101,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.1, 1.0, 1.3
 _CLOCK_MARGIN = timedelta(seconds=5)
 _QUIET_SECONDS = 10.0
 _PATIENCE = 60.0
-# Refusals that are about this one file; after any other the next file would fare no better.
+# Refusals that concern only this file; any other would hit the next file too.
 ABOUT_THE_FILE = {400, 409, 413, 422}
 
 
@@ -186,7 +186,7 @@ class IngestRun:
 
     async def run(self) -> None:
         await self._learn_present()
-        # Its contact is known to be good now: a restart of the server is waited out.
+        # The connection has worked once, so a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
         items_by_name: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
@@ -231,7 +231,7 @@ class IngestRun:
         except (OSError, ServerRefused) as problem:
             if isinstance(problem, ServerRefused) and not _is_about_files(problem):
                 raise
-            # Something is wrong with one of them: then each stands for itself.
+            # One of them is refused: send each alone.
             answers = []
         for number, item in enumerate(pending):
             with self._failing(item):
@@ -258,7 +258,7 @@ class IngestRun:
     async def _is_needless(self, item: IngestItem, *, beside: bool) -> bool:
         """Whether a file need not be sent; it is then settled, or followed."""
         if item.document is not None:
-            # A member of an archive is there already.
+            # A member of an archive is already on the server.
             await self._take(item, item.document)
             return True
         key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
@@ -370,7 +370,7 @@ class IngestRun:
         if document.status == "completed":
             self._settle(item, IngestState.COMPLETED)
         elif document.status == "pending":
-            # Its knowledge base is paused: it is safe there, and goes on when that does.
+            # Its knowledge base is paused: it is stored, and continues when that does.
             self._settle(item, IngestState.UPLOADED)
         else:
             self._settle(item, IngestState.FAILED, explain_failure(document, self._choices.language))

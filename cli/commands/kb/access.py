@@ -101,7 +101,7 @@ async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> Docu
     if is_id(name) and (document := await client.get_document(base.id, name)):
         return document
     pages = client.document_pages(base.id, {"name": name})
-    # A server that does not filter yet gives all.
+    # An older server does not filter.
     documents = [candidate async for page in pages for candidate in page if candidate.name == name]
     if not documents:
         raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=name)

@@ -157,7 +157,7 @@ def _show(output: Output, number: int, hit: HitRecord) -> None:
         for text in part.strip().splitlines():
             output.print(f"   {text}", style)
     for leg, value in (hit.legs or {}).items():
-        # Of the other figures, one that is empty was not made: without a reranker no relevance.
+        # Other figures may be missing, such as relevance without a reranker.
         if value is None and leg not in _LEGS:
             continue
         output.print(f"   {_explain(output, leg, value)}", "dim")

@@ -68,7 +68,7 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
     left = len(filtered(done.left, with_standard=wish.portable))
-    # What came from standard input goes to standard output, for the next program.
+    # Standard input is answered on standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:
         sys.stdout.buffer.write(mended)
@@ -85,7 +85,7 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
         path_argument = argument(skill.display_path, with_standard=wish.portable)
         say(messages.LEFT, path=skill.display_path, count=left, named=path_argument)
     result: JsonObject = {"path": skill.display_path, "fixed": [*applied], "left": left, "written": path is not None}
-    # It stands nowhere else.
+    # The text is stored nowhere else.
     return result if skill.path is not None else result | {"content": mended.decode("utf-8", "replace")}
 
 

@@ -104,7 +104,7 @@ def _at(argument: str) -> Iterator[LocalSkill]:
     path = Path(argument)
     with reading(path):
         is_folder = path.is_dir()
-        # Also what is no regular file, such as the pipe of a shell's <(command).
+        # Also a file that is not regular, such as the pipe of a shell's <(command).
         paths = [*_within(path)] if is_folder else [path] if path.exists() else []
     if not paths:
         problem = InvalidRequest("path", "no skill")
@@ -117,7 +117,7 @@ def _within(folder: Path) -> Iterator[Path]:
         file = next((name for name in _NAMES if name in names), None)
         if file is not None:
             yield Path(place, file)
-            # What lies in a skill's folder is its own.
+            # Files in a skill's folder are its own.
             folders.clear()
         folders[:] = sorted(set(folders) - _IGNORED)
 

@@ -105,7 +105,7 @@ async def review(
         raise CommandFailed(InvalidRequest("decision", "one of both"), messages.ONE_DECISION)
     row = await find(client, skill)
     detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
-    # What was rejected before is decided about anew.
+    # A rejected version can be decided again.
     version = version or detail.pending_version or detail.version
     if not approve and not reject:
         return await _show_waiting(output, client, detail)

@@ -189,7 +189,7 @@ def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -
     """Write a SARIF report of some skills."""
     text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
     with writing(file):
-        # Not beside it first: it may be a pipe, such as /dev/stdout.
+        # Not atomic: it may be a pipe, such as /dev/stdout.
         file.write_bytes(text.encode())
 
 
@@ -217,7 +217,7 @@ def _rule(code: str) -> JsonObject:
     rule = RULES[code]
     return {
         "id": code,
-        # What it says of any file: the places of the text are for one.
+        # The rule's general text: placeholders are for one file.
         "shortDescription": {"text": _PLACE.sub("…", rule.message[0])},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
@@ -246,7 +246,7 @@ def _result(skill: LocalSkill, diagnostic: Diagnostic, rule: int) -> JsonObject:
 def _uri(skill: LocalSkill) -> str:
     if skill.path is None:
         return "stdin"
-    # The bytes of the name, whatever they stand for.
+    # The raw bytes of the name, in any encoding.
     return skill.path.as_uri() if skill.path.is_absolute() else quote(os.fsencode(skill.path))
 
 
