@@ -51,7 +51,7 @@ def _redacted(key: str, value: object) -> object:
 
 
 def configure_logging(settings: Settings, *, part: str) -> None:
-    """Send structlog and the standard library's loggers to stderr; each line names the ``part`` (``api``, ``worker``)."""
+    """Send structlog and the standard library's loggers to stderr; lines name the ``part`` (``api``, ``worker``)."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -87,15 +87,10 @@ def _begins_the_end(line: str) -> bool:
 
 
 def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
-    """Run commands in parallel, each with its own process group.
+    """Run commands in parallel, each with its own process group; returns the first exit code that is not 0, else 0.
 
-    Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed.
-
-    Args:
-        commands: by the prefix of their lines.
-
-    Returns:
-        0 when all ended with 0, else the first other exit code.
+    Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed. The
+    keys are the prefixes of their lines.
     """
     with _told_to_end() as stop_requested:
         running = [_start(name, command) for name, command in commands.items()]

@@ -28,11 +28,7 @@ async def download(
 ) -> tuple[int, str]:
     """Write a response to a temporary file beside its place, and move it there when it is complete.
 
-    Args:
-        on_progress: called with the bytes received so far.
-
-    Returns:
-        Its size in bytes and its SHA-256 in hexadecimal.
+    Returns its size in bytes and its SHA-256 in hexadecimal; ``on_progress`` gets the bytes received so far.
     """
     digest, size = hashlib.sha256(), 0
     with _replacing(file) as target:

@@ -41,14 +41,9 @@ class WriteLock:
 
     @asynccontextmanager
     async def acquire(self, seconds: float, *, urgent: bool = False) -> AsyncGenerator[None]:
-        """Hold the lock inside.
+        """Hold the lock inside; waits ``seconds`` for other writers of this process, then raises ``TimeoutError``.
 
-        Args:
-            seconds: how long to wait for other writers of this process.
-
-        Raises:
-            TimeoutError: other writers held it for so long.
-            OSError: the lock files can't be opened.
+        ``OSError`` means that the lock files can't be opened.
         """
         async with asyncio.timeout(seconds):
             await self._lock_all(urgent)

@@ -11,12 +11,10 @@ _LONGEST_SUBJECT = 255
 
 @dataclass(frozen=True)
 class Identity:
-    """A person, according to the provider.
+    """A person, according to the provider; ``subject`` is their permanent id there.
 
     Args:
-        subject: the person's permanent id at the provider.
         email: may be anybody's unless it is verified.
-        username: the preferred name.
         groups: the values of the claim for roles.
     """
 

@@ -11,14 +11,13 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
 class EmbeddingModelSetting(BaseModel):
-    """One model that the operator offers; capabilities of well-known names may be left out.
+    """A model that the operator offers; capabilities of well-known names may be left out.
 
     Args:
-        name: what knowledge bases are asked for with; also names folder and collection.
-        kind: ``endpoint`` speaks OpenAI's ``/embeddings``; ``sentence_transformers`` runs in the
-            engine.
-        model: the name at the endpoint or on the hub; without it ``name``.
-        base_url: the endpoint's address up to and without ``/embeddings``.
+        name: the name in requests for knowledge bases, and of folder and collection.
+        kind: ``endpoint`` speaks OpenAI's ``/embeddings``; ``sentence_transformers`` runs in the engine.
+        model: the name at the endpoint or on the hub; by default ``name``.
+        base_url: the endpoint's address without ``/embeddings``.
         api_key: its key, or ``$NAME`` of the variable that holds it.
         languages: ISO 639-1 codes it was trained for.
         window_tokens: longest text it reads at once.

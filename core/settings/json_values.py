@@ -4,14 +4,7 @@ import json
 
 
 def read_json(value: object, shape: str) -> object:
-    """The JSON value of a variable's text; other types are returned unchanged.
-
-    Args:
-        shape: the expected shape, for the message (``list of models``).
-
-    Raises:
-        ValueError: the text is no JSON.
-    """
+    """The JSON value of a variable's text, other types unchanged; a ``ValueError`` names the ``shape`` (``list of models``)."""
     if not isinstance(value, str):
         return value
     try:

@@ -67,17 +67,12 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 async def upload_together(
     client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
 ) -> list[DocumentRecord | ServerRefused]:
-    """Upload files in one request; idempotent.
+    """Upload at most 1,000 files in one request; idempotent.
+
+    Returns for each file its document, or why it was refused; raises ``OSError`` if one can't be read.
 
     Args:
-        files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
-
-    Returns:
-        For each file its document, or why it was refused.
-
-    Raises:
-        OSError: one of them can't be read.
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
@@ -130,8 +125,7 @@ class IngestItem:
 
     Attributes:
         sent: uploaded bytes.
-        document: the server's record, once there is one.
-        reason: why it failed or was not uploaded.
+        document: the server's record; None before the upload.
         outcome: the server's outcome of the upload.
     """
 
