@@ -4,7 +4,10 @@ import json
 
 
 def read_json(value: object, shape: str) -> object:
-    """The JSON value of a variable's text, other types unchanged; a ``ValueError`` names the ``shape`` (``list of models``)."""
+    """The JSON value of a variable's text, other types unchanged.
+
+    A ``ValueError`` names the expected ``shape`` (``list of models``).
+    """
     if not isinstance(value, str):
         return value
     try:

@@ -197,14 +197,14 @@ async def delete(
 ) -> ExitCode:
     """Delete an account; sessions, memories and calendar are erased in any case."""
     account = await find_user(client, user)
-    fate: dict[str, str | int] = {}
+    query: dict[str, str | int] = {}
     if transfer_to is not None:
-        fate["transfer_to"] = (await find_user(client, transfer_to)).id
+        query["transfer_to"] = (await find_user(client, transfer_to)).id
     if erase:
-        fate["erase"] = "true"
+        query["erase"] = "true"
     if not confirm(output, yes, messages.DELETE_CONFIRM, username=account.username):
         return ExitCode.FAILED
-    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=fate)
+    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=query)
     _tell(output, client.read(_DeletionRecord, answer))
     return ExitCode.OK
 
