@@ -1,1 +1,1 @@
-"""The terminal: the commands that run Agentex and the client commands that use it over HTTP."""
+"""The command line: commands that run Agentex, and client commands that use it over HTTP."""

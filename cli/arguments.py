@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form that the server's ids have."""
+    """Whether a text has the form of the server's ids."""
     try:
         return str(UUID(text)) == text
     except ValueError:
@@ -17,11 +17,7 @@ def is_id(text: str) -> bool:
 
 
 def read_json(text: str) -> JsonValue:
-    """A value of JSON as the standard has it (RFC 8259), which every server reads alike.
-
-    Raises:
-        ValueError: it is none: broken, nested beyond measure, or a number that JSON does not have.
-    """
+    """A JSON value by the standard (RFC 8259), which every server reads alike; raises ``ValueError``."""
     try:
         return json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except RecursionError:

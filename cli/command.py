@@ -1,4 +1,4 @@
-"""The frame of client commands: common options, groups, and the way to an exit code."""
+"""The frame of client commands: common options, groups, and exit codes."""
 
 import asyncio
 import inspect
@@ -31,7 +31,7 @@ UrlOption = Annotated[
 
 @dataclass(frozen=True)
 class Options:
-    """The options that every client command has."""
+    """The common options of client commands."""
 
     json_only: JsonOption = False
     language: LanguageOption = None
@@ -55,9 +55,9 @@ def command_group(help_text: str, commands: Mapping[str, Callable[..., None] | t
 
 
 def client_command(body: CommandBody[P]) -> Callable[..., None]:
-    """A command that talks to the server, from its body; :class:`Options` are added to its own.
+    """Turn a function into a command with the common :class:`Options` added.
 
-    A parameter that is a dataclass stands for its fields, so that commands can share them.
+    A dataclass parameter is expanded into its fields, so that commands can share them.
     """
     own = [*inspect.signature(body).parameters.values()][2:]
 
@@ -78,7 +78,7 @@ _NAMED = inspect.Parameter.KEYWORD_ONLY
 
 
 def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
-    """The parameter, or the fields of the dataclass that it is."""
+    """The parameter, or the fields of its dataclass."""
     kind: Any = parameter.annotation
     if not is_dataclass(kind):
         yield parameter.replace(kind=_NAMED)
@@ -89,7 +89,7 @@ def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
 
 
 def _collect(kind: Any, name: str, values: dict[str, object]) -> Any:  # noqa: ANN401 - as Typer gives it
-    """A parameter's value, put together again if it is a dataclass."""
+    """A parameter's value, reassembled if it is a dataclass."""
     if not is_dataclass(kind):
         return values[name]
     make: Any = kind
@@ -97,7 +97,7 @@ def _collect(kind: Any, name: str, values: dict[str, object]) -> Any:  # noqa: A
 
 
 def run(options: Options, body: Body) -> NoReturn:
-    """Run a command against the server and leave with its exit code."""
+    """Run a command against the server and exit with its code."""
     output = open_output(options)
 
     def work() -> ExitCode:
@@ -111,7 +111,7 @@ def run(options: Options, body: Body) -> NoReturn:
 
 
 def leave(output: Output, work: Callable[[], ExitCode]) -> NoReturn:
-    """Do the work and leave with its exit code; a failure is printed, not raised."""
+    """Do the work and exit with its code; a failure is printed, not raised."""
     try:
         code = work()
     except (CommandFailed, ServerRefused) as problem:
@@ -132,11 +132,7 @@ def open_output(options: Options) -> Output:
 
 
 def open_client(options: Options, output: Output) -> ApiClient:
-    """A client of the server, with the credentials that are stored for it.
-
-    Raises:
-        CommandFailed: the URL can't be used.
-    """
+    """A client of the server, with the stored credentials."""
     settings = get_settings()
     store = CredentialStore()
     url = server_url(settings, options.url, store)
@@ -155,11 +151,7 @@ def open_client(options: Options, output: Output) -> ApiClient:
 
 
 def server_url(settings: Settings, option: str | None, store: CredentialStore) -> str:
-    """The server's base URL: of the option, else by the settings, by a login, else this machine's own.
-
-    Raises:
-        CommandFailed: it is no URL.
-    """
+    """The server's base URL: of the option, the settings, a login, or this machine's own, in this order."""
     address = (option or settings.url or store.server or own_url(settings)).strip()
     url = (address if "://" in address else f"http://{address}").rstrip("/")
     try:

@@ -16,7 +16,7 @@ _FAMILIES = {400: 2, 422: 2, 401: 4, 404: 5}
 
 
 class ExitCode(IntEnum):
-    """What a client command tells the shell."""
+    """Exit codes of client commands."""
 
     OK = 0
     FAILED = 1
@@ -28,12 +28,7 @@ class ExitCode(IntEnum):
 
 
 class CommandFailed(Exception):
-    """The client itself can't go on.
-
-    Args:
-        error: the fact, with the code that ``--json`` shows.
-        hint: what the person can do.
-    """
+    """A failure in the client itself; ``error`` is the fact, with the code that ``--json`` shows."""
 
     def __init__(self, error: AgentexError, hint: Message, **values: object) -> None:
         super().__init__(error.message)
@@ -42,7 +37,6 @@ class CommandFailed(Exception):
         self._hint, self._values = hint, values
 
     def explain(self, language: Language) -> str:
-        """The hint in a language."""
         return self._hint.render(language, **self._values)
 
 
@@ -52,29 +46,25 @@ _NO_FACTS = {"field", *_ADVICE.values()}
 
 
 class ServerRefused(Exception):
-    """The server answered with an error envelope.
-
-    Args:
-        code: seed 002 section 1.4; may be one that this version does not know.
-    """
+    """The server answered with an error envelope, whose code may be unknown to this version."""
 
     def __init__(self, code: int, message: str, details: Mapping[str, JsonValue]) -> None:
         super().__init__(message)
         self.code, self.message, self.details = code, message, dict(details)
 
     def explain(self, language: Language) -> str:
-        """The server's sentence, which came in the asked-for language, its facts and its advice.
+        """The server's message, already in the requested language, with facts and advice.
 
-        A file that can't be read is told as a failed document is.
+        An unreadable file is explained like a failed document.
         """
         failure = _failure_in(self.details)
         if failure is not None:
             return failure.explain(language)
         advice = self.details.get(_ADVICE[language])
-        message = self._said(language)
+        message = self._server_message(language)
         return f"{message}\n{advice}" if advice else message
 
-    def _said(self, language: Language) -> str:
+    def _server_message(self, language: Language) -> str:
         field, error = self.details.get("field"), self.details.get("error")
         if language is Language.ZH:
             error = self.details.get("error_zh") or error
@@ -108,5 +98,5 @@ def exit_code(code: int) -> ExitCode:
 
 
 def to_json(problem: Problem, language: Language) -> dict[str, JsonValue]:
-    """The problem as ``--json`` prints it: ``code``, ``message``, ``details``."""
+    """The problem for ``--json``: ``code``, ``message``, ``details``."""
     return {"code": problem.code, "message": problem.explain(language), "details": problem.details}

@@ -61,7 +61,7 @@ def build(names: Iterable[str] = tuple(_COMMANDS)) -> typer.Typer:
 
 
 def _requested(first: list[str]) -> Iterable[str]:
-    """The command that the first argument names, so that it need not wait for all other modules."""
+    """The command named by the first argument: importing all modules would delay it."""
     if first == ["--version"]:
         return ()
     return [name for name in _COMMANDS if [name] == first] or _COMMANDS

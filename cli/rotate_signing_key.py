@@ -11,11 +11,7 @@ from core.settings import Settings, get_settings
 
 
 async def rotate(settings: Settings, *, end_logins: bool) -> str:
-    """Add a signing key to the database of these settings, and give its id.
-
-    Raises:
-        DatabaseUnavailable: the database can't be reached or has no tables.
-    """
+    """Add a signing key to the database of these settings and return its id."""
     database = open_database(settings)
     try:
         vault = Vault(load_secret_key(settings), PURPOSE)

@@ -1,16 +1,11 @@
-"""Notices when somebody sets a clock, by comparing it with one that nobody can set."""
+"""Detection of clock changes, by comparison with the monotonic clock."""
 
 import time
 from datetime import datetime
 
 
 class ClockSkewMonitor:
-    """Watches a wall clock; for a while after it jumped, moments written before mean little.
-
-    Args:
-        jump_seconds: a smaller difference is drift.
-        rest_seconds: how long after a jump the clock is not steady.
-    """
+    """Watches a wall clock; for ``rest_seconds`` after a jump, earlier timestamps are unreliable."""
 
     def __init__(self, *, jump_seconds: float = 5, rest_seconds: float = 30) -> None:
         self._jump = jump_seconds
@@ -19,11 +14,7 @@ class ClockSkewMonitor:
         self._jumped_at = float("-inf")
 
     def is_steady(self, now: datetime) -> bool:
-        """Whether the clock has gone evenly of late.
-
-        Args:
-            now: what it shows at this moment.
-        """
+        """Whether the clock, which shows ``now``, has not jumped recently."""
         elapsed = time.monotonic()
         offset = now.timestamp() - elapsed
         if self._offset is not None and abs(offset - self._offset) > self._jump:

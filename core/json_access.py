@@ -1,15 +1,11 @@
-"""Reading foreign JSON without trusting its shape: a wrong type reads as absent."""
+"""Reads of foreign JSON without trust in its shape: a wrong type reads as absent."""
 
 import orjson
 from pydantic import JsonValue
 
 
 def parse(text: str | bytes) -> JsonValue:
-    """The JSON value of the text.
-
-    Raises:
-        ValueError: The text is not JSON.
-    """
+    """The JSON value of the text; raises ``ValueError``."""
     return orjson.loads(text)
 
 

@@ -33,7 +33,7 @@ def redact_secrets(_logger: object, _method: str, event: MutableMapping[str, Any
 
 
 def redact(fields: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """The same of JSON-ready fields that are kept somewhere else than in a log."""
+    """Redact JSON-ready fields that are stored elsewhere than in a log."""
     return {name: cast(JsonValue, _redacted(name, value)) for name, value in fields.items()}
 
 
@@ -51,12 +51,7 @@ def _redacted(key: str, value: object) -> object:
 
 
 def configure_logging(settings: Settings, *, part: str) -> None:
-    """Send structlog and the standard library's loggers to stderr in the configured shape.
-
-    Args:
-        settings: gives the least level and the format.
-        part: name of this process (``api``, ``worker``, ``engine``), put on every line.
-    """
+    """Send structlog and the standard library's loggers to stderr; lines name the ``part`` (``api``, ``worker``)."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -1,4 +1,4 @@
-"""What processes that live long do with the memory that their start took."""
+"""GC, malloc and parent-death settings for long-lived processes."""
 
 import ctypes
 import gc
@@ -9,32 +9,28 @@ from importlib import import_module
 
 
 def run_main(module: str) -> int | None:
-    """Load what a process is made of and run its ``main``, whose result is the exit code.
+    """Import a process's module with the garbage collector off and run its ``main``, whose result is the exit code.
 
-    Loading makes what stays; to look for garbage in it takes a sixth of a start. A process that
-    lives long calls :func:`spare_what_is_loaded` afterwards.
-
-    Args:
-        module: where ``main`` is; nothing of it may be loaded before.
+    Imported objects stay; searching them for garbage takes a sixth of a start. Nothing of the module
+    may be imported before. A long-lived process calls :func:`freeze_loaded_objects` afterwards.
     """
     gc.disable()
     return import_module(module).main()
 
 
 def freeze_loaded_objects() -> None:
-    """Leave all that there is now out of future collections; call it once, before the first work.
+    """Exclude all current objects from garbage collection; call it once, before the first work.
 
-    Modules, classes and schemas are never garbage, and a full collection that goes through them
-    stops the event loop for 50 to 170 milliseconds. Not even one is made before: a few thousand
-    small objects are all that loading leaves behind, and to find them takes a tenth of a start.
-    From here on collections are on, whether they were meanwhile or not.
+    Modules, classes and schemas are never garbage, and a full collection through them stops the event
+    loop for 50 to 170 milliseconds. No collection runs before either: imports leave only a few
+    thousand small objects behind, and finding them takes a tenth of a start. Collection is on afterwards.
 
-    What loading took beside Python's own memory and has freed is given back to the system: 20 MB of
-    an engine's, whose runtime reads the encoder's weights, changes their layout and lets go of them.
+    Freed malloc memory goes back to the system: 20 MB in an engine, whose runtime reads the encoder's
+    weights, changes their layout and frees them.
     """
     gc.freeze()
     gc.enable()
-    # Only glibc keeps what is freed, and has this.
+    # Only glibc keeps freed memory, and has this function.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -47,9 +43,7 @@ def die_with_parent(parent: int) -> None:
     """Let the kernel kill this process when its parent dies, however that dies (Linux).
 
     Elsewhere a child that outlives the engine is found by the shard's lock at the next start.
-
-    Args:
-        parent: the parent's process id, as the parent itself told it.
+    The parent passes its process id itself.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""Decoder of server-sent events from bytes as they arrive (HTML Living Standard, section 9.2.6).
+"""Incremental decoder of server-sent events (HTML Living Standard, section 9.2.6).
 
-Not `httpx-sse`: that has no limit for one event, gives no event whose last blank line is missing, and
-takes responses only, where a model endpoint is read as bytes.
+Not `httpx-sse`: that has no limit for one event, drops an event whose last blank line is missing, and
+takes only responses, whereas model endpoints are read as bytes.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator
@@ -11,7 +11,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventTooLarge(ValueError):
-    """One event has more bytes than the reader allows."""
+    """An event is larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,9 @@ class ServerSentEvent:
 
 
 class SseDecoder:
-    """Turns pieces of bytes, cut anywhere, into events, in time linear in the bytes.
+    """Turns byte chunks, cut anywhere, into events, in linear time.
 
-    Line ends are LF, CRLF or CR; comments and unknown fields are passed over.
-
-    Args:
-        max_event_bytes: longest event.
+    Line ends are LF, CRLF or CR; comments and unknown fields are ignored.
     """
 
     def __init__(self, *, max_event_bytes: int = 16 * 2**20) -> None:
@@ -43,11 +40,7 @@ class SseDecoder:
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[ServerSentEvent]:
-        """The events that this piece completes, in order.
-
-        Raises:
-            EventTooLarge: one event is longer than the limit.
-        """
+        """The events that this chunk completes, in order; raises ``EventTooLarge``."""
         if not piece:
             return []
         # The line feed of a CRLF may come with the next piece.
@@ -65,9 +58,9 @@ class SseDecoder:
         return events
 
     def close(self) -> list[ServerSentEvent]:
-        """The last event where the stream ended without its blank line, if there is one.
+        """The last event if the stream ended without its blank line.
 
-        Only a reader that can tell a whole event from half of one should ask for it.
+        Only for readers that can tell a whole event from half of one.
         """
         events = self._end_line() if self._line else []
         return events + self._end_event()
@@ -102,7 +95,7 @@ class SseDecoder:
 
 
 async def read_events(pieces: AsyncIterable[bytes]) -> AsyncIterator[ServerSentEvent]:
-    """The events of a response body; one that the end cuts in half is not among them."""
+    """The events of a response body, without an incomplete last one."""
     decoder = SseDecoder()
     async for piece in pieces:
         for event in decoder.feed(piece):

@@ -1,4 +1,4 @@
-"""Going through items on a thread that stops when nobody waits for it any more."""
+"""Loops on threads that stop when their caller is cancelled."""
 
 from collections.abc import Callable, Iterable, Iterator
 from threading import Event
@@ -11,17 +11,16 @@ _Result = TypeVar("_Result")
 
 
 class StopFlag:
-    """Whether whoever waited is gone; a thread can't be killed, so it looks after each item."""
+    """Whether the caller is gone; a thread can't be killed, so it checks after each item."""
 
     def __init__(self) -> None:
         self._event = Event()
 
     def set(self) -> None:
-        """Nobody waits any more."""
         self._event.set()
 
     def until(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """The items, as long as somebody waits for them."""
+        """The items, until the flag is set."""
         for item in items:
             if self._event.is_set():
                 return
@@ -29,12 +28,9 @@ class StopFlag:
 
 
 async def run_stoppable(work: Callable[[StopFlag], _Result]) -> _Result:
-    """Do this work on a thread.
+    """Run this work, which loops over ``StopFlag.until``, on a thread.
 
-    Who is cancelled does not wait for its end; ``StopFlag.until`` ends with the item at hand.
-
-    Args:
-        work: goes through what it goes through by ``StopFlag.until``.
+    A cancelled caller does not wait for its end; the loop ends after the current item.
     """
     stop = StopFlag()
     try:

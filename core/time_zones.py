@@ -1,4 +1,4 @@
-"""The time zones of the IANA database, by their names; the server's own zone is never asked."""
+"""Time zones of the IANA database; the server's own zone is never used."""
 
 from functools import cache
 from importlib.resources import files
@@ -12,17 +12,17 @@ _NO_ZONES = frozenset({"Factory"})
 
 @cache
 def zone_names() -> frozenset[str]:
-    """All names, those of older editions too (``US/Pacific``).
+    """All names, including those of older editions (``US/Pacific``).
 
-    The list is that of the package ``tzdata``: what an operating system has in its folder differs,
-    and some have names there that are no zones.
+    The list is that of the package ``tzdata``: operating systems' folders differ, and some contain
+    names that are no zones.
     """
     listed = files("tzdata").joinpath("zones").read_text(encoding="ascii")
     return frozenset(listed.split()) - _NO_ZONES
 
 
 def find_zone(name: str) -> ZoneInfo | None:
-    """The zone of exactly this name; None when there is none."""
+    """The zone of exactly this name, or None."""
     if name not in zone_names():
         return None
     try:

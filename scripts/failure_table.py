@@ -1,6 +1,6 @@
-"""Prints the table of reasons for which a document can't be read, as ``docs/ingestion.md`` has it.
+"""Prints the table of ingestion failures for ``docs/ingestion.md``.
 
-``python -m scripts.failure_table``; a test keeps the page equal to the reasons.
+``python -m scripts.failure_table``; a test keeps the page equal to the code.
 """
 
 import sys

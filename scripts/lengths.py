@@ -22,12 +22,12 @@ def find_long(root: Path) -> Iterator[str]:
 
 
 def find_uncomfortable(root: Path) -> Iterator[str]:
-    """Every product file that is within its limit and longer than is comfortable to read."""
+    """Every product file that is within its limit but uncomfortably long."""
     for path in _files(root):
         lines = path.read_text(encoding="utf-8").count("\n")
-        shown = path.relative_to(root)
-        if shown.parts[0] != "tests" and _COMFORTABLE_LINES < lines <= _FILE_LINES:
-            yield f"{shown}:1: warning: file of {lines} lines, {_COMFORTABLE_LINES} are comfortable"
+        relative_path = path.relative_to(root)
+        if relative_path.parts[0] != "tests" and _COMFORTABLE_LINES < lines <= _FILE_LINES:
+            yield f"{relative_path}:1: warning: file of {lines} lines, {_COMFORTABLE_LINES} are comfortable"
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -37,18 +37,18 @@ def _files(root: Path) -> Iterator[Path]:
                 yield path
 
 
-def _find_in_file(path: Path, shown: Path) -> Iterator[str]:
+def _find_in_file(path: Path, relative_path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
-    is_migration = shown.parts[:2] == ("migrations", "versions")
-    limit = _TEST_FILE_LINES if shown.parts[0] == "tests" else _FILE_LINES
+    is_migration = relative_path.parts[:2] == ("migrations", "versions")
+    limit = _TEST_FILE_LINES if relative_path.parts[0] == "tests" else _FILE_LINES
     if (lines := text.count("\n")) > limit:
-        yield f"{shown}:1: file of {lines} lines, limit {limit}"
-    # A migration is a generated record that nobody edits: its functions are as long as they are.
+        yield f"{relative_path}:1: file of {lines} lines, limit {limit}"
+    # A migration is a generated record that nobody edits, so its functions have no limit.
     for node in () if is_migration else ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
             lines = node.end_lineno - node.lineno + 1
             if lines > _FUNCTION_LINES:
-                yield f"{shown}:{node.lineno}: {node.name} has {lines} lines, limit {_FUNCTION_LINES}"
+                yield f"{relative_path}:{node.lineno}: {node.name} has {lines} lines, limit {_FUNCTION_LINES}"
 
 
 if __name__ == "__main__":

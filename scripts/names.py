@@ -1,6 +1,6 @@
-"""Names that the house does not use: banned identifiers and class names that stand in two modules.
+"""Check for banned identifiers and for class names in more than one module.
 
-Run as ``python scripts/names.py``; part of ``make check``. The words are explained in docs/glossary.md.
+Run as ``python scripts/names.py``; part of ``make check``. docs/glossary.md explains the words.
 """
 
 import ast
@@ -51,27 +51,27 @@ SHARED_CLASSES: dict[str, str] = {}
 
 
 def find_names(root: Path) -> Iterator[str]:
-    """Every name that the house does not use, as ``path:line: what``."""
+    """Every banned name, as ``path:line: what``."""
     classes: defaultdict[str, list[str]] = defaultdict(list)
     for path in _files(root):
-        shown = path.relative_to(root)
+        relative_path = path.relative_to(root)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for line, name in _bound_names(tree):
             if name.strip("_") in BANNED:
-                yield f"{shown}:{line}: {name} says nothing; take the noun of what it holds"
-        if shown.parts[0] in _PRODUCT:
+                yield f"{relative_path}:{line}: {name} says nothing; take the noun of what it holds"
+        if relative_path.parts[0] in _PRODUCT:
             for node in tree.body:
                 if isinstance(node, ast.ClassDef):
-                    classes[node.name].append(f"{shown}:{node.lineno}")
+                    classes[node.name].append(f"{relative_path}:{node.lineno}")
                     if _HOUSEHOLD.search(node.name):
-                        yield f"{shown}:{node.lineno}: class {node.name} does not say what it is"
+                        yield f"{relative_path}:{node.lineno}: class {node.name} does not say what it is"
     for name, places in sorted(classes.items()):
         if len(places) > 1 and name not in SHARED_CLASSES:
             yield f"{places[0]}: class {name} stands in {', '.join(places[1:])} too"
 
 
 def find_unused_permissions(root: Path) -> Iterator[str]:
-    """Names of ``SHARED_CLASSES`` that no longer stand in several modules."""
+    """Names of ``SHARED_CLASSES`` that are no longer in several modules."""
     counts: defaultdict[str, int] = defaultdict(int)
     for path in _files(root):
         if path.relative_to(root).parts[0] in _PRODUCT:

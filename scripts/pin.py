@@ -20,7 +20,7 @@ def list_pins() -> list[str]:
     pins: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
         name = canonical(distribution.name)
-        # A local part (2.13.0+cpu) names this machine's build, not the release.
+        # The local part (2.13.0+cpu) names this machine's build, not the release.
         pins[name] = f"{name}=={distribution.version.partition('+')[0]}"
         if name in markers:
             pins[name] += f" ; {markers[name]}"

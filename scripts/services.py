@@ -1,9 +1,8 @@
 """Runs a command with real Redis and PostgreSQL for its tests: ``python -m scripts.services CMD``.
 
-Redis is always a private server: tests must not touch what a developer keeps in another.
-PostgreSQL is a private one too, which need not survive a crash and so makes databases in no time;
-where its programs are missing, the one that answers on this machine (the tests make databases of
-their own). What can't be had is named, and the tests that need it skip.
+Redis is always a private server: tests must not touch a developer's own. PostgreSQL is private
+too, and fast because it need not survive a crash; without its programs, the server of this machine
+is used (tests create their own databases). Missing services are named, and their tests skip.
 """
 
 # asyncpg carries no types.
@@ -103,7 +102,7 @@ def _postgres(folder: Path) -> Generator[str | None]:
     control = (programs / "pg_ctl", "-D", data, "-l", home / "log", "-w")
     try:
         _call(as_user, programs / "initdb", "--no-sync", "-D", data, "-U", "postgres", "-A", "trust")
-        # Not before: what takes long in between lets another program have the port.
+        # As late as possible: until then another program could take the port.
         port = _free_port()
         _call(as_user, *control, "-o", f"-p {port} {_OPTIONS}", "start")
     except subprocess.CalledProcessError:
@@ -138,15 +137,15 @@ async def _may_create_databases(url: str) -> bool:
 
 
 def _find_postgres_programs() -> Path | None:
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
+    if initdb := shutil.which("initdb"):
+        return Path(initdb).resolve().parent
     folders = Path("/usr/lib/postgresql").glob("*/bin")
     with_initdb = [folder for folder in folders if (folder / "initdb").exists()]
     return max(with_initdb, key=lambda folder: int(folder.parent.name), default=None)
 
 
 def _unprivileged_prefix() -> tuple[str, ...] | None:
-    """What must stand before a command, as PostgreSQL refuses root; None where it can't be."""
+    """The command prefix that drops root, which PostgreSQL refuses; None if that is impossible."""
     if os.getuid() != 0:
         return ()
     with contextlib.suppress(KeyError):

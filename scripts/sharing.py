@@ -1,10 +1,9 @@
-"""A pytest plugin: processes share the test files, one from the front, one from the back, one between.
+"""A pytest plugin: processes share the test files, from the front, the back and the middle of the list.
 
-They take whole files until none is left, so that all end at about the same time whatever is
-added, and what a file needs for all its tests is made once. What starts servers stands at the
-ends, so that nobody starts those of another: HTTP in front; faults behind. Much of what stands
-there is waiting for servers, which leaves a third process time for what stands between, where most
-of it is computing.
+They claim whole files until none is left, so that all end at about the same time and each file's
+fixtures are made once. Tests that start servers are at the ends, so that each server is started by
+one process: HTTP in front, faults at the back. They mostly wait, which leaves time for a third
+process on the compute-bound middle.
 """
 
 import contextlib
@@ -20,7 +19,7 @@ _RANKS = {"e2e": _FRONT, "faults": _BACK, "ingestion": _INDEXING, "kb_service": 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that name the meeting place and the end to begin at."""
+    """Add the options for the shared folder and the starting end."""
     group = parser.getgroup("sharing the test files with another process")
     group.addoption("--share", metavar="FOLDER", help="empty at the start; all must name it")
     group.addoption("--share-from", choices=("front", "back", "middle"), default="front")
@@ -30,10 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Let them read the files from different ends.
+    """Collect the files from different ends.
 
-    Reading them takes each half a minute, most of it to compile them with their assertions. When
-    they meet, each finds what the other one has compiled.
+    Collection takes each process half a minute, mostly to compile assertions. Where they meet, each
+    finds what the other has compiled.
     """
     report = yield
     if isinstance(collector, pytest.Dir) and _begins_at(collector.config) == "back":
@@ -47,13 +46,13 @@ def _begins_at(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run the files that no other process has taken, as pytest's own loop would."""
+    """Run the files that no other process has claimed, as pytest's own loop would."""
     folder: str | None = session.config.getoption("share")
     if folder is None or session.testsfailed or session.config.option.collectonly:
-        # What can't be collected fails all.
+        # A collection error fails everything.
         return None
     start = _begins_at(session.config)
-    items = _taken(_files(session.items, start), Path(folder))
+    items = _claimed(_files(session.items, start), Path(folder))
     item = next(items, None)
     while item is not None:
         # Which fixtures end with a test follows from the one after it.
@@ -68,13 +67,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _files(items: list[pytest.Item], start: str | None) -> list[list[pytest.Item]]:
-    """The tests of each file, in the order in which this process asks for them."""
+    """The tests of each file, in this process's order."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    # Whoever goes backward has read them so.
+    # A backward process has collected them in that order.
     paths = sorted(files, key=_rank, reverse=start == "back")
-    # Those at the ends are left to who has their servers.
+    # Tests at the ends are left to the processes that have their servers.
     left = {_FRONT, _BACK} if start == "middle" else set[int]()
     return [files[path] for path in paths if _rank(path) not in left]
 
@@ -83,9 +82,9 @@ def _rank(path: Path) -> int:
     return next((_RANKS[part] for part in path.parts if part in _RANKS), _BETWEEN)
 
 
-def _taken(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
+def _claimed(files: list[list[pytest.Item]], folder: Path) -> Iterator[pytest.Item]:
     for file in files:
-        # Each has an order of its own, so none ends at the first that is not free.
+        # Orders differ, so a process goes on after a claimed file.
         with contextlib.suppress(FileExistsError):
             (folder / hashlib.sha256(bytes(file[0].path)).hexdigest()).touch(exist_ok=False)
             yield from file

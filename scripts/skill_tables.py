@@ -1,4 +1,4 @@
-"""Prints the tables of ``docs/skills.md``: known headings, types of inputs, what is noticed.
+"""Prints the tables of ``docs/skills.md``: known headings, input types, diagnostics.
 
 ``python -m scripts.skill_tables``; a test keeps the page equal to the code.
 """
@@ -17,8 +17,6 @@ _HEAD = "| code | weight | what it says | 中文 | mend |\n|---|---|---|---|---|
 
 
 class _Places(dict[str, str]):
-    """Each place of a message as an ellipsis."""
-
     def __missing__(self, key: str) -> str:
         return "…"
 
@@ -36,29 +34,29 @@ def _names(key: str, *, chinese: bool) -> str:
 
 
 def types() -> str:
-    """The types of inputs in Markdown, one row per type."""
+    """The input types in Markdown, one row per type."""
     rows = [f"| `{key}` | {', '.join(names)} |\n" for key, names in NAMES.items()]
     return "| type | written as |\n|---|---|\n" + "".join(rows)
 
 
 def findings() -> str:
-    """What is noticed in Markdown, one row per message; a code's other messages stand below its first."""
-    # Of the library alone: the parser knows no catalogue.
+    """The diagnostics in Markdown, one row per message; a code's other messages follow its first."""
+    # A rule of the library alone, not in the parser's catalogue.
     rules = (*RULES.values(), DiagnosticRule(DIFFERS, Severity.INFO, DIFFERS_MESSAGES))
-    return _HEAD + "".join(_row(rule, *said) for rule in rules for said in _said(rule))
+    return _HEAD + "".join(_row(rule, *message) for rule in rules for message in _messages(rule))
 
 
-def _said(rule: DiagnosticRule) -> list[tuple[str, tuple[str, str]]]:
-    others = [("", said) for said in rule.variants.values()]
+def _messages(rule: DiagnosticRule) -> list[tuple[str, tuple[str, str]]]:
+    others = [("", message) for message in rule.variants.values()]
     return [(rule.code, rule.message), *others]
 
 
-def _row(rule: DiagnosticRule, code: str, said: tuple[str, str]) -> str:
+def _row(rule: DiagnosticRule, code: str, message: tuple[str, str]) -> str:
     places: Mapping[str, str] = _Places()
-    english, chinese = (text.format_map(places).replace("|", "\\|") for text in said)
+    english, chinese = (text.format_map(places).replace("|", "\\|") for text in message)
     mend = rule.fix[0] if rule.fix and code else ""
-    shown = f"`{code}`" if code else ""
-    return f"| {shown} | {_weight(rule) if code else ''} | {english} | {chinese} | {mend} |\n"
+    code_cell = f"`{code}`" if code else ""
+    return f"| {code_cell} | {_weight(rule) if code else ''} | {english} | {chinese} | {mend} |\n"
 
 
 def _weight(rule: DiagnosticRule) -> str:

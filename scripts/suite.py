@@ -1,9 +1,8 @@
 """Runs the tests: ``python -m scripts.suite [PYTEST ARGUMENTS]``.
 
-Without arguments, and where there are two cores, three pytest processes share the suite
-(``scripts/sharing.py``): most of a test's time is one core at work, and a quarter of two processes'
-time is spent on waiting. Each has Redis, PostgreSQL and servers of its own. Their lines come as they are said; what they have to say at the end comes one
-after the other.
+Without arguments, on two cores or more, three pytest processes share the suite (``scripts/sharing.py``):
+most of a test's time is one core at work, and two processes would wait a quarter of the time. Each has
+its own Redis, PostgreSQL and servers. Lines are printed as they come, the final sections one after the other.
 """
 
 import os
@@ -30,7 +29,7 @@ _PAUSE_SECONDS = 0.1
 
 
 def main() -> int:
-    """Run what the command line says and give the exit code; pytest alone takes the process."""
+    """Run the command line's tests and return the exit code; plain pytest replaces this process."""
     arguments = sys.argv[1:]
     if arguments or _cores() < 2:
         os.execv(sys.executable, [*_WITH_SERVICES, *_PYTEST, *arguments])
@@ -54,31 +53,31 @@ def sharing(folder: str, start: str) -> tuple[str, ...]:
     """The options of a pytest process that shares its files with others.
 
     Args:
-        folder: where all note what they have taken; empty.
+        folder: shared record of claimed files; empty at the start.
         start: ``front`` or ``back`` of the list of files, or its ``middle``, where it stays.
     """
     return ("-p", "scripts.sharing", f"--share={folder}", f"--share-from={start}")
 
 
 def _cores() -> int:
-    # Those that this process may use, where the system tells.
+    # The usable cores, if the system says so.
     return len(psutil.Process().cpu_affinity() or ()) if psutil.LINUX else os.cpu_count() or 1
 
 
 @dataclass
 class _Running:
-    """One process, what it has said at its end, and who reads it."""
+    """A process, its final output, and the thread that reads it."""
 
     name: str
     process: subprocess.Popen[str]
-    held: list[str] = field(default_factory=list[str])
+    ending: list[str] = field(default_factory=list[str])
     reader: threading.Thread | None = None
 
     def read(self) -> None:
         """Print lines as they come, up to the first section after the tests."""
         for line in self.process.stdout or ():
-            if self.held or _begins_the_end(line):
-                self.held.append(line)
+            if self.ending or _begins_the_end(line):
+                self.ending.append(line)
             elif line.strip():
                 _print(f"{self.name}| {line}")
 
@@ -88,36 +87,31 @@ def _begins_the_end(line: str) -> bool:
 
 
 def run_side_by_side(commands: Mapping[str, Sequence[str]]) -> int:
-    """Run commands at the same time, each with a process group of its own.
+    """Run commands in parallel, each with its own process group; returns the first exit code that is not 0, else 0.
 
-    Ctrl-C and SIGTERM become one Ctrl-C for each command; what does not end then is killed.
-
-    Args:
-        commands: each under the name that its lines get.
-
-    Returns:
-        0 when all ended with 0, else the first other exit code.
+    Ctrl-C and SIGTERM become one Ctrl-C for each command; commands that do not end are killed. The
+    keys are the prefixes of their lines.
     """
-    with _told_to_end() as told:
+    with _told_to_end() as stop_requested:
         running = [_start(name, command) for name, command in commands.items()]
         try:
-            _wait(running, told)
+            _wait(running, stop_requested)
         finally:
-            for one in running:
-                _kill(one.process)
-        for one in running:
-            if one.reader is not None:
-                one.reader.join(_LAST_WORDS_SECONDS)
-            _print(f"\n{one.name}: exit code {one.process.returncode}\n{''.join(one.held)}")
-    codes = [one.process.returncode for one in running]
-    outcome = ", ".join(f"{one.name}: {_summary(one)}" for one in running)
+            for process_run in running:
+                _kill(process_run.process)
+        for process_run in running:
+            if process_run.reader is not None:
+                process_run.reader.join(_LAST_WORDS_SECONDS)
+            _print(f"\n{process_run.name}: exit code {process_run.process.returncode}\n{''.join(process_run.ending)}")
+    codes = [process_run.process.returncode for process_run in running]
+    outcome = ", ".join(f"{process_run.name}: {_summary(process_run)}" for process_run in running)
     _print(f"\n{outcome}\n")
     return next((abs(code) for code in codes if code), 0)
 
 
-def _summary(one: _Running) -> str:
-    last = one.held[-1].strip(" =\n") if one.held else ""
-    return last or f"exit code {one.process.returncode}"
+def _summary(run: _Running) -> str:
+    last = run.ending[-1].strip(" =\n") if run.ending else ""
+    return last or f"exit code {run.process.returncode}"
 
 
 def _start(name: str, command: Sequence[str]) -> _Running:
@@ -130,44 +124,44 @@ def _start(name: str, command: Sequence[str]) -> _Running:
         errors="replace",
         start_new_session=True,
     )
-    one = _Running(name, process)
-    one.reader = threading.Thread(target=one.read, daemon=True)
-    one.reader.start()
-    return one
+    run = _Running(name, process)
+    run.reader = threading.Thread(target=run.read, daemon=True)
+    run.reader.start()
+    return run
 
 
 @contextmanager
 def _told_to_end() -> Generator[threading.Event]:
-    told = threading.Event()
+    stop_requested = threading.Event()
 
     def note(_number: int, _frame: FrameType | None) -> None:
-        told.set()
+        stop_requested.set()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield told
+        yield stop_requested
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _wait(running: Sequence[_Running], told: threading.Event) -> None:
+def _wait(running: Sequence[_Running], stop_requested: threading.Event) -> None:
     deadline = float("inf")
-    while any(one.process.poll() is None for one in running) and time.monotonic() < deadline:
-        if told.is_set() and deadline == float("inf"):
+    while any(run.process.poll() is None for run in running) and time.monotonic() < deadline:
+        if stop_requested.is_set() and deadline == float("inf"):
             _print("Stopping both.\n")
             deadline = time.monotonic() + _STOP_SECONDS
-            for one in running:
-                if one.process.poll() is None:
-                    os.killpg(one.process.pid, signal.SIGINT)
+            for run in running:
+                if run.process.poll() is None:
+                    os.killpg(run.process.pid, signal.SIGINT)
         time.sleep(_PAUSE_SECONDS)
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         whole = psutil.Process(process.pid)
-        for one in [*whole.children(recursive=True), whole]:
-            one.kill()
+        for child in [*whole.children(recursive=True), whole]:
+            child.kill()
         process.wait()
 
 

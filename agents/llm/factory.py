@@ -81,7 +81,7 @@ def configured_endpoint(settings: Settings) -> ModelEndpoint | None:
 def with_options(endpoint: ModelEndpoint, options: LlmOptions | None) -> ModelEndpoint:
     """The endpoint with these options in place of the preset's."""
     # Values were checked when they were read.
-    values: dict[str, Any] = options.given() if options else {}
+    values: dict[str, Any] = options.explicit_values() if options else {}
     traits = {name: value for name, value in values.items() if name in _TRAITS}
     patience = {_RENAMED.get(n, n): value for n, value in values.items() if n not in _TRAITS}
     return replace(endpoint, traits=replace(endpoint.traits, **traits), **patience)

@@ -31,7 +31,7 @@ _MOST_OPTIONS = 10_000
 
 
 def _registrable(options: LlmOptions) -> LlmOptions:
-    fields = options.given()
+    fields = options.explicit_values()
     for name in ("max_tokens", "temperature"):
         if name in fields:
             raise ValueError(f"{name} is a field of the model's own")
@@ -191,5 +191,5 @@ def _draft_fields(body: ModelBody | ModelChangeBody, names: set[str]) -> dict[st
     if "base_url" in fields:
         fields["base_url"] = (body.base_url or "").strip()
     if "options" in fields:
-        fields["options"] = body.options.given() if body.options else {}
+        fields["options"] = body.options.explicit_values() if body.options else {}
     return fields

@@ -45,11 +45,7 @@ Query = Mapping[str, str | int]
 
 
 class ApiClient:
-    """One server, one person.
-
-    Args:
-        sign_in: gives the credentials, and new ones when they have expired.
-    """
+    """Client of one server for one person, whose ``sign_in`` supplies and renews credentials."""
 
     def __init__(self, transport: Transport, sign_in: SignIn) -> None:
         self.transport = transport
@@ -57,22 +53,19 @@ class ApiClient:
         self._renewal = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        """Open the connections."""
         await self.transport.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
         await self.transport.__aexit__(kind, error, trace)
 
     async def me(self) -> AccountRecord:
-        """Who the credentials belong to."""
+        """The owner of the credentials."""
         return self._read(AccountRecord, await self._call("GET", "/api/v1/users/me"))
 
     async def log_out(self) -> None:
-        """End the login on the server."""
         await self._call("POST", "/api/v1/auth/logout", body={})
 
     async def list_knowledge_bases(self) -> list[KnowledgeBaseRecord]:
@@ -81,15 +74,11 @@ class ApiClient:
         return [self._read(KnowledgeBaseRecord, item) for item in items]
 
     async def find_knowledge_base(self, name: str) -> KnowledgeBaseRecord:
-        """The knowledge base with this id, or with this name in any case.
-
-        Raises:
-            CommandFailed: there is none, or several that the name fits equally.
-        """
+        """The knowledge base with this id, or with this name in any case."""
         bases = await self.list_knowledge_bases()
         exact = [base for base in bases if base.id == name]
         namesakes = [base for base in bases if _fold(base.name) == _fold(name)]
-        # One's own goes before another person's of the same name.
+        # The caller's own comes before another person's of the same name.
         matches = exact or [base for base in namesakes if base.access == "owner"] or namesakes
         if not matches:
             names = ", ".join(base.name for base in bases[:_LISTED_NAMES]) or "-"
@@ -104,15 +93,14 @@ class ApiClient:
         return self._read(KnowledgeBaseRecord, await self._call("POST", "/api/v1/knowledge-bases", body=body))
 
     async def delete_knowledge_base(self, knowledge_base_id: str) -> None:
-        """Delete a knowledge base and all in it."""
         await self._call("DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}")
 
     async def reindex(self, shape: type[R], method: str, path: str, body: JsonObject) -> R:
-        """Ask about the re-index of a knowledge base, or decide something about it.
+        """Query or change the re-index of a knowledge base.
 
         Args:
-            method: ``GET`` only asks.
-            path: behind ``/knowledge-bases/``.
+            method: ``GET`` only queries.
+            path: after ``/knowledge-bases/``.
         """
         content = None if method == "GET" else body
         return self._read(shape, await self._call(method, f"/api/v1/knowledge-bases/{path}", body=content))
@@ -128,10 +116,10 @@ class ApiClient:
     async def upload(
         self, knowledge_base_id: str, path: Path, name: str, on_progress: Callable[[int], None], *, on_conflict: str
     ) -> DocumentRecord:
-        """Upload a file as a document; doing it twice has one effect.
+        """Upload a file as a document; idempotent.
 
         Args:
-            told: called with the bytes sent so far.
+            on_progress: called with the bytes sent so far.
             on_conflict: what the server does when other bytes have the name.
         """
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents"
@@ -142,7 +130,7 @@ class ApiClient:
     async def upload_archive(
         self, knowledge_base_id: str, path: Path, name: str, on_conflict: str
     ) -> list[ArchiveMemberRecord]:
-        """Upload a zip file whose members become documents; doing it twice has one effect."""
+        """Upload a zip file whose members become documents; idempotent."""
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/archive"
         query = {"on_conflict": on_conflict}
         with path.open("rb") as file:
@@ -150,18 +138,14 @@ class ApiClient:
             return self._read(ArchiveRecord, await self._send_file(sent)).items
 
     async def preview_split(self, knowledge_base_id: str, path: Path, query: Query) -> SplitPreviewRecord:
-        """How a file would be cut.
-
-        Args:
-            query: splitter, sizes and number of passages, where others are wanted.
-        """
+        """Preview how a file would be split; ``query`` overrides splitter, sizes and number of passages."""
         url = f"/api/v1/knowledge-bases/{knowledge_base_id}/split-preview"
         with path.open("rb") as file:
             sent = UploadBody(url, file, path.name, query)
             return self._read(SplitPreviewRecord, await self._send_file(sent))
 
     async def get_document(self, knowledge_base_id: str, document_id: str) -> DocumentRecord | None:
-        """One document; None when it is gone."""
+        """One document; None if it is gone."""
         path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}"
         try:
             return self._read(DocumentRecord, await self._call("GET", path))
@@ -171,7 +155,7 @@ class ApiClient:
             return None
 
     async def delete_document(self, knowledge_base_id: str, document_id: str) -> None:
-        """Delete a document; one that is already gone is no error."""
+        """Delete a document; a missing one is no error."""
         try:
             await self._call("DELETE", f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/{document_id}")
         except ServerRefused as refusal:
@@ -179,7 +163,7 @@ class ApiClient:
                 raise
 
     async def search(self, knowledge_base_ids: Sequence[str], body: JsonObject) -> SearchRecord:
-        """Search these knowledge bases, or all that the person sees when none is named."""
+        """Search these knowledge bases, or all visible ones if none is named."""
         ids = list(knowledge_base_ids)
         if len(ids) == 1:
             path = f"/api/v1/knowledge-bases/{ids[0]}/search"
@@ -189,19 +173,19 @@ class ApiClient:
         return self._read(SearchRecord, await self._call("POST", path, body=body, reads=True))
 
     async def why(self, knowledge_base_id: str, body: JsonObject) -> AbsenceRecord:
-        """Why a passage of a knowledge base is, or is not, in the answer of a search."""
+        """Explain why a passage is, or is not, in the results of a search."""
         path = f"/api/v1/knowledge-bases/{knowledge_base_id}/search/why"
         return self._read(AbsenceRecord, await self._call("POST", path, body=body, reads=True))
 
     @asynccontextmanager
     async def run_agent(self, body: JsonObject) -> AsyncGenerator[httpx.Response]:
-        """Start a run and give the response that streams its events."""
+        """Start a run and yield the response that streams its events."""
         async with self.stream("POST", "/api/v1/agent/run", body=body) as response:
             yield response
 
     @asynccontextmanager
     async def stream(self, method: str, path: str, *, body: JsonObject | None = None) -> AsyncGenerator[httpx.Response]:
-        """Send a request and give the response, which is read as it comes."""
+        """Send a request and yield the streaming response."""
 
         def build(http: httpx.AsyncClient) -> httpx.Request:
             headers = {**self._headers(), "Accept": "text/event-stream"}
@@ -227,13 +211,7 @@ class ApiClient:
         return True
 
     async def send_file(self, path: str, file: CountedFile, name: str, fields: Mapping[str, str]) -> JsonValue:
-        """POST a file as a form; the data of the answer.
-
-        Args:
-            file: open; the caller closes it.
-            name: of the file, as the server sees it.
-            fields: further fields of the form.
-        """
+        """POST a file as a form under this name, and return the response's data."""
 
         sent = UploadBody(path, file, name, fields=fields, timeout=STREAM_TIMEOUT)
         return await self._send_file(sent, repeatable=False)
@@ -245,15 +223,10 @@ class ApiClient:
     async def call(
         self, method: str, path: str, *, query: Query | None = None, body: JsonObject | None = None
     ) -> JsonValue:
-        """Send a request for which there is no method of its own; the data of the answer."""
+        """Send a request that has no method of its own, and return the response's data."""
         return await self._call(method, path, query=query, body=body)
 
     def read(self, shape: type[R], value: JsonValue) -> R:
-        """An answer in its shape.
-
-        Raises:
-            CommandFailed: it is of another version.
-        """
         return self._read(shape, value)
 
     async def pages(self, path: str, query: Query | None = None) -> AsyncIterator[list[JsonValue]]:
@@ -295,7 +268,7 @@ class ApiClient:
         if refusal.code not in _EXPIRED:
             raise refusal
         async with self._renewal:
-            # Another task of this command may have renewed it meanwhile.
+            # Another task of this command may have renewed it.
             if self.sign_in.login == used:
                 await self.sign_in.renew(self.transport, used)
 
@@ -307,7 +280,7 @@ class ApiClient:
 
 
 def new_id() -> str:
-    """An id for a thread, a run or a message of ours."""
+    """An id for a new thread, run or message."""
     return str(uuid.uuid4())
 
 

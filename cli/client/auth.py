@@ -23,23 +23,19 @@ _SSO_TOKEN = "/api/v1/auth/oidc/token"  # noqa: S105 - a path, not a secret
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The first administrator of a fresh server on this machine.
-
-    Args:
-        file: holds the password the server made at its first start.
-    """
+    """The first administrator of a fresh server on this machine; ``file`` holds the generated password."""
 
     username: str
     file: Path
 
 
 def own_url(settings: Settings) -> str:
-    """The base URL of this machine's own server: of the one that runs, else by the settings."""
+    """The base URL of this machine's server: of the running one, else by the settings."""
     return read_url(settings.runtime_dir / STATE_FILE) or base_url(settings)
 
 
 def find_bootstrap(settings: Settings, url: str) -> Bootstrap | None:
-    """The first administrator's login, if these settings' own server is the one talked to.
+    """The first administrator's login, if the URL is these settings' own server.
 
     The password is never sent anywhere else.
     """
@@ -56,9 +52,8 @@ class SignIn:
     login, the first administrator's.
 
     Args:
-        store: the logins kept on this machine.
-        bootstrap: the first administrator's, where it may be used.
-        on_bootstrap: called when that one was used because nothing else was there.
+        bootstrap: the first administrator's login, if it may be used.
+        on_bootstrap: called when that login was used because there was no other.
     """
 
     def __init__(
@@ -84,11 +79,6 @@ class SignIn:
         return nothing_else and self.bootstrap is not None
 
     async def begin(self, transport: Transport) -> Login:
-        """Choose the credentials.
-
-        Raises:
-            CommandFailed: there are none, or the server can't be reached.
-        """
         stored = self.store.load(self.url)
         if self._api_key:
             self.login = Login(api_key=self._api_key)
@@ -104,11 +94,7 @@ class SignIn:
         return self.login
 
     async def renew(self, transport: Transport, used: Login) -> None:
-        """Get new credentials in place of those that the server refuses.
-
-        Raises:
-            CommandFailed: the person must log in.
-        """
+        """Get new credentials in place of those that the server refused."""
         if self._api_key:
             raise CommandFailed(InvalidToken(), API_KEY_REFUSED)
         with self.store.lock():
@@ -120,27 +106,19 @@ class SignIn:
             if self.login is not None:
                 self.store.save(self.url, self.login)
                 return
-        # A data folder made anew has forgotten every login; only the same person is put back.
+        # A new data folder has no logins; only the same person is logged in again.
         if self.bootstrap is None or used.username != self.bootstrap.username:
             raise self._log_in_first()
         self.login = await self._use_bootstrap(transport, self.bootstrap)
 
     async def log_in(self, transport: Transport, username: str, password: str) -> Login:
-        """Exchange a password for a login and keep it.
-
-        Raises:
-            ServerRefused: the server does not accept it.
-        """
+        """Exchange a password for a login and store it."""
         body: JsonObject = {"username": username, "password": password}
         tokens = await _ask_tokens(transport, "/api/v1/auth/login", body)
         return self.keep(_with_tokens(username, tokens))
 
     async def require_sign_on(self, transport: Transport) -> None:
-        """Pass if people can log in at an identity provider.
-
-        Raises:
-            CommandFailed: the server has none.
-        """
+        """Refuse if the server has no identity provider."""
 
         def build(http: httpx.AsyncClient) -> httpx.Request:
             return http.build_request("GET", "/api/v1/auth/oidc")
@@ -150,11 +128,7 @@ class SignIn:
             raise CommandFailed(OidcOff(), SSO_OFF, url=self.url)
 
     async def exchange(self, transport: Transport, code: str, verifier: str) -> Login:
-        """Exchange what a browser brought for a login and keep it.
-
-        Raises:
-            ServerRefused: the server does not take it.
-        """
+        """Exchange a browser's code for a login and store it."""
         body: JsonObject = {"code": code, "verifier": verifier}
         return self.keep(_with_tokens("", await _ask_tokens(transport, _SSO_TOKEN, body)))
 

@@ -1,4 +1,4 @@
-"""The logins stored on this machine, one per server URL, readable by their owner only."""
+"""The logins stored on this machine, one per server URL, readable only by their owner."""
 
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ _FOLDER_MODE = 0o700
 
 
 class Login(BaseModel):
-    """How to prove who one is: a token pair or an API key; neither after a logout."""
+    """Credentials: a token pair or an API key; neither after a logout."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,11 +30,9 @@ class Login(BaseModel):
 
     @property
     def usable(self) -> bool:
-        """Whether there is anything to send."""
         return bool(self.access_token or self.api_key)
 
     def headers(self) -> dict[str, str]:
-        """The request headers that carry it."""
         if self.api_key:
             return {"X-API-Key": self.api_key}
         return {"Authorization": f"Bearer {self.access_token}"}
@@ -47,32 +45,28 @@ class _CredentialFile(BaseModel):
 
 
 class CredentialStore:
-    """The file of logins; each use raises ``CommandFailed`` where the disk does not allow it.
-
-    Args:
-        path: the file; by default ``credentials.json`` in the user's configuration folder.
-    """
+    """The file ``credentials.json`` in the user's configuration folder; disk errors become ``CommandFailed``."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or user_config_path("agentex") / "credentials.json"
 
     def load(self, url: str) -> Login | None:
-        """The login kept for a server; an unusable one says that the user logged out."""
+        """The login stored for a server; an unusable one means that the user logged out."""
         return self._read().logins.get(url)
 
     def save(self, url: str, login: Login) -> None:
-        """Keep a login for a server in place of the present one; the caller holds the lock."""
+        """Replace the login of a server; the caller holds the lock."""
         content = self._read()
         content.logins[url] = login
         self._write(content)
 
     @property
     def server(self) -> str | None:
-        """The server that commands go to when none is named: that of the last named login."""
+        """The default server of commands: that of the last login with an explicit URL."""
         return self._read().server
 
     def remember_server(self, url: str | None) -> None:
-        """Send the commands that name no server there from now on; None forgets it."""
+        """Set the default server; None forgets it."""
         with self.lock():
             content = self._read()
             content.server = url
@@ -80,9 +74,9 @@ class CredentialStore:
 
     @contextlib.contextmanager
     def lock(self) -> Generator[None]:
-        """Hold the file against other ``agentex`` processes.
+        """Lock the file against other ``agentex`` processes.
 
-        A refresh token works once: two commands that refresh side by side would end the login.
+        A refresh token works once: two commands that refresh at the same time would end the login.
         """
         with self._trouble_told():
             self._make_folder()

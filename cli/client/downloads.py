@@ -1,4 +1,4 @@
-"""Atomic downloads: a broken file never looks like a whole one."""
+"""Atomic downloads: an incomplete file never looks like a complete one."""
 
 import hashlib
 import os
@@ -16,11 +16,7 @@ from core.errors.requests import InvalidRequest
 
 
 def require_free(file: Path, *, force: bool) -> None:
-    """Refuse to write over a file unless that is wanted.
-
-    Raises:
-        CommandFailed: the file is there, or its folder can't be looked into.
-    """
+    """Refuse to overwrite a file without ``force``."""
     with writing(file):
         is_there = file.exists()
     if is_there and not force:
@@ -30,16 +26,9 @@ def require_free(file: Path, *, force: bool) -> None:
 async def download(
     client: ApiClient, path: str, file: Path, on_progress: Callable[[int], None] = lambda _: None
 ) -> tuple[int, str]:
-    """Write an answer beside its place first, and into its place when it is whole.
+    """Write a response to a temporary file beside its place, and move it there when it is complete.
 
-    Args:
-        on_progress: called with the bytes that came so far.
-
-    Returns:
-        Its size in bytes and its SHA-256 in hexadecimal.
-
-    Raises:
-        CommandFailed: it can't be written there.
+    Returns its size in bytes and its SHA-256 in hexadecimal; ``on_progress`` gets the bytes received so far.
     """
     digest, size = hashlib.sha256(), 0
     with _replacing(file) as target:
@@ -53,25 +42,21 @@ async def download(
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file; one that is there keeps its rights, and a link leads where it led.
-
-    Raises:
-        CommandFailed: it can't be written there.
-    """
+    """Write a file atomically; an existing one keeps its permissions, and links stay links."""
     with _replacing(file) as target:
         target.write(content)
 
 
 @contextmanager
 def _replacing(file: Path) -> Generator[BinaryIO]:
-    """What is written here takes the file's place once all went well."""
+    """Yield a temporary file that replaces the file on success."""
     place = Path(os.path.realpath(file))
-    # A name of nobody else's: what another one left or is about to write is not touched.
+    # A unique name, so that other processes' files are not touched.
     partial = place.with_name(f".agentex-{uuid4().hex}.part")
     with writing(file):
         try:
             is_there = place.exists()
-            # Nobody reads meanwhile what only some may read.
+            # The temporary file is never more readable than the final one.
             partial.touch(0o600 if is_there else 0o666, exist_ok=False)
             with partial.open("wb") as target:
                 yield target
@@ -86,11 +71,7 @@ def _replacing(file: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def writing(file: Path) -> Generator[None]:
-    """Turns what this machine refuses to write into what the command says.
-
-    Raises:
-        CommandFailed: the file can't be written.
-    """
+    """Turn write errors inside into ``CommandFailed``."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Records of the server's answers, as far as the client reads them."""
+"""Records of the server's responses, limited to the fields that the client reads."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,37 +11,36 @@ JsonObject = dict[str, JsonValue]
 
 
 class Record(BaseModel):
-    """Part of an answer; fields that this version does not know pass through to ``--json``."""
+    """Part of a response; unknown fields pass through to ``--json``."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     def to_json(self) -> JsonObject:
-        """The record as it came."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 class TokensRecord(Record):
-    """What a login or a refresh gives."""
+    """Tokens of a login or a refresh."""
 
     access_token: str
     refresh_token: str
 
 
 class SignOnRecord(Record):
-    """Whether people can log in at an identity provider."""
+    """Whether the server has an identity provider."""
 
     enabled: bool
 
 
 class AccountRecord(Record):
-    """The user a credential belongs to."""
+    """The owner of a credential."""
 
     id: str
     username: str
 
 
 class NoticeRecord(Record):
-    """Something the server wants the person to know about what was done."""
+    """A remark of the server about a completed action."""
 
     code: str
     message: str
@@ -75,7 +74,7 @@ class FailureRecord(Record):
     next_action_zh: str = ""
 
     def explain(self, language: Language) -> str:
-        """What is wrong and what helps, in a language."""
+        """The problem and its remedy, in a language."""
         pair, stop = (self.message, self.next_action), ". "
         if language is Language.ZH and self.message_zh:
             pair, stop = (self.message_zh, self.next_action_zh), "。"
@@ -90,7 +89,7 @@ _BASE_PAUSED = "knowledge_base_paused"
 
 
 class DocumentRecord(Record):
-    """A document and how far its processing is; ``progress`` is a percentage."""
+    """A document and its processing state; ``progress`` is a percentage."""
 
     id: str
     name: str
@@ -106,13 +105,13 @@ class DocumentRecord(Record):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will happen to it by itself."""
+        """Whether its state will not change by itself."""
         at_rest = self.waiting is not None and self.waiting.reason == _BASE_PAUSED
         return at_rest or self.status in ("completed", "cancelled", "failed", "paused")
 
 
 class BatchRefusal(Record):
-    """Why one file of a batch was not taken in, as an upload of it alone would be answered."""
+    """Why one file of a batch was refused, in the form of a single upload's error."""
 
     code: int
     message: str = ""
@@ -120,20 +119,20 @@ class BatchRefusal(Record):
 
 
 class BatchFileRecord(Record):
-    """What became of one file of a batch."""
+    """Outcome of one file of a batch."""
 
     document: DocumentRecord | None = None
     error: BatchRefusal | None = None
 
 
 class BatchRecord(Record):
-    """What became of the files of a batch, in their order."""
+    """Outcomes of a batch's files, in their order."""
 
     items: list[BatchFileRecord] = []
 
 
 class RefusalRecord(Record):
-    """Why a member of an archive was not taken in, in both languages."""
+    """Why a member of an archive was refused, in both languages."""
 
     message: str = ""
     message_zh: str = ""
@@ -141,7 +140,7 @@ class RefusalRecord(Record):
 
 
 class ArchiveMemberRecord(Record):
-    """What became of a member of an archive."""
+    """Outcome of one member of an archive."""
 
     path: str
     document: DocumentRecord | None = None
@@ -149,13 +148,13 @@ class ArchiveMemberRecord(Record):
 
 
 class ArchiveRecord(Record):
-    """What became of the members of an archive."""
+    """Outcomes of an archive's members."""
 
     items: list[ArchiveMemberRecord]
 
 
 class PieceRecord(Record):
-    """A passage that a document would be cut into."""
+    """A passage of a split preview."""
 
     index: int
     text: str
@@ -165,7 +164,7 @@ class PieceRecord(Record):
 
 
 class SplitPreviewRecord(Record):
-    """The first passages of a document that was cut to look at, and figures over all."""
+    """The first passages of a previewed document, and figures over all."""
 
     splitter: str
     chunk_size: int
@@ -184,7 +183,7 @@ class NeighbourRecord(Record):
 
 
 class HitRecord(Record):
-    """One passage that a search found."""
+    """One passage found by a search."""
 
     document_id: str
     document_name: str
@@ -199,7 +198,7 @@ class HitRecord(Record):
 
 
 class ReasonRecord(Record):
-    """A fact about an answer in both languages."""
+    """A fact about a search result, in both languages."""
 
     code: str = ""
     message: str = ""
@@ -207,7 +206,7 @@ class ReasonRecord(Record):
 
 
 class DroppedHitRecord(Record):
-    """A candidate that is not in the answer."""
+    """A candidate that is not in the result."""
 
     chunk_id: str
     reason: ReasonRecord
@@ -215,7 +214,7 @@ class DroppedHitRecord(Record):
 
 
 class ExplainedRecord(Record):
-    """How an answer came about, as far as the terminal shows it."""
+    """Explanation of a search result, as far as the terminal shows it."""
 
     dropped: list[DroppedHitRecord] = []
 
@@ -230,14 +229,14 @@ class SearchRecord(Record):
 
 
 class LegPositionRecord(Record):
-    """A passage's place in one leg; no rank where it lies too deep to be counted."""
+    """A passage's place in one leg; no rank if it is too deep to be counted."""
 
     rank: int | None = None
     score: float
 
 
 class AbsenceRecord(Record):
-    """What became of one passage in a search."""
+    """The fate of one passage in a search."""
 
     reason: ReasonRecord
     document_name: str = ""
@@ -250,7 +249,7 @@ class AbsenceRecord(Record):
 
 
 class CitationRecord(Record):
-    """What ``[number]`` in an answer stands for."""
+    """The source behind ``[number]`` in an answer."""
 
     number: int
     document_name: str = ""
@@ -260,21 +259,21 @@ class CitationRecord(Record):
 
 
 class ComponentRecord(Record):
-    """One part of the server as ``/readyz`` tells it."""
+    """One part of the server in ``/readyz``."""
 
     status: str
     detail: JsonValue = None
 
 
 class ReadinessRecord(Record):
-    """The answer of ``/readyz``."""
+    """The response of ``/readyz``."""
 
     status: str
     components: dict[str, ComponentRecord] = Field(default_factory=dict[str, ComponentRecord])
 
 
 class InterruptRecord(Record):
-    """What a run waits for."""
+    """A question on which a run waits."""
 
     id: str
     reason: str
@@ -282,14 +281,14 @@ class InterruptRecord(Record):
 
 
 class RunOutcomeRecord(Record):
-    """How a run ended, where it was not plain success."""
+    """The outcome of a run that was not a plain success."""
 
     type: str
     interrupts: list[InterruptRecord] = []
 
 
 class RunResultRecord(Record):
-    """What a finished run leaves."""
+    """The result of a finished run."""
 
     citations: list[CitationRecord] = []
 

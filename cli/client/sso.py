@@ -1,4 +1,4 @@
-"""``agentex login --sso``: log in with a browser, which comes back to a port of this machine."""
+"""``agentex login --sso``: login in a browser that returns to a local port."""
 
 import asyncio
 import webbrowser
@@ -26,15 +26,11 @@ _Told = dict[str, list[str]]
 
 
 async def sign_on(output: Output, client: ApiClient) -> None:
-    """Log in through the server's identity provider, and keep the login.
+    """Log in through the server's identity provider, and store the login.
 
-    The code comes to a port that only this machine reaches, and is worth nothing to other programs
-    on it: the server exchanges it for the ``verifier`` alone, which never leaves this one
+    The code arrives at a local port and is worthless to other programs on this machine: the server
+    exchanges it only with the ``verifier``, which never leaves this process before
     (RFC 8252, RFC 7636).
-
-    Raises:
-        CommandFailed: the server has no single sign-on, or nobody came back in time.
-        ServerRefused: the server did not let them in, or does not take the code.
     """
     verifier = new_secret()
     await client.sign_in.require_sign_on(client.transport)
@@ -64,7 +60,7 @@ def _refusal(number: str, language: Language) -> ServerRefused:
 
 @asynccontextmanager
 async def _waiting() -> AsyncGenerator[tuple[int, asyncio.Future[_Told]]]:
-    """A port of this machine, and what the browser brings to it."""
+    """A local port, and a future for the browser's query."""
     answered: asyncio.Future[_Told] = asyncio.get_running_loop().create_future()
     answering: set[asyncio.Task[None]] = set()
 
@@ -90,7 +86,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, an
         # Browsers open connections ahead, and leave them.
         async with asyncio.timeout(_LINE_SECONDS):
             query = _query(await reader.readuntil(b"\r\n"))
-            # They ask for other things as well, such as an icon.
+            # Browsers also request other things, such as an icon.
             is_it = bool(query.keys() & {"sso_code", "sso_error"})
             writer.write(_response(is_it))
             await writer.drain()
@@ -103,11 +99,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, an
 
 
 def _query(line: bytes) -> _Told:
-    """What the first line of a request asks for.
-
-    Raises:
-        ValueError: its address is none.
-    """
+    """Parse the query of a request line; raises ``ValueError``."""
     words = line.decode("ascii", "replace").split()
     return parse_qs(urlsplit(words[1]).query) if words[:1] == ["GET"] and words[1:] else {}
 

@@ -1,4 +1,4 @@
-"""HTTP to one Agentex server: retries where they are safe, envelopes opened, errors named."""
+"""HTTP to one Agentex server: safe retries, envelopes opened, errors named."""
 
 import asyncio
 import ipaddress
@@ -16,7 +16,7 @@ from cli.ui.i18n.common import ANSWER_UNREADABLE, NOT_AGENTEX, UNREACHABLE_HINT,
 from core.errors.requests import InvalidRequest
 from core.errors.server import ServerUnreachable
 
-# Retry only what the server certainly did not do: it was not reached, or says so.
+# Retry only what the server certainly did not do: it was not reached, or it says so.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _DECLINED = {429, 503}
 _DECLINED_TRIES = 5
@@ -40,8 +40,8 @@ class Transport:
     """Sends requests to one server.
 
     Args:
-        language: in which the server shall word its errors.
-        patience: seconds for which a server that can't be reached is tried again.
+        language: of the server's error messages.
+        patience: seconds during which an unreachable server is retried.
     """
 
     def __init__(self, url: str, *, language: Language, patience: float = 0.5) -> None:
@@ -53,39 +53,25 @@ class Transport:
         )
 
     async def __aenter__(self) -> Self:
-        """Open the connections."""
         await self._http.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connections."""
         await self._http.__aexit__(kind, error, trace)
 
     async def send(self, build: BuildRequest, *, repeatable: bool) -> JsonValue:
-        """Send a request and open the answer's envelope.
+        """Send a request and return the ``data`` of the response's envelope.
 
         Args:
-            build: makes the request, anew for each try.
+            build: makes a new request for each attempt.
             repeatable: whether doing it twice does no harm.
-
-        Returns:
-            The envelope's ``data``.
-
-        Raises:
-            ServerRefused: the server answered with an error.
-            CommandFailed: it can't be reached, or is no Agentex server.
         """
         response = await self._respond(build, repeatable=repeatable, stream=False)
         return self._open(response)
 
     def read(self, shape: type[M], value: JsonValue) -> M:
-        """The data of an answer in their shape.
-
-        Raises:
-            CommandFailed: they are of another version.
-        """
         try:
             return shape.model_validate(value)
         except ValidationError:
@@ -93,12 +79,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, build: BuildRequest) -> AsyncGenerator[httpx.Response]:
-        """Send a request whose answer is read as it comes.
-
-        Raises:
-            ServerRefused: the server answered with an error before the stream began.
-            CommandFailed: it can't be reached, or is no Agentex server.
-        """
+        """Send a request and yield the streaming response."""
         response = await self._respond(build, repeatable=False, stream=True)
         try:
             if not response.is_success:

@@ -1,4 +1,4 @@
-"""Files on their way to the server, as parts of a form."""
+"""File uploads as multipart forms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,11 @@ from cli.commands.ingest.local_files import CountedFile
 
 @dataclass(frozen=True)
 class UploadBody:
-    """A request that carries a file.
+    """A request with one file.
 
     Args:
-        file: open; the caller closes it.
         name: of the file, as the server sees it.
-        fields: further fields of the form.
-        timeout: where the usual one is too short.
+        timeout: if the usual one is too short.
     """
 
     path: str
@@ -28,12 +26,12 @@ class UploadBody:
     timeout: httpx.Timeout | None = None
 
     def request(self, http: httpx.AsyncClient, headers: Mapping[str, str]) -> httpx.Request:
-        """The request, with the file from its beginning: it may be sent again."""
+        """The request, with the file rewound, so that it can be sent again."""
         self.file.seek(0)
         return http.build_request(
             "POST",
             self.path,
-            # Even an empty one takes away what the path brings.
+            # Even an empty query removes that of the path.
             params=self.query or None,
             files={"file": (self.name, self.file)},
             data=dict(self.fields),
@@ -44,18 +42,14 @@ class UploadBody:
 
 @dataclass(frozen=True)
 class BatchUploadBody:
-    """A request that carries several files.
-
-    Args:
-        files: names, as the server sees them, and open files; the caller closes them.
-    """
+    """A request with several files: names, as the server sees them, and open files, which the caller closes."""
 
     path: str
     files: Sequence[tuple[str, CountedFile]]
     query: Mapping[str, str | int]
 
     def request(self, http: httpx.AsyncClient, headers: Mapping[str, str]) -> httpx.Request:
-        """The request, with the files from their beginnings: it may be sent again."""
+        """The request, with the files rewound, so that it can be sent again."""
         for _, file in self.files:
             file.seek(0)
         return http.build_request(

@@ -26,7 +26,7 @@ LimitOption = Annotated[int, typer.Option(min=1, max=100, help="How many at most
 
 
 class FileFormat(StrEnum):
-    """What a session is exported as."""
+    """Format of an exported session."""
 
     MARKDOWN = "markdown"
     JSON = "json"

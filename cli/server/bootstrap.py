@@ -1,4 +1,4 @@
-"""The first rows of a data folder: tables, roles, keys, administrator, samples."""
+"""Initial content of a data folder: tables, roles, keys, administrator, samples."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ _PASSWORD_BYTES = 12
 
 
 def main() -> None:
-    """Prepare the data folder and the database; exit code 1 with a plain line when it can't."""
+    """Prepare the data folder and the database; on failure exit with code 1 and a plain message."""
     settings = get_settings()
     configure_logging(settings, part="database")
     try:
@@ -49,18 +49,12 @@ def main() -> None:
 
 
 async def prepare(settings: Settings) -> None:
-    """Bring the database up to date and, on the first start, fill in what people need.
-
-    Raises:
-        DatabaseUnavailable: the database can't be reached.
-        SecretKeyMismatchError: the database belongs to another secret key.
-        AgentexError: the configured administrator's name, address or password can't be used.
-    """
+    """Migrate the database and, on the first start, add the initial content."""
     database = open_database(settings)
     try:
         await migrate(database)
         vault = Vault(load_secret_key(settings), PURPOSE)
-        # All or nothing: a first start that is cut short is one again.
+        # All or nothing: an interrupted first start is repeated.
         async with unit_of_work(database) as work:
             await lock_migrations(await work.session.connection())
             admin = await _prepare_accounts(work.session, settings, vault)
@@ -74,9 +68,9 @@ async def prepare(settings: Settings) -> None:
 
 
 def _shipped(settings: Settings) -> Iterator[ModuleType]:
-    """What a first start adds for people, each with its ``add``.
+    """Modules with sample content for a first start, each with an ``add`` function.
 
-    Loaded by name: all later starts need nothing of what documents and skills are made of.
+    Imported by name: later starts need nothing of documents and skills.
     """
     if settings.documentation_enabled:
         yield import_module("cli.server.sample_documents")
@@ -85,7 +79,7 @@ def _shipped(settings: Settings) -> Iterator[ModuleType]:
 
 
 async def _prepare_accounts(session: AsyncSession, settings: Settings, vault: Vault) -> Principal | None:
-    """Write what is missing; the administrator's principal when this was the first start."""
+    """Create what is missing; returns the administrator's principal on the first start."""
     await ensure_roles(session)
     await ensure_signing_key(session, vault)
     if (await session.exec(select(User.id).limit(1))).first() is not None:
@@ -104,7 +98,7 @@ async def _prepare_accounts(session: AsyncSession, settings: Settings, vault: Va
 
 
 def _generate_password(data_dir: Path) -> str:
-    """A random password, written where only the operator reads it."""
+    """Generate a password and write it where only the operator can read it."""
     # The ending has a letter and a digit whatever the random part is.
     password = secrets.token_urlsafe(_PASSWORD_BYTES) + "a7"
     path = data_dir / PASSWORD_FILE

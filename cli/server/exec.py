@@ -1,4 +1,4 @@
-"""Commands that run a module of ours in this Python."""
+"""Commands that run a module of Agentex in this Python."""
 
 import os
 import sys
@@ -9,10 +9,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def module_command(module: str) -> tuple[str, ...]:
-    """The command that runs one of our modules.
+    """The command that runs a module of Agentex.
 
-    Python puts the working folder first on its path; ``-P`` prevents that, lest a folder named
-    ``api`` or ``core`` of the person who starts us is taken for ours.
+    Python puts the working folder first on its path; ``-P`` prevents that, so that a folder named
+    ``api`` or ``core`` in the user's working folder is not imported instead.
     """
     safe_path = () if Path.cwd() == _ROOT else ("-P",)
     return (sys.executable, "-u", *safe_path, "-m", module)

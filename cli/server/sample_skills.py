@@ -1,4 +1,4 @@
-"""The skills that every installation starts with."""
+"""The skills of a new installation."""
 
 from core.auth.principal import Principal
 from core.db.unit_of_work import UnitOfWork
@@ -14,12 +14,7 @@ _NOTE = "Comes with Agentex / 随 Agentex 提供"
 
 
 async def add(work: UnitOfWork, settings: Settings, admin: Principal) -> None:
-    """Make the starters public skills of the administrator, who may change or delete them.
-
-    Args:
-        work: the transaction of the first start.
-        settings: say how much one user may keep.
-    """
+    """Add the sample skills as public skills of the administrator, who may change or delete them."""
     context = SkillContext(work, admin, SkillLimits(settings.skills_per_user, settings.skill_bytes_per_user))
     for language in LANGUAGES:
         for starter in starters(language):

@@ -24,7 +24,7 @@ _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 async def check_redis(settings: Settings) -> ReadinessCheck:
-    """Whether Redis answers PING; it refuses while it loads its file."""
+    """Check that Redis answers PING, which it refuses while it loads its file."""
     async with open_redis(settings) as redis:
         try:
             # redis has partial types.
@@ -35,13 +35,13 @@ async def check_redis(settings: Settings) -> ReadinessCheck:
 
 
 async def check_worker(settings: Settings) -> ReadinessCheck:
-    """Whether a worker has given a sign of life in Redis."""
+    """Check that a worker has sent a heartbeat."""
     async with open_redis(settings) as redis:
         return await _find_worker(redis)
 
 
 async def check_engine(settings: Settings) -> ReadinessCheck:
-    """Whether the engine has loaded its encoder and its index."""
+    """Check that the engine has loaded its encoder and its index."""
     client = EngineClient(settings.effective_engine_socket)
     try:
         health = await client.health()
@@ -53,13 +53,13 @@ async def check_engine(settings: Settings) -> ReadinessCheck:
 
 
 async def check_api(url: str) -> ReadinessCheck:
-    """Whether the API answers; what it needs from the other parts is their own check."""
+    """Check that the API answers, independently of the other parts."""
     status, _ = await _get(f"{url}/healthz")
     return ReadinessCheck(status == HTTPStatus.OK, "" if status else "not answering yet")
 
 
 async def check_all(url: str) -> ReadinessCheck:
-    """Whether the API says that it and everything it needs is ready."""
+    """Check that the API reports itself and everything it needs as ready."""
     status, text = await _get(f"{url}/readyz")
     return ReadinessCheck(status == HTTPStatus.OK, text)
 
@@ -82,7 +82,7 @@ async def _get(url: str) -> tuple[int, str]:
 
 
 def main() -> None:
-    """Ask one part, for a container's health check: ``python -m cli.supervisor.checks PART``."""
+    """Check one part, for a container's health check: ``python -m cli.supervisor.checks PART``."""
     settings = get_settings()
     checks = {
         "redis": lambda: check_redis(settings),

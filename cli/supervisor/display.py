@@ -24,16 +24,12 @@ _COLOURS = {
 }
 
 
-# After this long in one state a person wants to know why.
+# After this long in one state the display says why.
 _SLOW_SECONDS = 3.0
 
 
 class StatusDisplay:
-    """Writes to one console.
-
-    Args:
-        verbose: whether every log line of the parts is shown, not only warnings and errors.
-    """
+    """Writes to one console; ``verbose`` shows every log line, not only warnings and errors."""
 
     def __init__(self, console: Console, *, verbose: bool = False) -> None:
         self.console = console
@@ -57,14 +53,14 @@ class StatusDisplay:
                 self.change(status)
 
     def end(self) -> None:
-        """Leave the table as it is; changes are lines from now on."""
+        """Freeze the table; later changes are lines."""
         if self._live is not None:
             self.refresh()
             self._write(self._live.stop)
             self._live = None
 
     def refresh(self) -> None:
-        """Let the table's seconds move on; in plain lines, say what a slow part waits for."""
+        """Update the table's seconds; in plain lines, say what a slow part waits for."""
         if self._live is not None:
             self._write(functools.partial(self._live.update, self._table(), refresh=True))
             return
@@ -74,7 +70,6 @@ class StatusDisplay:
                 self._write_line(status, status.detail)
 
     def change(self, status: ServiceStatus) -> None:
-        """Show a part's new state."""
         if self._live is not None:
             self.refresh()
         elif status.state == ServiceState.FAILING:
@@ -83,7 +78,7 @@ class StatusDisplay:
             self._write_line(status)
 
     def _write_line(self, status: ServiceStatus, detail: str = "") -> None:
-        # A detail that comes after the bare state is news; the bare state after it is not.
+        # A detail after the bare state is news; the bare state after a detail is not.
         state, last_detail = self._last.get(status.name, ("", ""))
         if state == status.state and (not detail or last_detail == detail):
             return
@@ -92,23 +87,22 @@ class StatusDisplay:
         self.say(f"{seconds:6.1f} s  {status.name:<9} {status.state:<11} {detail}".rstrip())
 
     def say(self, text: str, style: str = "") -> None:
-        """Write a line or more as they are."""
         line = Text(text, style=style)
         self._write(functools.partial(self.console.print, line, soft_wrap=True))
 
     def show_log(self, name: str, line: str) -> None:
-        """Show a log line of a part if it is loud enough."""
+        """Show a log line of a part if its level is high enough."""
         level, text = parse_line(line)
         if self._verbose or level in LOUD_LEVELS:
             style = "red" if level in LOUD_LEVELS - {"warning"} else ""
             self.say(f"{name:<9} {level:<8} {text}", "yellow" if level == "warning" else style)
 
     def note_death(self, name: str, reason: str, pause: float) -> None:
-        """Say that a part ended on its own and starts again."""
+        """Report that a part ended unexpectedly and restarts."""
         self.say(f"{name} ended ({reason}); it starts again in {pause:g} s", "yellow")
 
     def alarm(self, part: Service, deaths: int, lines: Sequence[str]) -> None:
-        """Say that a part keeps dying, with the last lines it wrote."""
+        """Report that a part keeps dying, with its last log lines."""
         self.say(
             f"{part.name} ended {deaths} times in a row right after its start. Agentex keeps "
             f"trying, slowly.\n{part.name} 连续 {deaths} 次启动后立即退出，将放慢速度继续重试。",
@@ -119,12 +113,11 @@ class StatusDisplay:
             self.say(part.advice)
 
     def show_tail(self, name: str, lines: Sequence[str]) -> None:
-        """Show the last lines that a part wrote."""
         for line in lines:
             self.say(f"  {name} | {parse_line(line)[1]}")
 
     def _write(self, act: Callable[[], None]) -> None:
-        """Write, unless nobody reads any more: a closed terminal must not end the parts."""
+        """Write, ignoring a closed terminal, which must not end the parts."""
         if self._gone:
             return
         try:

@@ -1,7 +1,7 @@
-"""Becomes one child process that ends with its supervisor: ``launch.py PARENT_PID COMMAND...``.
+"""Launcher of one child process that ends with its supervisor: ``launch.py PARENT_PID COMMAND...``.
 
-A file of its own, run with ``python -I -S``, because the steps below must happen in the child
-and running Python code between fork and exec of a threaded parent may deadlock.
+A separate file, run with ``python -I -S``, because the steps below must happen in the child,
+and Python code between fork and exec of a threaded parent may deadlock.
 """
 
 import ctypes

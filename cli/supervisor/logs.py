@@ -1,4 +1,4 @@
-"""The output of a child process: a bounded log file and its last lines."""
+"""Output of child processes: a bounded log file and its last lines."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ LOUD_LEVELS = frozenset({"warning", "error", "critical", "exception"})
 
 
 class LogFile:
-    """Appends bytes to a file and starts a new one when it is full, keeping a few old ones."""
+    """An append-only file that rotates when it is full, keeping a few old ones."""
 
     def __init__(self, path: Path, *, max_bytes: int = _MAX_BYTES) -> None:
         self._path = path
@@ -45,11 +45,7 @@ class LogFile:
 
 
 class LogOutput:
-    """Takes a child's output as it comes and passes it on line by line.
-
-    Args:
-        show: called with each whole line, decoded and without control characters.
-    """
+    """Splits a child's output into lines and passes them to ``show``, decoded and without control characters."""
 
     def __init__(self, file: LogFile, show: Callable[[str], None]) -> None:
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -58,7 +54,7 @@ class LogOutput:
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes; an empty chunk is the end of the output."""
+        """Process the next bytes; an empty chunk is the end of the output."""
         if data:
             self._file.write(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -73,11 +69,11 @@ class LogOutput:
 
 
 def parse_line(line: str) -> tuple[str, str]:
-    """Split a log line into its level and a text for people.
+    """Split a log line into its level and a readable text.
 
     Returns:
-        The level in lower case, empty when the line is not one of our JSON lines, and
-        ``event key=value ...`` or the line as it is.
+        The level in lower case, empty if the line is not one of our JSON lines, and
+        ``event key=value ...`` or the line unchanged.
     """
     try:
         content: object = json.loads(line)

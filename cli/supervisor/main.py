@@ -30,7 +30,7 @@ _ASK_EVERY_SECONDS = 0.1
 
 
 def main() -> None:
-    """Take the data folder, clean up what was left in it and run all parts."""
+    """Claim the data folder, clean up leftovers and run all parts."""
     screen = StatusDisplay(Console(highlight=False), verbose="--verbose" in sys.argv[1:])
     try:
         settings = get_settings()
@@ -51,7 +51,7 @@ def _check_models(settings: Settings) -> None:
     try:
         served_models(settings)
         if settings.llm_provider or settings.llm_base_url or settings.llm_model:
-            # By name: what asks models takes a third of this process's start to load.
+            # Imported by name: the model client takes a third of this process's start.
             import_module("agents.llm.factory").configured_endpoint(settings)
     except UnusableSetting as error:
         message = f"{error.details['setting']}: {error.details['error']}"
@@ -103,9 +103,6 @@ def list_parts(settings: Settings) -> list[Service]:
 
     Redis and the engine start together with the preparation of the database; the worker and
     the API need its tables, and wait for Redis and the engine by themselves.
-
-    Raises:
-        RedisServerMissing: a private Redis is wanted and this machine has none.
     """
     return [
         _redis(settings),

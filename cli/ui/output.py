@@ -22,10 +22,9 @@ def printable(text: str) -> str:
 
 
 class Output:
-    """Writes one command's results to standard output and remarks to standard error.
+    """Writes results to standard output and remarks to standard error.
 
-    Args:
-        json_only: print JSON and nothing else on standard output.
+    With ``json_only`` standard output gets JSON and nothing else.
     """
 
     def __init__(self, *, json_only: bool, language: Language) -> None:
@@ -36,11 +35,10 @@ class Output:
 
     @property
     def lively(self) -> bool:
-        """Whether progress and remarks have a person to read them."""
+        """Whether a person can see progress and remarks."""
         return not self.json_only and self.remarks.is_terminal
 
     def render(self, message: Message, **values: object) -> str:
-        """A message in this command's language."""
         return printable(message.render(self.language, **values))
 
     def say(self, message: Message, **values: object) -> None:
@@ -95,7 +93,7 @@ class Output:
             self.print(f"{self.render(name)}: {value}")
 
     def fail(self, problem: Problem) -> ExitCode:
-        """Report why the command ends and give its exit code."""
+        """Report why the command ends and return its exit code."""
         self.emit(to_json(problem, self.language))
         if not self.json_only:
             text = printable(problem.explain(self.language))

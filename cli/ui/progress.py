@@ -15,15 +15,7 @@ _JSON = TypeAdapter[JsonValue](JsonValue)
 
 
 async def followed(output: Output, client: ApiClient, path: str, body: JsonObject) -> JsonValue:
-    """Begin some work and follow it to its result; interrupting it ends the work.
-
-    Args:
-        output: shows the bar where somebody watches.
-
-    Raises:
-        ServerRefused: it was refused, or failed on the way.
-        CommandFailed: the connection broke off.
-    """
+    """Begin a server job and follow it to its result; an interruption ends the job."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn())
     with Progress(*columns, console=output.remarks, transient=True, disable=not output.lively) as progress:
         task = progress.add_task(output.render(messages.FOLLOW_ASKING), total=None)

@@ -19,12 +19,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 @dataclass(frozen=True)
 class DeletionPrompt:
-    """Something to delete.
-
-    Args:
-        path: of the list that it is in.
-        name: by which people know it.
-    """
+    """An object to delete; ``path`` is that of its list."""
 
     path: str
     id: str
@@ -34,14 +29,11 @@ class DeletionPrompt:
 async def delete_with_prompt(
     output: Output, client: ApiClient, thing: DeletionPrompt, yes: bool, *, words: tuple[Message, Message]
 ) -> ExitCode:
-    """Delete something where the person agrees, and say so.
+    """Delete an object after confirmation, and report it.
 
     Args:
         yes: ``--yes`` was given.
-        words: the question, and what is said when it is done; each with ``{name}``.
-
-    Raises:
-        CommandFailed: there is nobody to ask.
+        words: the question and the report; each with ``{name}``.
     """
     question, done = words
     if not confirm(output, yes, question, name=thing.name):
@@ -53,16 +45,7 @@ async def delete_with_prompt(
 
 
 def confirm(output: Output, yes: bool, question: Message, **values: object) -> bool:
-    """Whether it may be done: said already, or by the person at the terminal now.
-
-    Args:
-        output: tells that nothing was done where the answer is no.
-        yes: ``--yes`` was given.
-        question: to ask, with its ``values``.
-
-    Raises:
-        CommandFailed: there is nobody to ask.
-    """
+    """Whether the person agrees, by ``--yes`` or at the terminal."""
     if yes:
         return True
     if output.json_only or not sys.stdin.isatty():
@@ -76,32 +59,20 @@ def confirm(output: Output, yes: bool, question: Message, **values: object) -> b
 def ask_password(
     output: Output, question: Message = ASK_PASSWORD, otherwise: Message = PASSWORD_NEEDED, **values: object
 ) -> str:
-    """Ask for a password or a key at the terminal, without showing it.
-
-    Raises:
-        CommandFailed: there is no terminal; ``otherwise`` says what to do instead.
-    """
+    """Ask for a password or a key at the terminal, without echo."""
     need_terminal("password", otherwise)
     answer: str = typer.prompt(output.render(question, **values), hide_input=True, err=True)
     return answer
 
 
 def need_terminal(field: str, message: Message) -> None:
-    """Pass where somebody can be asked.
-
-    Raises:
-        CommandFailed: nobody can; ``message`` says what to do instead.
-    """
+    """Refuse if there is no terminal to ask at."""
     if not sys.stdin.isatty():
         raise usage_error(field, message)
 
 
 def read_secret() -> str:
-    """The first line of standard input.
-
-    Raises:
-        CommandFailed: it is empty.
-    """
+    """The first line of standard input."""
     secret = sys.stdin.readline().rstrip("\r\n")
     if not secret:
         raise usage_error("stdin", SECRET_EMPTY)
@@ -109,5 +80,5 @@ def read_secret() -> str:
 
 
 def usage_error(field: str, message: Message) -> CommandFailed:
-    """A command that was given wrongly."""
+    """The failure of a wrong invocation."""
     return CommandFailed(InvalidRequest(field, message.en), message)

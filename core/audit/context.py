@@ -1,4 +1,4 @@
-"""Where an act comes from: the request and the caller at this moment, for the audit log."""
+"""The current request and caller, for the audit log."""
 
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts; the name is kept beside the id because accounts go and the log stays."""
+    """The acting account; its name is stored too, because the log outlives accounts."""
 
     user_id: str
     username: str
@@ -16,13 +16,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditOrigin:
-    """What is known of an act besides the act; empty for what no request asked for.
-
-    Args:
-        request_id: the answer's ``X-Request-ID``.
-        address: the caller's network address.
-        actor: who is authenticated, None for nobody.
-    """
+    """Request and actor of an act; empty outside requests."""
 
     request_id: str = ""
     address: str = ""
@@ -33,13 +27,13 @@ _ORIGIN: ContextVar[AuditOrigin] = ContextVar("audit_origin", default=AuditOrigi
 
 
 def current_origin() -> AuditOrigin:
-    """The origin of what is done at this moment."""
+    """The origin of what is done now."""
     return _ORIGIN.get()
 
 
 @contextmanager
 def use_origin(origin: AuditOrigin) -> Generator[None]:
-    """What is done inside comes from here."""
+    """Set the origin of everything done inside."""
     before = _ORIGIN.set(origin)
     try:
         yield
@@ -48,5 +42,5 @@ def use_origin(origin: AuditOrigin) -> Generator[None]:
 
 
 def acting_as(actor: Actor) -> AbstractContextManager[None]:
-    """What is done inside is done by this account."""
+    """Attribute everything done inside to this account."""
     return use_origin(replace(_ORIGIN.get(), actor=actor))

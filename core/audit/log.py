@@ -1,4 +1,4 @@
-"""Writing the audit log, in the transaction of the act that is noted."""
+"""Writes to the audit log, in the transaction of the audited act."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,7 +54,6 @@ class AuditAction(StrEnum):
 
 
 def _address(text: str) -> str:
-    """What is a network address; whatever else a trusted proxy handed on says nothing."""
     try:
         return str(ip_address(text))[:LONGEST_ADDRESS]
     except ValueError:
@@ -63,12 +62,11 @@ def _address(text: str) -> str:
 
 @dataclass(frozen=True)
 class AuditTarget:
-    """What is acted on.
+    """The object of an act.
 
     Args:
         kind: ``user``, ``role``, ``api_key``, ``config``, ``knowledge_base``, ...
-        id: its id or key.
-        name: how an account or a role is called; empty for what its owner alone may see.
+        name: name of an account or role; empty for what only its owner may see.
     """
 
     kind: str
@@ -84,15 +82,10 @@ def audit(
     actor: Actor | None = None,
     details: Mapping[str, JsonValue] | None = None,
 ) -> None:
-    """Note an act: the row is committed or rolled back with it.
-
-    Request id and address are those of the request that is served at this moment.
+    """Add an audit entry, which is committed or rolled back with the act.
 
     Args:
-        session: a writing session, that of the act where it has one.
-        action: what was done.
-        target: what it was done to.
-        actor: who did it, where that is not the authenticated caller (a login).
+        actor: who did it, if not the authenticated caller (at a login).
         details: small facts such as old and new values; what looks like a secret is redacted.
     """
     origin = current_origin()

@@ -14,10 +14,9 @@ LONGEST_ADDRESS = 100
 
 
 class AuditEntry(Table, table=True):
-    """One act; nothing refers to other tables, because what is told of may be gone.
+    """One act, without foreign keys, because its objects may be deleted.
 
-    ``object_type`` and ``object_id`` say what was acted on, ``object_name`` how an account or a
-    role was called then. ``details`` never hold a secret or the text of a document.
+    ``object_name`` is the name that an account or role had then. ``details`` never hold a secret or document text.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

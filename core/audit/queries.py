@@ -1,4 +1,4 @@
-"""Reading the audit log, and forgetting what is older than is kept."""
+"""Reads from the audit log, and deletion of old entries."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,11 @@ _BATCH = 500
 
 @dataclass(frozen=True)
 class AuditFilter:
-    """Which entries are wanted; what is empty does not filter.
+    """Conditions on entries; empty fields do not filter.
 
     Args:
         text: part of an action, a name, an object's id, an address or a request id.
-        actions: any of these.
         actor: an account's id, or the name it had.
-        object_type: the kind of what was acted on.
-        object_id: its id.
-        since: not before.
-        until: before.
     """
 
     text: str = ""
@@ -43,15 +38,15 @@ class AuditFilter:
 
 @dataclass(frozen=True)
 class AuditListing:
-    """A page of entries and how many there are in all."""
+    """A page of entries and the total count."""
 
     items: Sequence[AuditEntry]
     total: int
 
 
-async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageRequest) -> AuditListing:
-    """One page of the entries that are wanted."""
-    conditions = _conditions(wanted)
+async def list_page(session: AsyncSession, entry_filter: AuditFilter, page: PageRequest) -> AuditListing:
+    """One page of the matching entries."""
+    conditions = _conditions(entry_filter)
     count = select(func.count()).select_from(AuditEntry).where(*conditions)
     columns = {name: col(getattr(AuditEntry, name)) for name in SORT_FIELDS}
     query = select(AuditEntry).where(*conditions)
@@ -59,9 +54,9 @@ async def list_page(session: AsyncSession, wanted: AuditFilter, page: PageReques
     return AuditListing(rows.all(), (await session.exec(count)).one())
 
 
-async def iterate_batches(database: Database, wanted: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
-    """All entries that are wanted, the newest first, in batches; no session stays open between."""
-    conditions = _conditions(wanted)
+async def iterate_batches(database: Database, entry_filter: AuditFilter) -> AsyncGenerator[Sequence[AuditEntry]]:
+    """All matching entries in batches, newest first; no session stays open in between."""
+    conditions = _conditions(entry_filter)
     moment, key = col(AuditEntry.created_at), col(AuditEntry.id)
     after: list[ColumnElement[bool]] = []
     while True:
@@ -79,11 +74,7 @@ async def iterate_batches(database: Database, wanted: AuditFilter) -> AsyncGener
 
 
 async def delete_older(database: Database, *, days: int) -> int:
-    """Delete what is older than ``days``, in short transactions; 0 keeps everything.
-
-    Returns:
-        How many entries went.
-    """
+    """Delete entries older than ``days`` in short transactions and return their number; 0 keeps everything."""
     if days == 0:
         return 0
     gone, border = 0, utc_now() - timedelta(days=days)
@@ -98,22 +89,22 @@ async def delete_older(database: Database, *, days: int) -> int:
             return gone
 
 
-def _conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+def _conditions(entry_filter: AuditFilter) -> list[ColumnElement[bool]]:
     entry = AuditEntry
-    found: list[ColumnElement[bool]] = []
-    if wanted.text:
+    conditions: list[ColumnElement[bool]] = []
+    if entry_filter.text:
         searched = (entry.action, entry.actor_name, entry.object_id, entry.object_name, entry.address, entry.request_id)
-        found.append(or_(*(col(one).icontains(wanted.text, autoescape=True) for one in searched)))
-    if wanted.actions:
-        found.append(col(entry.action).in_(wanted.actions))
-    if wanted.actor:
-        found.append(or_(col(entry.actor_id) == wanted.actor, col(entry.actor_name) == wanted.actor))
-    if wanted.object_type:
-        found.append(col(entry.object_type) == wanted.object_type)
-    if wanted.object_id:
-        found.append(col(entry.object_id) == wanted.object_id)
-    if wanted.since is not None:
-        found.append(col(entry.created_at) >= wanted.since)
-    if wanted.until is not None:
-        found.append(col(entry.created_at) < wanted.until)
-    return found
+        conditions.append(or_(*(col(column).icontains(entry_filter.text, autoescape=True) for column in searched)))
+    if entry_filter.actions:
+        conditions.append(col(entry.action).in_(entry_filter.actions))
+    if entry_filter.actor:
+        conditions.append(or_(col(entry.actor_id) == entry_filter.actor, col(entry.actor_name) == entry_filter.actor))
+    if entry_filter.object_type:
+        conditions.append(col(entry.object_type) == entry_filter.object_type)
+    if entry_filter.object_id:
+        conditions.append(col(entry.object_id) == entry_filter.object_id)
+    if entry_filter.since is not None:
+        conditions.append(col(entry.created_at) >= entry_filter.since)
+    if entry_filter.until is not None:
+        conditions.append(col(entry.created_at) < entry_filter.until)
+    return conditions

@@ -1,1 +1,1 @@
-"""Users, roles, credentials, and the one gate that decides who may do what."""
+"""Users, roles, credentials, and access checks."""

@@ -1,4 +1,4 @@
-"""A user's API keys: made with at most the rights and the life of what makes them."""
+"""API keys of users, with at most the rights and lifetime of the credential that creates them."""
 
 import hashlib
 import secrets
@@ -28,12 +28,11 @@ SORT_FIELDS = ("created_at", "name")
 
 @dataclass(frozen=True)
 class ApiKeyDraft:
-    """A key to be.
+    """A key to create.
 
     Args:
-        name: to tell keys apart.
-        scopes: the only permissions it has, as long as its owner has them; None for all of them.
-        expires_at: its end; None for none.
+        scopes: its only permissions, as long as the owner has them; None for all of the owner's.
+        expires_at: None for never.
     """
 
     name: str
@@ -43,7 +42,7 @@ class ApiKeyDraft:
 
 @dataclass(frozen=True)
 class ApiKeyListing:
-    """One page of keys, and how many there are in all."""
+    """A page of keys and the total count."""
 
     items: Sequence[ApiKey]
     total: int
@@ -63,21 +62,14 @@ async def list_api_keys(session: AsyncSession, user_id: str, page: PageRequest) 
 
 
 async def create_api_key(session: AsyncSession, principal: Principal, draft: ApiKeyDraft) -> tuple[ApiKey, str]:
-    """Make a key for the caller. One made with a key ends with that one, at the latest.
+    """Create a key for the caller; return its row and the key itself, which is not stored.
 
-    Returns:
-        The row, and the key itself, which can't be had again.
-
-    Raises:
-        ApiKeysFull: the account has as many as are kept.
-        InvalidRequest: it would have ended already, or would outlive the key it is made with.
-        InvalidToken: the login or key it is made with is gone meanwhile.
-        PermissionDenied: the caller lacks a permission that it should have, or is a key with scopes.
+    A key created with another key expires no later than that one.
     """
     principal.require_whole()
     if draft.scopes is not None:
         principal.require_all(draft.scopes)
-    # Held: two requests at a time would both count what the other has not made yet.
+    # Locked: two parallel requests would not count each other's key.
     await session.get(User, principal.user_id, with_for_update={"key_share": True})
     await _require_login(session, principal)
     mine = select(func.count()).select_from(ApiKey).where(ApiKey.user_id == principal.user_id)
@@ -98,7 +90,7 @@ async def create_api_key(session: AsyncSession, principal: Principal, draft: Api
 
 
 async def _require_login(session: AsyncSession, principal: Principal) -> None:
-    """Refuse a login that ended while the account was waited for: by another password, as may be."""
+    """Refuse a login that ended (by a new password) while this waited for the account's lock."""
     if principal.family_id is None:
         return
     alive = select(TokenFamily.id).where(TokenFamily.id == principal.family_id, col(TokenFamily.revoked_at).is_(None))
@@ -126,13 +118,9 @@ async def _add(
 
 
 async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: str) -> None:
-    """Delete one of the caller's keys, and those that were made with it, and so on.
+    """Delete one of the caller's keys, and recursively the keys created with it.
 
-    They stop working at once, on open streams within seconds.
-
-    Raises:
-        ApiKeyNotFound: the user has no such key.
-        PermissionDenied: a key with scopes may end itself alone.
+    They stop working at once, on open streams within seconds. A key with scopes may only delete itself.
     """
     row = await get_api_key_for_update(session, principal.user_id, key_id)
     if row.id != principal.key_id:
@@ -141,13 +129,9 @@ async def revoke_api_key(session: AsyncSession, principal: Principal, key_id: st
 
 
 async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: str) -> ApiKey:
-    """One of an account's keys, until the transaction ends.
-
-    Raises:
-        ApiKeyNotFound: it has no such key.
-    """
+    """One of an account's keys, locked until the transaction ends."""
     query = select(ApiKey).where(ApiKey.id == key_id, ApiKey.user_id == user_id)
-    # Held: a key that is being made with it is there before, or not at all.
+    # Locked: a key being created with it either exists already or fails.
     row = (await session.exec(query.with_for_update())).first()
     if row is None:
         raise ApiKeyNotFound
@@ -155,21 +139,15 @@ async def get_api_key_for_update(session: AsyncSession, user_id: str, key_id: st
 
 
 async def delete_api_key_tree(session: AsyncSession, row: ApiKey, owner: User | None = None) -> None:
-    """Delete a key, and those that were made with it, and so on.
-
-    Args:
-        session: a writing session.
-        row: from :func:`held_api_key`.
-        owner: whose it is, for the audit log, where somebody else does it.
-    """
-    # Whoever took the key may have made others with it.
+    """Delete a key, and recursively the keys created with it; the audit log names ``owner`` if it is not the caller."""
+    # A thief of the key may have created others with it.
     revoked = {row.id: row}
     makers = [row.id]
     while makers:
         made = select(ApiKey).where(col(ApiKey.made_with).in_(makers)).with_for_update()
-        found = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
-        revoked |= found
-        makers = list(found)
+        children = {key.id: key for key in (await session.exec(made)).all() if key.id not in revoked}
+        revoked |= children
+        makers = list(children)
     details: dict[str, JsonValue] = {}
     if owner is not None:
         details = {"user_id": owner.id, "username": owner.username}
@@ -182,7 +160,7 @@ PREFIX = "sk-"
 
 
 def generate_api_key() -> str:
-    """A new key as its owner sees it, once."""
+    """A new key in plain text."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
@@ -192,5 +170,5 @@ def hash_api_key(key: str) -> str:
 
 
 def display_prefix(key: str) -> str:
-    """What a list shows of a key (seed 002, section 3.4: ``sk-...abc``)."""
+    """The part of a key that lists show (docs/reference/agentex-api.md, section 3.4: ``sk-...abc``)."""
     return f"{PREFIX}...{key[-3:]}"

@@ -1,4 +1,4 @@
-"""Logging in, refreshing, logging out, and telling who a credential belongs to."""
+"""Login, refresh, logout, and the lookup of principals by credential."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,12 +33,11 @@ _LAST_USED_PRECISION = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class IssuedTokens:
-    """What a login gives.
+    """Tokens of a login.
 
     Args:
-        access_token: for requests.
-        refresh_token: for the next pair; works once.
-        expires_in: life of the access token in seconds.
+        refresh_token: works once.
+        expires_in: lifetime of the access token in seconds.
     """
 
     access_token: str
@@ -47,13 +46,7 @@ class IssuedTokens:
 
 
 class Authenticator:
-    """Issues and checks credentials.
-
-    Args:
-        issuer: signs and verifies tokens; another one takes its place when keys are rotated.
-        access_seconds: life of an access token.
-        refresh_seconds: life of a refresh token.
-    """
+    """Issues and checks credentials."""
 
     def __init__(self, issuer: TokenIssuer, *, access_seconds: int, refresh_seconds: int) -> None:
         self.issuer = issuer
@@ -61,29 +54,15 @@ class Authenticator:
         self._refresh_seconds = refresh_seconds
 
     async def begin_login(self, session: AsyncSession, checked: User) -> tuple[User, IssuedTokens]:
-        """Begin a token family, and forget those of the account that have ended.
-
-        Args:
-            session: a writing session.
-            checked: what :func:`check_password` gave.
-
-        Raises:
-            InvalidCredentials: the password was changed since it was checked.
-            AccountDisabled: the account is switched off.
-        """
-        # Held: a change of the password at this moment must see this login, or this one that.
+        """Begin a token family and delete the account's expired ones; refused if the password changed meanwhile."""
+        # Locked: this login and a parallel password change must see each other.
         user = await session.get(User, checked.id, with_for_update=True)
         if user is None or user.password_hash != checked.password_hash:
             raise InvalidCredentials
         return await self._begin(session, user, method="password")
 
     async def begin_vouched_login(self, session: AsyncSession, user_id: str) -> tuple[User, IssuedTokens]:
-        """Begin a token family for somebody whom an identity provider vouches for.
-
-        Raises:
-            InvalidCredentials: the account is gone.
-            AccountDisabled: it is switched off.
-        """
+        """Begin a token family for a user whom an identity provider has authenticated."""
         user = await session.get(User, user_id, with_for_update=True)
         if user is None:
             raise InvalidCredentials
@@ -110,10 +89,6 @@ class Authenticator:
 
         A token that was exchanged before ends its family: either the owner or a thief has
         the newer one. That case is returned, not raised, so that the revocation is committed.
-
-        Raises:
-            InvalidToken: not a refresh token of a living family.
-            TokenExpired: it has ended.
         """
         claims = self.issuer.verify(refresh_token, "refresh")
         family = (
@@ -127,7 +102,7 @@ class Authenticator:
         if family.current_token_id != claims.token_id:
             family.revoked_at = utc_now()
             session.add(family)
-            # Who it was is not known: the owner, or whoever took the token.
+            # The caller may be the owner or a thief of the token.
             audit(session, AuditAction.TOKEN_REUSED, AuditTarget("user", user.id, user.username))
             return TokenReused()
         family.expires_at = utc_now() + timedelta(seconds=self._refresh_seconds)
@@ -148,33 +123,20 @@ class Authenticator:
         return IssuedTokens(access, refresh, self._access_seconds)
 
     async def principal_of_token(self, session: AsyncSession, access_token: str) -> Principal:
-        """Who an access token belongs to, by the database's word at this moment.
-
-        Raises:
-            TokenExpired: it has ended.
-            InvalidToken: not issued here, logged out, or the account is gone.
-            AccountDisabled: the account is switched off.
-        """
+        """The owner of an access token, with the rights that the database has now."""
         claims = self.issuer.verify(access_token, "access")
-        asked = {"user_id": claims.user_id, "family_id": claims.family_id}
-        row = (await session.exec(_by_family(), params=asked)).first()
+        parameters = {"user_id": claims.user_id, "family_id": claims.family_id}
+        row = (await session.exec(_by_family(), params=parameters)).first()
         if row is None or row[2].revoked_at is not None:
             raise InvalidToken
         return replace(_principal(row[0], row[1]), family_id=claims.family_id)
 
 
 async def check_password(database: Database, *, login: str, password: str) -> User:
-    """The account that this password belongs to.
+    """The account with this login and password.
 
-    No session is open while the hash is made: that takes long, and SQLite has one writer.
-
-    Args:
-        database: holds the accounts.
-        login: user name or e-mail address.
-        password: as typed.
-
-    Raises:
-        InvalidCredentials: unknown user or wrong password, told apart by nothing.
+    No session is open while the hash is computed: that takes long, and SQLite has one writer.
+    Unknown users and wrong passwords raise the same error.
     """
     async with database.reading() as session:
         user = await find_user_by_login(session, login)
@@ -185,7 +147,7 @@ async def check_password(database: Database, *, login: str, password: str) -> Us
 
 
 async def audit_refused_sso_login(database: Database, error: AgentexError) -> None:
-    """Note that somebody whom an identity provider sent was not let in, and why."""
+    """Audit that a user from the identity provider was refused, and why."""
     details: dict[str, JsonValue] = {"method": "oidc", "code": error.code}
     if isinstance(reason := error.details.get("reason"), str):
         details["reason"] = reason
@@ -194,9 +156,9 @@ async def audit_refused_sso_login(database: Database, error: AgentexError) -> No
 
 
 async def audit_failed_login(database: Database, login: str) -> None:
-    """Note that a login failed; what was typed is kept only where it names an account.
+    """Audit a failed login; the typed name is stored only if an account has it.
 
-    A password typed into the wrong field must not stand in the log.
+    A password typed into the wrong field must not get into the log.
     """
     async with unit_of_work(database) as work:
         user = await find_user_by_login(work.session, login)
@@ -205,15 +167,9 @@ async def audit_failed_login(database: Database, login: str) -> None:
 
 
 async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Principal, bool]:
-    """Who an API key belongs to, and whether this minute's use is noted already.
-
-    Raises:
-        InvalidToken: no such key.
-        TokenExpired: it has ended.
-        AccountDisabled: the account is switched off.
-    """
-    asked = {"key_hash": hash_api_key(api_key)}
-    row = (await session.exec(_by_api_key(), params=asked)).first()
+    """The owner of an API key, and whether its use in this minute is stored already."""
+    parameters = {"key_hash": hash_api_key(api_key)}
+    row = (await session.exec(_by_api_key(), params=parameters)).first()
     if row is None:
         raise InvalidToken
     user, role, key = row
@@ -224,12 +180,7 @@ async def principal_for_api_key(session: AsyncSession, api_key: str) -> tuple[Pr
 
 
 async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
-    """Who an account is, for work on its behalf that nobody is logged in for.
-
-    Raises:
-        InvalidToken: there is no such account any more.
-        AccountDisabled: the account is switched off.
-    """
+    """The principal of an account, for work on its behalf without a login."""
     query = select(User, Role).join(Role, col(Role.id) == col(User.role_id))
     row = (await session.exec(query.where(User.id == user_id))).first()
     if row is None:
@@ -237,7 +188,7 @@ async def principal_for_user(session: AsyncSession, user_id: str) -> Principal:
     return _principal(*row)
 
 
-# Built once: building them takes longer than asking them, and every request asks one.
+# Built once: building takes longer than running them, and every request runs one.
 @cache
 def _by_family() -> Select[User, Role, TokenFamily]:
     return _families().where(User.id == bindparam("user_id"), TokenFamily.id == bindparam("family_id"))
@@ -284,7 +235,7 @@ def _has_ended(key: ApiKey) -> bool:
 
 
 def _keyed(owner: Principal, key: ApiKey) -> Principal:
-    """The owner as far as the key's scopes go: what the owner loses, the key loses."""
+    """The owner limited to the key's scopes."""
     if key.scopes is None:
         return replace(owner, key_id=key.id)
     allowed = owner.permissions.intersection(key.scopes)
@@ -294,7 +245,7 @@ def _keyed(owner: Principal, key: ApiKey) -> Principal:
 async def active_principals(
     session: AsyncSession, *, family_ids: Sequence[str], key_ids: Sequence[str]
 ) -> dict[str, Principal]:
-    """Those of these logins and API keys that still count, and whose they are, by their ids."""
+    """Principals of those of these logins and API keys that are still valid, by their ids."""
     living: dict[str, Principal] = {}
     if family_ids:
         here = (col(TokenFamily.id).in_(family_ids), col(TokenFamily.expires_at) > utc_now())
@@ -323,21 +274,14 @@ async def revoke_family(session: AsyncSession, family_id: str) -> None:
 
 
 async def change_password(session: AsyncSession, user: User, *, password_hash: str, keep_family_id: str | None) -> None:
-    """Store a new password and end the user's other logins.
-
-    Args:
-        session: a writing session.
-        user: whose password.
-        password_hash: of a password that was checked against the rules.
-        keep_family_id: the login that goes on.
-    """
+    """Store the hash of a checked password and end the user's other logins."""
     user.password_hash = password_hash
     session.add(user)
     await end_logins(session, user.id, keep_family_id=keep_family_id)
 
 
 async def end_logins(session: AsyncSession, user_id: str, *, keep_family_id: str | None = None) -> None:
-    """End a user's logins, but for one that goes on: their tokens stop working at once."""
+    """End a user's logins at once, except for ``keep_family_id``."""
     statement = (
         update(TokenFamily)
         .where(col(TokenFamily.user_id) == user_id, col(TokenFamily.revoked_at).is_(None))
@@ -349,7 +293,7 @@ async def end_logins(session: AsyncSession, user_id: str, *, keep_family_id: str
 
 
 async def touch_api_key(session: AsyncSession, api_key: str) -> None:
-    """Note that a key was used now, unless another request noted it a moment ago."""
+    """Store that a key was used now, unless another request did so a moment ago."""
     now, noted = utc_now(), col(ApiKey.last_used_at)
     await session.exec(
         update(ApiKey)

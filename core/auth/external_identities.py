@@ -1,4 +1,4 @@
-"""Whose account a person from a provider gets: linked by issuer and subject, never by name."""
+"""Accounts of people from an identity provider, linked by issuer and subject, never by name."""
 
 import re
 import secrets
@@ -28,7 +28,7 @@ from core.oidc.claims import Identity
 from core.settings import Settings
 from core.text.confusables import fold, looks_like_id, mixes_alphabets
 
-# What no hash ever is: nothing that anybody types is its password.
+# No hash looks like this, so no password matches.
 NO_PASSWORD = ""
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 _LONGEST_NAME = 50
@@ -41,13 +41,13 @@ RevokeOldAccess = Callable[[AsyncSession, str], Awaitable[None]]
 
 @dataclass(frozen=True)
 class SignInPolicy:
-    """What the operator decided about people from the provider.
+    """The operator's rules for people from the provider.
 
     Args:
-        may_register: whether those who are new get an account.
+        may_register: whether unknown people get an account.
         link_by_email: whether a verified address opens the account that has it.
-        email_domains: of the addresses that may log in; empty for all.
-        roles: roles by group, the first that fits counts; None where roles are given here.
+        email_domains: allowed domains; empty for all.
+        roles: role by group, the first match counts; None if roles are managed in Agentex.
     """
 
     may_register: bool
@@ -57,7 +57,7 @@ class SignInPolicy:
 
 
 def sign_in_policy(settings: Settings) -> SignInPolicy:
-    """The policy of the settings at this moment."""
+    """The policy of the current settings."""
     own = settings.oidc_registration_enabled
     return SignInPolicy(
         may_register=settings.registration_enabled if own is None else own,
@@ -70,25 +70,15 @@ def sign_in_policy(settings: Settings) -> SignInPolicy:
 async def get_or_create_account(
     session: AsyncSession, identity: Identity, policy: SignInPolicy, close_back_doors: RevokeOldAccess
 ) -> User:
-    """The account of somebody whom the provider knows: theirs, or a new one.
+    """The account of a person from the provider, created if necessary.
 
     Args:
-        session: a writing session.
-        identity: who they are, checked.
-        policy: what the operator decided.
-        close_back_doors: for an account that was somebody's without a proven address.
-
-    Raises:
-        AccountDisabled: theirs is switched off.
-        OidcEmailRefused: their address is of no domain that may log in, or they have none.
-        OidcEmailTaken: an account that is not theirs has their address.
-        RegistrationDisabled: they are new, and that is not allowed.
-        UnusableSetting: a role of the settings does not exist.
+        close_back_doors: revokes old access to an account whose address was never proven.
     """
     _require_domain(identity, policy)
     query = select(OidcIdentity).where(OidcIdentity.issuer == identity.issuer, OidcIdentity.subject == identity.subject)
-    known = (await session.exec(query)).first()
-    user = await session.get(User, known.user_id) if known is not None else None
+    link = (await session.exec(query)).first()
+    user = await session.get(User, link.user_id) if link is not None else None
     if user is None:
         user = await _linked(session, identity, policy)
         if user is not None:
@@ -113,15 +103,15 @@ def _require_domain(identity: Identity, policy: SignInPolicy) -> None:
 
 
 async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User | None:
-    """The account with the person's verified address, where the operator opens those.
+    """The account with the person's verified address, if the operator allows linking.
 
-    Whoever had the account until now has never shown that the address is theirs: what they could
-    come in by ends, or an account made in advance under a foreign address would stay a back door.
-    Nobody's who manages people, models or the system: an address must not be worth that much.
+    The account's previous owner never proved the address: their access is revoked, or an account
+    made in advance under a foreign address would stay a back door. Accounts that manage people,
+    models or the system are never linked: an address must not be worth that much.
     """
     if not (policy.link_by_email and identity.email_verified and identity.email):
         return None
-    # Before the account's row: administrators take the two in this order too.
+    # Before the account's row: the same lock order as in administration.
     await lock_admins(session)
     query = select(User).where(User.email_key == fold(identity.email.strip()))
     user = (await session.exec(query.with_for_update())).first()
@@ -138,7 +128,7 @@ async def _linked(session: AsyncSession, identity: Identity, policy: SignInPolic
 
 
 async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) -> User:
-    # First, so that where nobody is let in nobody learns which addresses have accounts.
+    # First, so that refused people don't learn which addresses have accounts.
     if not policy.may_register:
         raise RegistrationDisabled
     try:
@@ -154,7 +144,7 @@ async def _new(session: AsyncSession, identity: Identity, policy: SignInPolicy) 
         except UsernameTaken:
             continue
         except EmailTaken as error:
-            # Since we looked: by another first sign-in of the same person, as it may be.
+            # Created since the check, possibly by a parallel first sign-in of the same person.
             raise OidcEmailTaken from error
         details: dict[str, JsonValue] = {"role": DEFAULT_ROLE, "issuer": identity.issuer}
         actor = Actor(user.id, user.username)
@@ -172,9 +162,9 @@ def _link(session: AsyncSession, user: User, identity: Identity, ended: Mapping[
     return user
 
 
-def _names(wanted: str) -> Iterator[str]:
-    """User names for somebody who would like this one: itself, then with something behind it."""
-    plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", wanted)).strip("-.")
+def _names(preferred: str) -> Iterator[str]:
+    """Candidate user names: the preferred one, then with suffixes."""
+    plain = _NOT_IN_NAMES.sub("-", unicodedata.normalize("NFKC", preferred)).strip("-.")
     is_refused = mixes_alphabets(plain) or looks_like_id(plain)
     is_usable = len(plain) > 1 and not is_refused
     base = plain[:_LONGEST_NAME] if is_usable else "user"

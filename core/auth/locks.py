@@ -8,7 +8,7 @@ from core.auth.permissions import ADMIN_ROLE
 
 
 async def lock_owner(session: AsyncSession, user_id: str) -> None:
-    """Let transactions that count against one account's limits follow one another.
+    """Serialize transactions that count against an account's limits.
 
     In SQLite the transaction is the only writer anyway.
     """
@@ -16,9 +16,9 @@ async def lock_owner(session: AsyncSession, user_id: str) -> None:
 
 
 async def lock_admins(session: AsyncSession) -> None:
-    """Let transactions that change what accounts may do follow one another.
+    """Serialize transactions that change what accounts may do.
 
-    Two administrators who demote each other at once would both see the other one left.
+    Two administrators who demote each other at once would otherwise both succeed.
     """
     admin = select(Role.id).where(Role.name == ADMIN_ROLE)
     await session.exec(admin.with_for_update(key_share=True))

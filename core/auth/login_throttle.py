@@ -1,4 +1,4 @@
-"""Limits on wrong passwords that keep no right person out."""
+"""Rate limits on wrong passwords that don't lock out an account's owner."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -17,12 +17,8 @@ _SIGN_INS_PER_WRONG_LOGIN = 10
 class LoginThrottle:
     """Counts wrong passwords per account and address, and per address.
 
-    An account as such has no count: whoever knows a name could lock its owner out with it. A name
-    that nobody has is counted like any other, so that the refusal tells nothing.
-
-    Args:
-        limiter: counts.
-        settings: say how many.
+    There is no count per account alone: anybody who knows a name could lock its owner out. Unknown
+    names are counted the same way, so that a refusal reveals nothing.
     """
 
     def __init__(self, limiter: RateLimiter, settings: AccessSettings) -> None:
@@ -34,16 +30,9 @@ class LoginThrottle:
 
     @asynccontextmanager
     async def attempt(self, login: str, address: str) -> AsyncGenerator[None]:
-        """Check a password inside: an attempt that raises is counted as a wrong one.
+        """Check a password inside; an attempt that raises counts as a wrong password.
 
-        It is counted before, so that many at once don't pass where one after the other would not.
-
-        Args:
-            login: user name or e-mail address, as typed.
-            address: where the attempt comes from.
-
-        Raises:
-            TooManyLogins: there were too many wrong ones; nothing is checked.
+        It is counted before, so that parallel attempts don't exceed the limit. Over the limit nothing is checked.
         """
         place = address_range(address)
         account = name_key(login.strip())
@@ -53,28 +42,21 @@ class LoginThrottle:
         await self._limiter.give_back(charges)
 
     async def register(self, address: str) -> None:
-        """Count a registration: each makes a hash that takes long, and tells which names are taken.
-
-        Raises:
-            TooManyRequests: too many came from this address.
-        """
+        """Count a registration: each computes a slow hash, and reveals which names are taken."""
         place = address_range(address)
         charge = Charge(f"register:{place}", self._registrations)
         await charge_or_refuse(self._limiter, [charge], TooManyRequests)
 
     async def begin_sign_in(self, address: str) -> None:
-        """Count a sign-in through a provider; one that ends well gives it back.
+        """Count a sign-in through a provider; a successful one is given back.
 
-        Each begun one is a row, and may ask the provider once. Coming back is not counted: it takes a
-        state and a code that nobody guesses, and somebody else's attempts must keep nobody from it.
-
-        Raises:
-            TooManyLogins: too many from this address were begun and did not end well.
+        Each is a row, and may cause a request to the provider. The return is not counted: it needs a
+        state and a code that nobody can guess, and other people's attempts must not block it.
         """
         await charge_or_refuse(self._limiter, [self._sign_in(address)], TooManyLogins)
 
     async def end_sign_in(self, address: str) -> None:
-        """Give back what a sign-in that ended well was counted for."""
+        """Give back the count of a successful sign-in."""
         await self._limiter.give_back([self._sign_in(address)])
 
     def _sign_in(self, address: str) -> Charge:

@@ -12,7 +12,7 @@ from core.time_zones import LONGEST_NAME
 
 
 class UserStatus(StrEnum):
-    """What an account may be; one that is deleted is a row that waits for its last belongings."""
+    """State of an account; a deleted one is a row that waits for the removal of its belongings."""
 
     ACTIVE = "active"
     DISABLED = "disabled"
@@ -32,12 +32,11 @@ class Role(Table, table=True):
 class User(Table, table=True):
     """An account; the ``*_key`` columns hold the form that must be unique (``look_alikes``).
 
-    ``time_zone`` is an IANA name, the ``timezone`` of its settings.
-    ``use_memories`` lets runs read and add to what is remembered about its owner;
-    ``remember_after_runs`` lets a finished run be looked through for what to remember.
-    ``granted`` and ``revoked`` are permissions that this account has beside its role's, or lacks.
+    ``time_zone`` is an IANA name. ``use_memories`` lets runs read and add memories of the owner;
+    ``remember_after_runs`` lets finished runs be searched for things to remember.
+    ``granted`` and ``revoked`` are permissions added to and removed from the role's.
     ``model_access`` and ``mcp_access`` are the only models and MCP connections that it may use;
-    None leaves that to what these say themselves.
+    None leaves that to the models and connections.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -72,10 +71,10 @@ class TokenFamily(Table, table=True):
 
 
 class ApiKey(Table, table=True):
-    """A key for programs; only its hash is kept.
+    """A key for programs; only its hash is stored.
 
-    ``scopes`` are the permissions it has at most, NULL for all of its account. ``made_with`` is the
-    key that it was made with, NULL for one made with a login.
+    ``scopes`` are the most permissions it has, NULL for all of its account. ``made_with`` is the
+    key that it was created with, NULL for one created with a login.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -92,7 +91,7 @@ class ApiKey(Table, table=True):
 
 
 class OidcIdentity(Table, table=True):
-    """Somebody whom an OpenID Connect provider knows, and the account that is theirs."""
+    """A person at an OpenID Connect provider, and their account."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
@@ -104,7 +103,7 @@ class OidcIdentity(Table, table=True):
 
 
 class OidcAttempt(Table, table=True):
-    """A sign-in whose person is at the provider; ``*_digest`` are hashes of what only they have."""
+    """A sign-in whose person is at the provider; ``*_digest`` are hashes of secrets that only they have."""
 
     state_digest: str = Field(primary_key=True, max_length=64)
     browser_digest: str = Field(max_length=64)
@@ -117,7 +116,7 @@ class OidcAttempt(Table, table=True):
 
 
 class OidcTicket(Table, table=True):
-    """A sign-in whose person is known and who has no tokens yet; ``code_digest`` is of their code."""
+    """A sign-in that is authenticated but has no tokens yet; ``code_digest`` is the hash of its code."""
 
     code_digest: str = Field(primary_key=True, max_length=64)
     user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=ID_LENGTH, index=True)
@@ -126,7 +125,7 @@ class OidcTicket(Table, table=True):
 
 
 class Share(Table, table=True):
-    """An object that is open to a person or to all who have a role; one of the two is set.
+    """A share of an object with a user or a role; one of the two is set.
 
     ``kind`` is the object's ``SHARE_KIND``, ``access`` is ``read`` or ``write``.
     """

@@ -1,4 +1,4 @@
-"""The named permissions and the built-in roles that hold them."""
+"""Named permissions and the built-in roles."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,13 +30,7 @@ class Permission(StrEnum):
 
 @dataclass(frozen=True)
 class BuiltInRole:
-    """A role that every installation has.
-
-    Args:
-        name: its key.
-        display_name: what people see, in Chinese as in the reference document.
-        permissions: what it allows.
-    """
+    """A role that every installation has; ``display_name`` is Chinese, as in the reference."""
 
     name: str
     display_name: str

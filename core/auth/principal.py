@@ -1,4 +1,4 @@
-"""The one gate: who asks, what a role permits, and which objects a caller may see or change."""
+"""The caller of a request, and access checks on objects."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,18 +14,14 @@ from core.errors.auth import NotFound, OwnerOnly, PermissionDenied, ReadOnly
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: the same object for a token, an API key or a job on a user's behalf.
+    """The caller: of a token, an API key, or a job on a user's behalf.
 
     Args:
-        user_id: the account.
-        username: for logs and answers.
-        role: name of its role.
-        permissions: what the role allows, with the account's own grants and without its revokes.
+        permissions: the role's, with the account's own grants and without its revokes.
         family_id: the login that the token descends from; None for an API key.
-        key_id: the API key; None for a token.
+        key_id: None for a token.
         is_scoped: an API key that has less than its account.
-        model_access: the only models that the account may use; None sets no such limit.
-        mcp_access: the same of MCP connections.
+        model_access: the only models that the account may use; None for no such limit.
     """
 
     user_id: str
@@ -40,38 +36,25 @@ class Principal:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The permissions that it does not have, as a run that it begins keeps them."""
-        return tuple(one.value for one in Permission if one not in self.permissions)
+        """The missing permissions, which a run stores when it begins."""
+        return tuple(permission.value for permission in Permission if permission not in self.permissions)
 
     def require(self, permission: Permission) -> None:
-        """Pass, or refuse.
-
-        Raises:
-            PermissionDenied: the role does not allow it.
-        """
         if permission not in self.permissions:
             raise PermissionDenied(permission=permission.value)
 
     @property
     def is_administrator(self) -> bool:
-        """Whether it may act as an administrator, which a key with fewer permissions may not."""
+        """Whether it may act as an administrator; a key with fewer permissions may not."""
         return self.role == ADMIN_ROLE and Permission.USERS_MANAGE in self.permissions
 
     def require_whole(self) -> None:
-        """Pass who has all that the account has: nobody else changes the account itself.
-
-        Raises:
-            PermissionDenied: an API key with scopes, which none of them allows.
-        """
+        """Refuse an API key with scopes: only the whole account may change the account."""
         if self.is_scoped:
             raise PermissionDenied(error="An API key with scopes can't change the account")
 
     def require_all(self, permissions: Iterable[Permission]) -> None:
-        """Pass who has all of these: nobody hands out, or rules over, more than they have.
-
-        Raises:
-            PermissionDenied: the caller lacks one, which the details name.
-        """
+        """Refuse a caller who lacks one of these: nobody grants, or manages, more than they have."""
         for permission in sorted(permissions):
             self.require(permission)
 
@@ -93,7 +76,6 @@ class Access(StrEnum):
     OWNER = "owner"
 
     def allows(self, action: Action) -> bool:
-        """Whether it is enough for this."""
         return action in _ALLOWED[self]
 
 
@@ -101,9 +83,9 @@ _ALLOWED = {Access.READ: {Action.READ}, Access.WRITE: {Action.READ, Action.WRITE
 
 
 class Shareable(Protocol):
-    """An object with an owner that may be open to others, to some or to all.
+    """An object with an owner that may be shared with some people or with all.
 
-    ``SHARE_KIND`` names what it is where it is shared.
+    ``SHARE_KIND`` is its kind in the table of shares.
     """
 
     SHARE_KIND: ClassVar[str]
@@ -123,14 +105,9 @@ OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
 def access_to(principal: Principal, resource: Shareable, shared: Access | None = None) -> Access | None:
-    """How far an object is open to the caller; None: not at all.
+    """The caller's access to an object, which is shared with them as ``shared``; None for none.
 
-    Being an administrator gives no look into other people's content.
-
-    Args:
-        principal: who asks.
-        resource: the object.
-        shared: how far it is shared with the caller, or with a role of theirs.
+    Being an administrator gives no access to other people's content.
     """
     if resource.owner_id == principal.user_id:
         return Access.OWNER
@@ -138,31 +115,23 @@ def access_to(principal: Principal, resource: Shareable, shared: Access | None =
 
 
 def may_use_model(principal: Principal, model_id: str, *, is_open: bool) -> bool:
-    """Whether the caller may use a model (seed 002, sections 4.4 and 6.2).
+    """Whether the caller may use a model (docs/reference/agentex-api.md, sections 4.4 and 6.2).
 
-    The account's own ``model_access`` decides alone where an administrator has set one: it lists
-    every model that the account may use, whatever those models say. Without it the model decides.
+    The account's own ``model_access`` decides alone if an administrator has set it: it lists every
+    model that the account may use, whatever the models say. Without it the model decides.
 
     Args:
-        principal: who wants to use it.
-        model_id: of the model, as in ``model_access``.
         is_open: whether the model's own ``role_access`` and ``user_access`` let the caller in.
     """
     return is_open if principal.model_access is None else model_id in principal.model_access
 
 
 def check_access(access: Access | None, action: Action, missing: type[NotFound]) -> None:
-    """Pass, or refuse.
+    """Refuse an action that the access does not allow.
 
     Args:
-        access: how far the object is open to the caller, None also where there is none.
-        action: what for.
-        missing: raised where the caller may not see it: this and its absence look the same.
-
-    Raises:
-        NotFound: as said.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not decide about it.
+        access: None also if the object does not exist.
+        missing: raised if the caller may not see the object: this and its absence look the same.
     """
     if access is None:
         raise missing
@@ -174,12 +143,8 @@ def check_access(access: Access | None, action: Action, missing: type[NotFound])
 async def get_owned(
     session: AsyncSession, model: type[OwnedT], resource_id: str, principal: Principal, missing: type[NotFound]
 ) -> OwnedT:
-    """Load an object that only its owner may see.
-
-    Raises:
-        NotFound: no such object, or somebody else's.
-    """
-    found = (await session.exec(select(model).where(model.id == resource_id))).first()  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType] # a table class's attribute is a column
-    if found is None or found.owner_id != principal.user_id:
+    """Load an object that only its owner may see; other people's raise ``missing`` too."""
+    row = (await session.exec(select(model).where(model.id == resource_id))).first()  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownMemberType] # a table class's attribute is a column
+    if row is None or row.owner_id != principal.user_id:
         raise missing
-    return found
+    return row

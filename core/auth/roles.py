@@ -1,4 +1,4 @@
-"""Roles: sets of permissions with a name, four of them built in, and what an account gets by them."""
+"""Roles: named sets of permissions, four of them built in."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,11 +22,10 @@ _KNOWN = {permission.value: permission for permission in Permission}
 
 @dataclass(frozen=True)
 class RoleDraft:
-    """What may be said of a role; None leaves a field as it is.
+    """Fields of a role; None leaves a field unchanged.
 
     Args:
         name: its key: 2 to 50 small letters, digits, ``_`` or ``-``.
-        display_name: what people see.
         permissions: names such as ``kb:write``.
     """
 
@@ -36,27 +35,26 @@ class RoleDraft:
 
 
 def effective_permissions(user: User, role: Role) -> frozenset[Permission]:
-    """What an account may do: its role's permissions and its own grants, without its revokes."""
+    """The role's permissions plus the account's grants minus its revokes."""
     return _permissions(tuple(role.permissions), tuple(user.granted), tuple(user.revoked))
 
 
 @lru_cache(maxsize=256)
 def _permissions(names: tuple[str, ...], granted: tuple[str, ...], revoked: tuple[str, ...]) -> frozenset[Permission]:
-    """One set for all requests and open streams of those who have the same."""
-    # A later version may have stored what this one does not know.
+    """One shared set for all requests and open streams with the same arguments."""
+    # A later version may have stored permissions unknown to this one.
     return frozenset(_KNOWN[name] for name in {*names, *granted} - {*revoked} if name in _KNOWN)
 
 
 def known_permissions(field: str, names: Iterable[str]) -> list[Permission]:
-    """Permissions by their names, each once, in the order in which they are declared.
+    """Permissions by their names, without duplicates, in order of declaration.
 
-    Raises:
-        InvalidRequest: a name is none; ``field`` is where it stood.
+    ``field`` is the request field that a refusal names.
     """
-    wanted = set(names)
-    if unknown := sorted(wanted - _KNOWN.keys()):
+    requested = set(names)
+    if unknown := sorted(requested - _KNOWN.keys()):
         raise InvalidRequest(field, f"No such permission: {unknown[0]}")
-    return [permission for permission in Permission if permission in wanted]
+    return [permission for permission in Permission if permission in requested]
 
 
 async def list_roles(session: AsyncSession) -> Sequence[Role]:
@@ -66,11 +64,7 @@ async def list_roles(session: AsyncSession) -> Sequence[Role]:
 
 
 async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) -> Role:
-    """Load a role by its id, held against changes until the transaction ends if wanted.
-
-    Raises:
-        RoleNotFound: there is none.
-    """
+    """Load a role by its id, locked until the transaction ends if ``lock`` is set."""
     role = await session.get(Role, role_id, with_for_update=True if lock else None)
     if role is None:
         raise RoleNotFound
@@ -78,27 +72,16 @@ async def find_role(session: AsyncSession, role_id: str, *, lock: bool = False) 
 
 
 async def create_role(session: AsyncSession, principal: Principal, draft: RoleDraft) -> Role:
-    """Add a role.
-
-    Raises:
-        InvalidRequest: a value that can't be used.
-        PermissionDenied: it would allow what the caller may not do.
-        RoleNameTaken: another role has the name.
-    """
+    """Add a role, with at most the caller's permissions."""
     role = await _write(session, principal, Role(name="", display_name="", permissions=[]), draft)
     _note(session, AuditAction.ROLE_CREATED, role)
     return role
 
 
 async def change_role(session: AsyncSession, principal: Principal, role_id: str, draft: RoleDraft) -> Role:
-    """Change a role; it counts for its bearers from their next request on.
+    """Change a role, which takes effect at its users' next requests.
 
-    Raises:
-        InvalidRequest: a value that can't be used.
-        PermissionDenied: it allows, or would allow, what the caller may not do.
-        RoleBuiltIn: it is one of the four that every installation has.
-        RoleNameTaken: another role has the name.
-        RoleNotFound: there is none.
+    Built-in roles, and those that allow more than the caller has, are refused.
     """
     role = await _own_role(session, principal, role_id)
     await _write(session, principal, role, draft)
@@ -107,14 +90,7 @@ async def change_role(session: AsyncSession, principal: Principal, role_id: str,
 
 
 async def delete_role(session: AsyncSession, principal: Principal, role_id: str) -> None:
-    """Delete a role that nobody has.
-
-    Raises:
-        PermissionDenied: it allows what the caller may not do.
-        RoleBuiltIn: it is one of the four that every installation has.
-        RoleInUse: an account has it.
-        RoleNotFound: there is none.
-    """
+    """Delete a role that no account has."""
     role = await _own_role(session, principal, role_id)
     bearer = select(User.id).where(User.role_id == role.id).limit(1)
     if (await session.exec(bearer)).first() is not None:
@@ -140,8 +116,8 @@ async def _write(session: AsyncSession, principal: Principal, role: Role, draft:
     if draft.name is not None and not _NAME.fullmatch(draft.name):
         raise InvalidRequest("name", "Use 2 to 50 small letters, digits, _ or -")
     if draft.name is not None and draft.name != role.name:
-        taken = select(Role.id).where(Role.name == draft.name)
-        if (await session.exec(taken)).first() is not None:
+        same_name = select(Role.id).where(Role.name == draft.name)
+        if (await session.exec(same_name)).first() is not None:
             raise RoleNameTaken(field="name")
         role.name = draft.name
     role.display_name = draft.display_name or role.display_name or role.name

@@ -1,4 +1,4 @@
-"""With whom objects are shared, and the one gate that asks it."""
+"""Shares of objects, and the access checks that use them."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -30,14 +30,7 @@ MAX_SHARES = 200
 
 @dataclass(frozen=True)
 class ShareSpec:
-    """Whom an object is to be shared with: a person by id or user name, or a role by name.
-
-    Args:
-        access: ``Access.READ`` or ``Access.WRITE``.
-        user_id: of a person.
-        username: of a person.
-        role: name of a role.
-    """
+    """A requested share: a user by id or name, or a role by name, and ``READ`` or ``WRITE``."""
 
     access: Access
     user_id: str | None = None
@@ -47,7 +40,7 @@ class ShareSpec:
 
 @dataclass(frozen=True)
 class ShareEntry:
-    """Whom an object is shared with: a person or a role, since when and how far."""
+    """A share of an object with a user or a role, its time and access."""
 
     access: Access
     since: datetime
@@ -58,24 +51,16 @@ class ShareEntry:
 async def authorize(
     session: AsyncSession, principal: Principal, action: Action, resource: ShareableT | None, missing: type[NotFound]
 ) -> ShareableT:
-    """Give an object back if the caller may do this with it.
+    """Return the object if the caller may do this with it.
 
     Args:
-        session: to read from.
-        principal: who asks.
-        action: what for.
-        resource: the object, None when there is none.
-        missing: raised when there is none or the caller may not see it: the two look the same.
-
-    Raises:
-        NotFound: as said.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not decide about it.
+        resource: None if it does not exist.
+        missing: raised for None and for what the caller may not see: the two look the same.
     """
     if resource is None:
         raise missing
     access = access_to(principal, resource)
-    # Owners, and readers of what is open to all, cost no question.
+    # Owners, and readers of public objects, need no query.
     if access is None or not access.allows(action):
         access = (await access_by_id(session, principal, [resource]))[resource.id]
     check_access(access, action, missing)
@@ -85,7 +70,7 @@ async def authorize(
 async def access_by_id(
     session: AsyncSession, principal: Principal, resources: Sequence[Shareable]
 ) -> dict[str, Access | None]:
-    """How far objects of one kind are open to the caller, by id; None: not at all."""
+    """The caller's access to objects of one kind, by id; None for none."""
     shared: dict[str, Access] = {}
     if resources:
         query = select(Share.resource_id, Share.access).where(
@@ -102,7 +87,7 @@ async def access_by_id(
 def visible_to(
     principal: Principal, kind: str, resource_id: Mapped[str], owner_id: Mapped[str], is_public: Mapped[bool]
 ) -> ColumnElement[bool]:
-    """The rule of :func:`admit` for reading, as a condition of a query."""
+    """The rule of :func:`authorize` for reading, as a condition of a query."""
     mine = select(Share.resource_id).where(Share.kind == kind, _is_mine(principal))
     return or_(owner_id == principal.user_id, is_public.is_(True), resource_id.in_(mine))
 
@@ -110,13 +95,7 @@ def visible_to(
 def shared_resource_ids(
     user_id: str | BindParameter[str], kind: str, *, only_to_change: bool = False
 ) -> SelectOfScalar[str]:
-    """The ids of what is shared with somebody, by name or by the role that they have at this moment.
-
-    Args:
-        user_id: the account.
-        kind: of object.
-        only_to_change: whether those that may only be read are left out.
-    """
+    """Ids of the objects shared with a user (with ``only_to_change``: to write), directly or by their current role."""
     role = select(User.role_id).where(col(User.id) == user_id).scalar_subquery()
     query = select(Share.resource_id).where(
         col(Share.kind) == kind, or_(col(Share.user_id) == user_id, col(Share.role_id) == role)
@@ -130,7 +109,7 @@ def _is_mine(principal: Principal) -> ColumnElement[bool]:
 
 
 async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareEntry]:
-    """Whom an object is shared with, those first who have had it longest."""
+    """Shares of an object, oldest first."""
     query = (
         select(Share, User, Role)
         .outerjoin(User, col(User.id) == col(Share.user_id))
@@ -145,7 +124,7 @@ async def list_shares(session: AsyncSession, resource: Shareable) -> list[ShareE
 
 
 async def share_subject_ids(session: AsyncSession, resource: Shareable) -> frozenset[tuple[str | None, str | None]]:
-    """The ids of the people and roles that an object is shared with, to tell that it changed."""
+    """Ids of the users and roles that an object is shared with, to detect changes."""
     query = select(Share.user_id, Share.role_id).where(
         Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id
     )
@@ -153,76 +132,67 @@ async def share_subject_ids(session: AsyncSession, resource: Shareable) -> froze
 
 
 async def replace_shares(
-    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], *, field: str = "shares"
+    work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], *, field: str = "shares"
 ) -> None:
-    """Share an object with exactly these; whoever is not among them loses it at once.
+    """Replace an object's shares; people who are not listed lose access at once.
 
     Args:
         work: the transaction, in which the object's row is locked.
-        resource: the object.
-        wanted: people and roles, each once.
-        field: how the request calls the list.
-
-    Raises:
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
+        field: the list's name in the request.
     """
-    if len(wanted) > MAX_SHARES:
+    if len(specs) > MAX_SHARES:
         raise InvalidRequest(field, f"Share with {MAX_SHARES} people and roles at most")
     session = work.session
     shares = select(Share).where(Share.kind == resource.SHARE_KIND, Share.resource_id == resource.id)
     present = {(row.user_id, row.role_id): row for row in (await session.exec(shares)).all()}
-    kept: set[tuple[str | None, str | None]] = set()
-    for number, one in enumerate(wanted):
-        subject = await _subject(session, one, field=f"{field}.{number}")
+    subjects: set[tuple[str | None, str | None]] = set()
+    for number, spec in enumerate(specs):
+        subject = await _subject(session, spec, field=f"{field}.{number}")
         if subject[0] == resource.owner_id:
             raise InvalidRequest(f"{field}.{number}", "It is the owner's already")
-        if subject in kept:
+        if subject in subjects:
             raise InvalidRequest(f"{field}.{number}", "Name each person and each role once")
-        kept.add(subject)
+        subjects.add(subject)
         row = present.get(subject) or Share(
             kind=resource.SHARE_KIND,
             resource_id=resource.id,
             user_id=subject[0],
             role_id=subject[1],
-            access=one.access.value,
+            access=spec.access.value,
         )
-        row.access = one.access.value
+        row.access = spec.access.value
         session.add(row)
     for subject, row in present.items():
-        if subject not in kept:
+        if subject not in subjects:
             await session.delete(row)
     await session.flush()
 
 
 async def delete_shares(work: UnitOfWork, kind: str, resource_ids: Collection[str] | SelectOfScalar[str]) -> None:
-    """Share objects with nobody, because they are taken away; named by ids, or by a query."""
+    """Delete the shares of deleted objects, given as ids or as a query."""
     await work.session.exec(delete(Share).where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids)))
 
 
 async def delete_user_shares(
     work: UnitOfWork, user_id: str, *, kind: str | None = None, resource_ids: Collection[str] | SelectOfScalar[str] = ()
 ) -> None:
-    """Share nothing with somebody any more, or none of these objects of one kind."""
+    """Delete a user's shares: all, or only those of these objects."""
     statement = delete(Share).where(col(Share.user_id) == user_id)
     if kind is not None:
         statement = statement.where(col(Share.kind) == kind, col(Share.resource_id).in_(resource_ids))
     await work.session.exec(statement)
 
 
-async def _subject(session: AsyncSession, wanted: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
-    """The ids of a person and of a role, one of them None.
-
-    Raises:
-        InvalidRequest: there is nobody of this id or name.
-    """
-    if wanted.role is not None:
-        role = (await session.exec(select(Role.id).where(Role.name == wanted.role))).first()
+async def _subject(session: AsyncSession, spec: ShareSpec, *, field: str) -> tuple[str | None, str | None]:
+    """The ids of a user and of a role, one of them None."""
+    if spec.role is not None:
+        role = (await session.exec(select(Role.id).where(Role.name == spec.role))).first()
         if role is None:
             raise InvalidRequest(f"{field}.role", "There is no role of this name")
         return None, role
-    by_id = col(User.id) == wanted.user_id
-    by_name = col(User.username_key) == name_key(wanted.username or "")
-    there = select(User.id).where(by_id if wanted.user_id else by_name, User.status != UserStatus.DELETED.value)
+    by_id = col(User.id) == spec.user_id
+    by_name = col(User.username_key) == name_key(spec.username or "")
+    there = select(User.id).where(by_id if spec.user_id else by_name, User.status != UserStatus.DELETED.value)
     user = (await session.exec(there)).first()
     if user is None:
         raise InvalidRequest(field, "There is no user of this name or id")
@@ -235,67 +205,62 @@ _CHANGED = "The shares were changed since they were read: read them again"
 
 @dataclass(frozen=True)
 class ShareAuditActions:
-    """How the audit log calls that an object is shared, and that it is not any more."""
+    """Audit actions for sharing and unsharing one kind of object."""
 
     shared: AuditAction
     unshared: AuditAction
 
 
 def share_list_version(shares: Sequence[ShareEntry]) -> str:
-    """What a list of shares is told from another one by."""
-    said = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:_VERSION_DIGITS]
+    """Version hash of a share list."""
+    lines = sorted(f"{who} {access}" for who, access in access_by_subject(shares).items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_VERSION_DIGITS]
 
 
 async def replace_share_list(
-    work: UnitOfWork, resource: Shareable, wanted: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
+    work: UnitOfWork, resource: Shareable, specs: Sequence[ShareSpec], version: str | None, acts: ShareAuditActions
 ) -> list[ShareEntry]:
-    """Share an object with exactly these people and roles, from now on.
+    """Replace an object's shares if the list still has the version that the caller read.
 
     Args:
-        work: the transaction, in which the object's row is locked and the caller was let through.
-        resource: the object.
-        wanted: people and roles.
-        version: of the list that the caller read; None for whatever it is now.
-        acts: for the audit log.
-
-    Raises:
-        Conflict: the list is not that of this version any more.
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
+        work: the transaction, in which the object's row is locked and the caller is authorized.
+        version: of the list that the caller read; None for any.
     """
     session = work.session
     present = await list_shares(session, resource)
-    if version not in (None, found := share_list_version(present)):
-        raise Conflict(field="version", error=_CHANGED, version=found)
+    if version not in (None, current := share_list_version(present)):
+        raise Conflict(field="version", error=_CHANGED, version=current)
     before = access_by_subject(present)
-    await replace_shares(work, resource, wanted)
+    await replace_shares(work, resource, specs)
     shares = await list_shares(session, resource)
     after = access_by_subject(shares)
     target = AuditTarget(resource.SHARE_KIND, resource.id)
     gained = {who: access for who, access in after.items() if before.get(who) != access}
     if gained:
-        audit(session, acts.shared, target, details=_told(gained))
+        audit(session, acts.shared, target, details=_access_details(gained))
     lost = {who: access for who, access in before.items() if who not in after}
     if lost:
-        audit(session, acts.unshared, target, details=_told(lost))
+        audit(session, acts.unshared, target, details=_access_details(lost))
     return shares
 
 
 def audit_public(work: UnitOfWork, resource: Shareable, acts: ShareAuditActions) -> None:
-    """Note that an object was opened to all, or is not any more, as ``is_public`` says now."""
+    """Audit a change of ``is_public``."""
     act = acts.shared if resource.is_public else acts.unshared
     target = AuditTarget(resource.SHARE_KIND, resource.id)
     audit(work.session, act, target, details={"public": "read"})
 
 
-def _told(shares: Mapping[str, str]) -> dict[str, JsonValue]:
-    # As a list: a name that is a key would be redacted where it looks like a secret's.
+def _access_details(shares: Mapping[str, str]) -> dict[str, JsonValue]:
+    # A list: as a key, a name that looks like a secret's would be redacted.
     return {"shares": [{"who": who, "access": access} for who, access in shares.items()]}
 
 
 def access_by_subject(shares: Sequence[ShareEntry]) -> dict[str, str]:
-    """How far, by who: user or role, and the name; for the audit log."""
+    """Access by subject (``user`` or ``role`` and the name), for the audit log."""
     return {
-        f"user {one.user.username}" if one.user else f"role {one.role.name if one.role else ''}": (one.access.value)
-        for one in shares
+        f"user {entry.user.username}" if entry.user else f"role {entry.role.name if entry.role else ''}": (
+            entry.access.value
+        )
+        for entry in shares
     }

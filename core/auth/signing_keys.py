@@ -1,4 +1,4 @@
-"""The key pairs that sign tokens, kept in the database so that every process has the same."""
+"""Key pairs that sign tokens, stored in the database so that all processes share them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,12 +14,12 @@ from core.security.jwt import SigningKey, TokenIssuer, generate_signing_key
 from core.security.vault import Vault
 
 PURPOSE = "signing-keys"
-# Until every process and every reader of the key set knows a new key, nothing is signed with it.
+# A new key signs nothing until every process and reader of the key set knows it.
 _SETTLING = timedelta(minutes=1)
 
 
 async def ensure_signing_key(session: AsyncSession, vault: Vault) -> None:
-    """Make the first key pair if there is none."""
+    """Create the first key pair if there is none."""
     if (await session.exec(select(StoredSigningKey.id))).first() is None:
         _add_key(session, vault)
 
@@ -27,17 +27,12 @@ async def ensure_signing_key(session: AsyncSession, vault: Vault) -> None:
 async def rotate_signing_key(
     session: AsyncSession, vault: Vault, *, token_seconds: int, end_logins: bool = False
 ) -> str:
-    """Sign with a new key pair from now on; running processes follow within a minute.
+    """Create a new signing key and return its id; running processes follow within a minute.
 
     Args:
-        session: a writing session.
-        vault: seals the private half.
-        token_seconds: the longest life of a token, those of the old keys stay valid for so long.
-        end_logins: the old keys are worth nothing any more, because somebody else may have one:
-            every login ends at once, with its streams.
-
-    Returns:
-        The id of the new key.
+        token_seconds: the longest lifetime of a token; the old keys stay valid for that long.
+        end_logins: distrust the old keys, because somebody else may have one: every login and its
+            streams end at once.
     """
     now = utc_now()
     old = delete(StoredSigningKey)
@@ -48,7 +43,7 @@ async def rotate_signing_key(
             update(StoredSigningKey).where(col(StoredSigningKey.retired_at).is_(None)).values(retired_at=until)
         )
     else:
-        # What was signed ends when each process has looked again; the logins end with this.
+        # Access tokens end when each process has reloaded the keys; the logins end here.
         living = update(TokenFamily).where(col(TokenFamily.revoked_at).is_(None))
         await session.exec(living.values(revoked_at=now))
     await session.exec(old)
@@ -67,11 +62,7 @@ def _add_key(session: AsyncSession, vault: Vault) -> str:
 
 
 class SigningKeys:
-    """The stored keys as one process knows them.
-
-    Args:
-        vault: opens the private halves.
-    """
+    """The stored keys, cached by one process."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
@@ -79,11 +70,7 @@ class SigningKeys:
         self._issuer: TokenIssuer | None = None
 
     async def issuer(self, session: AsyncSession) -> TokenIssuer:
-        """The issuer with all keys that count at this moment; the same one until they change.
-
-        Raises:
-            SecretKeyMismatchError: the keys were stored under another secret key.
-        """
+        """The issuer with all valid keys; the same object until they change."""
         now = utc_now()
         query = (
             select(StoredSigningKey)
@@ -92,11 +79,11 @@ class SigningKeys:
         )
         rows = (await session.exec(query)).all()
         signing = _signing(rows, now)
-        known = (signing.id, *(row.id for row in rows))
-        if self._issuer is None or known != self._known:
+        key_ids = (signing.id, *(row.id for row in rows))
+        if self._issuer is None or key_ids != self._known:
             keys = {row.id: self._open(row) for row in rows}
             self._issuer = TokenIssuer(keys[signing.id], list(keys.values()))
-            self._known = known
+            self._known = key_ids
         return self._issuer
 
     def _open(self, row: StoredSigningKey) -> SigningKey:
@@ -104,6 +91,6 @@ class SigningKeys:
 
 
 def _signing(rows: Sequence[StoredSigningKey], now: datetime) -> StoredSigningKey:
-    """The newest that everybody knows; the oldest where all are new."""
+    """The newest key that every process knows; the oldest if all are new."""
     settled = (row for row in rows if row.created_at <= now - _SETTLING)
     return next(settled, rows[-1])

@@ -1,7 +1,7 @@
-"""Sign-ins through a provider while they are under way: begun, come back, exchanged for tokens.
+"""Sign-ins through a provider: begun, returned, exchanged for tokens.
 
-They lie in the database, because a person may come back to another API process, and nothing that
-would let somebody else go on with one is readable there.
+They are stored in the database, because a person may return to another API process; only hashes
+of their secrets are readable there.
 """
 
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ LONGEST_PATH = 500
 
 @dataclass(frozen=True)
 class ReturnDestination:
-    """Where a person goes when they come back from the provider: one of the two, nowhere else.
+    """Where the person goes after the provider: exactly one of ``path`` and ``port``.
 
     Args:
-        path: of this server, for the browser that the sign-in was begun in.
-        port: of the person's own machine, where a program waits (RFC 8252, section 7.3).
-        challenge: hash of what that program proves itself by.
+        path: of this server, for the browser in which the sign-in was begun.
+        port: on the person's own machine, where a program waits (RFC 8252, section 7.3).
+        challenge: hash of that program's secret.
     """
 
     path: str = "/"
@@ -39,12 +39,8 @@ class ReturnDestination:
 
 
 def check_return_path(path: str) -> str:
-    """A path that leads nowhere but to this server.
-
-    Raises:
-        InvalidRequest: a browser might take it for another server's address.
-    """
-    # Browsers read a backslash as a slash and leave control characters out.
+    """Refuse a path that a browser might take for another server's address."""
+    # Browsers read a backslash as a slash and drop control characters.
     is_plain = path.isprintable() and path.isascii() and not set(path) & set("\\ #")
     if not (is_plain and path.startswith("/") and not path.startswith("//")):
         raise InvalidRequest("return_to", "Use a path of this server such as /chat")
@@ -54,15 +50,7 @@ def check_return_path(path: str) -> str:
 
 
 async def begin_attempt(session: AsyncSession, destination: ReturnDestination) -> tuple[AuthRequest, str]:
-    """Begin a sign-in, and forget those that nobody ended.
-
-    Args:
-        session: a writing session.
-        destination: where to go afterwards.
-
-    Returns:
-        What the provider is asked with, and the secret that only this browser gets.
-    """
+    """Begin a sign-in and delete expired ones; returns the request to the provider and this browser's secret."""
     now = utc_now()
     for table in (OidcAttempt, OidcTicket):
         await session.exec(delete(table).where(col(table.expires_at) < now - timedelta(hours=1)))
@@ -83,16 +71,12 @@ async def begin_attempt(session: AsyncSession, destination: ReturnDestination) -
 
 
 async def redeem_attempt(session: AsyncSession, *, state: str, browser: str) -> tuple[AuthRequest, ReturnDestination]:
-    """The sign-in that a person comes back to; nobody comes back to it again.
+    """The sign-in that a person returns to; works once.
 
     Args:
         session: a writing session; its commit uses the sign-in up.
-        state: from the address that the provider sent the person to.
+        state: from the provider's redirect.
         browser: the secret of the browser that came.
-
-    Raises:
-        OidcExpired: it was begun too long ago.
-        OidcStateInvalid: there is none, or not in this browser.
     """
     query = select(OidcAttempt).where(OidcAttempt.state_digest == digest(state))
     attempt = (await session.exec(query.with_for_update())).first()
@@ -106,14 +90,7 @@ async def redeem_attempt(session: AsyncSession, *, state: str, browser: str) -> 
 
 
 def issue_ticket(session: AsyncSession, user: User, destination: ReturnDestination, *, browser: str) -> str:
-    """A code that is exchanged for tokens once and soon, by who began the sign-in.
-
-    Args:
-        session: a writing session.
-        user: who the person is.
-        destination: where they go with the code.
-        browser: the secret of their browser; a program proves itself by its own.
-    """
+    """A short-lived code that the holder of the browser's (or the program's own) secret exchanges once for tokens."""
     code = new_secret()
     session.add(
         OidcTicket(
@@ -127,15 +104,11 @@ def issue_ticket(session: AsyncSession, user: User, destination: ReturnDestinati
 
 
 async def redeem_ticket(session: AsyncSession, *, code: str, proof: str) -> str:
-    """The account that a code stands for; the code works no second time.
+    """The account id that a code stands for; works once.
 
     Args:
         session: a writing session; its commit uses the code up.
-        code: from :func:`issue_ticket`.
         proof: the browser's secret, or the program's.
-
-    Raises:
-        OidcCodeInvalid: unknown, used, expired, or begun by somebody else.
     """
     query = select(OidcTicket).where(OidcTicket.code_digest == digest(code))
     ticket = (await session.exec(query.with_for_update())).first()

@@ -1,4 +1,4 @@
-"""Other people's accounts, as administrators see to them (seed 002, section 4)."""
+"""Administration of other people's accounts (docs/reference/agentex-api.md, section 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,11 +32,10 @@ SORT_FIELDS = ("created_at", "username", "email", "last_login_at")
 
 @dataclass(frozen=True)
 class UserFilter:
-    """Which accounts a list shows; None shows all.
+    """Conditions on listed accounts; None does not filter.
 
     Args:
         search: part of the user name or the e-mail address, in any case.
-        role_id: of the role that they have.
         status: ``active`` or ``disabled``.
     """
 
@@ -47,7 +46,7 @@ class UserFilter:
 
 @dataclass(frozen=True)
 class UserListing:
-    """One page of accounts with their roles, and how many there are in all."""
+    """One page of accounts with their roles, and the total count."""
 
     items: Sequence[tuple[User, Role]]
     total: int
@@ -55,14 +54,14 @@ class UserListing:
 
 @dataclass(frozen=True)
 class AccessLimit:
-    """The only ids that an account may use; None lifts that limit."""
+    """The only ids that an account may use; None lifts the limit."""
 
     ids: Sequence[str] | None
 
 
 @dataclass(frozen=True)
 class UserChange:
-    """What becomes of an account; None leaves a field as it is."""
+    """Changes of an account; None leaves a field unchanged."""
 
     role_id: str | None = None
     status: UserStatus | None = None
@@ -72,21 +71,21 @@ class UserChange:
     mcp_access: AccessLimit | None = None
 
 
-async def list_users(session: AsyncSession, wanted: UserFilter, page: PageRequest) -> UserListing:
+async def list_users(session: AsyncSession, user_filter: UserFilter, page: PageRequest) -> UserListing:
     """One page of the accounts."""
     conditions = [col(User.status) != UserStatus.DELETED.value]
-    if wanted.search:
-        part = wanted.search.strip()
+    if user_filter.search:
+        part = user_filter.search.strip()
         conditions.append(
             or_(
                 col(User.username_key).contains(name_key(part), autoescape=True),
                 col(User.email_key).contains(fold(part), autoescape=True),
             )
         )
-    if wanted.role_id is not None:
-        conditions.append(col(User.role_id) == wanted.role_id)
-    if wanted.status is not None:
-        conditions.append(col(User.status) == wanted.status.value)
+    if user_filter.role_id is not None:
+        conditions.append(col(User.role_id) == user_filter.role_id)
+    if user_filter.status is not None:
+        conditions.append(col(User.status) == user_filter.status.value)
     query = paginate(
         select(User).where(*conditions),
         page,
@@ -109,11 +108,7 @@ async def _roles(session: AsyncSession) -> Mapping[str, Role]:
 
 
 async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]:
-    """An account and its role.
-
-    Raises:
-        UserNotFound: there is none, or not any more.
-    """
+    """An account and its role; deleted accounts are not found."""
     user = await session.get(User, user_id)
     if user is None or user.status == UserStatus.DELETED:
         raise UserNotFound
@@ -123,21 +118,9 @@ async def find_account(session: AsyncSession, user_id: str) -> tuple[User, Role]
 async def add_user(
     session: AsyncSession, principal: Principal, draft: UserDraft, *, role_id: str | None
 ) -> tuple[User, Role]:
-    """Make an account for somebody.
-
-    Args:
-        session: a writing session.
-        principal: who makes it.
-        draft: checked, with its password hashed.
-        role_id: None gives the role of those who register.
-
-    Raises:
-        EmailTaken, UsernameTaken: another account has the address or the name.
-        InvalidRequest: there is no such role.
-        PermissionDenied: the role allows what the caller may not do.
-    """
-    wanted = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
-    role = await _assignable(session, wanted)
+    """Create an account; without ``role_id`` it gets the default role of registrations."""
+    new_role_id = role_id or (await get_role_by_name(session, DEFAULT_ROLE)).id
+    role = await _assignable(session, new_role_id)
     user = await create_user(session, draft, role=role.name)
     principal.require_all(effective_permissions(user, role))
     audit(session, AuditAction.USER_CREATED, user_target(user), details={"role": role.name})
@@ -147,16 +130,9 @@ async def add_user(
 async def change_user(
     session: AsyncSession, principal: Principal, user_id: str, change: UserChange
 ) -> tuple[User, Role]:
-    """Change an account; it counts from the next request of its bearer on.
+    """Change an account, which takes effect at its next request.
 
-    Whoever is switched off has no login left, and is told so with every key; runs and streams
-    that are under way end within seconds.
-
-    Raises:
-        InvalidRequest: there is no such role or permission.
-        LastAdministrator: nobody could administer accounts any more.
-        PermissionDenied: the account may do, or would, what the caller may not.
-        UserNotFound: there is none.
+    A disabled account loses its logins, and its keys are refused; running runs and streams end within seconds.
     """
     user, role = await get_account_for_update(session, principal, user_id)
     was_administrator, before = _administers(user, role), _rights(user, role)
@@ -177,7 +153,7 @@ async def change_user(
 
 
 async def _apply(session: AsyncSession, user: User, role: Role, change: UserChange) -> Role:
-    """Change the row; the role that it has then."""
+    """Change the row and return its new role."""
     if change.role_id is not None:
         role = await _assignable(session, change.role_id)
         user.role_id = role.id
@@ -197,7 +173,6 @@ async def _apply(session: AsyncSession, user: User, role: Role, change: UserChan
 
 
 def _rights(user: User, role: Role) -> dict[str, JsonValue]:
-    """What the audit log says of an account's rights."""
     return {
         "role": role.name,
         "status": user.status,
@@ -209,26 +184,14 @@ def _rights(user: User, role: Role) -> dict[str, JsonValue]:
 
 
 def user_target(user: User) -> AuditTarget:
-    """An account as the audit log names it."""
+    """The account as an audit target."""
     return AuditTarget("user", user.id, user.username)
 
 
 async def reset_password(
     session: AsyncSession, principal: Principal, user_id: str, *, password_hash: str, revoke_api_keys: bool
 ) -> None:
-    """Give an account another password and end all its logins.
-
-    Args:
-        session: a writing session.
-        principal: who does it.
-        user_id: whose account.
-        password_hash: of a password that was checked against the rules.
-        revoke_api_keys: whether its keys, which work without the password, end too.
-
-    Raises:
-        PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
-    """
+    """Store the hash of a checked password and end all logins; ``revoke_api_keys`` ends the API keys too."""
     user, _ = await get_account_for_update(session, principal, user_id)
     await change_password(session, user, password_hash=password_hash, keep_family_id=None)
     if revoke_api_keys:
@@ -238,13 +201,9 @@ async def reset_password(
 
 
 async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
-    """Give an account the role that its identity provider's word stands for.
+    """Give an account the role that its identity provider's groups stand for.
 
-    The last administrator stays one: a change at the provider must not leave nobody.
-
-    Raises:
-        AccountDisabled: it was switched off or deleted meanwhile.
-        UnusableSetting: there is no such role.
+    The last administrator stays one: a change at the provider must not remove all administrators.
     """
     role = (await session.exec(select(Role).where(Role.name == name))).first()
     if role is None:
@@ -254,7 +213,7 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
     await lock_admins(session)
     await session.refresh(user, ["role_id", "status"])
     if user.status != ACTIVE:
-        # Since it was looked at: what has no person any more gets no role.
+        # Checked again under the lock: an anonymized account gets no role.
         raise AccountDisabled
     before = await get_role(session, user.role_id)
     try:
@@ -270,24 +229,13 @@ async def adopt_role(session: AsyncSession, user: User, name: str) -> None:
 
 
 async def revoke_user_api_key(session: AsyncSession, principal: Principal, user_id: str, key_id: str) -> None:
-    """Delete an API key of somebody whom the caller may rule over, and those made with it.
-
-    Raises:
-        ApiKeyNotFound: the account has no such key.
-        PermissionDenied: the account may do what the caller may not.
-        UserNotFound: there is none.
-    """
+    """Delete an API key of an account that the caller may manage, and the keys created with it."""
     user, _ = await get_account_for_update(session, principal, user_id)
     await delete_api_key_tree(session, await get_api_key_for_update(session, user.id, key_id), owner=user)
 
 
 async def get_account_for_update(session: AsyncSession, principal: Principal, user_id: str) -> tuple[User, Role]:
-    """An account that the caller may rule over, as it is, until the transaction ends.
-
-    Raises:
-        PermissionDenied: it may do what the caller may not.
-        UserNotFound: there is none.
-    """
+    """An account that the caller may manage, locked until the transaction ends."""
     await lock_admins(session)
     user, role = await find_account(session, user_id)
     principal.require_all(effective_permissions(user, role))
@@ -295,19 +243,10 @@ async def get_account_for_update(session: AsyncSession, principal: Principal, us
 
 
 async def anonymize_account(session: AsyncSession, user: User, role: Role) -> None:
-    """Make an account a row without a person, which no list shows and nobody logs in as.
-
-    Args:
-        session: a writing session.
-        user: from :func:`held_account`.
-        role: the account's.
-
-    Raises:
-        LastAdministrator: nobody could administer accounts any more.
-    """
+    """Turn an account into an anonymous row that no list shows and that can't log in."""
     if _administers(user, role):
         await _require_administrator_besides(session, user)
-    # Nobody can take it before: user names have no such sign.
+    # Nobody can take it first: user names have no such character.
     name = f"deleted:{user.id}"
     user.status = UserStatus.DELETED.value
     user.username = user.username_key = name
@@ -322,11 +261,7 @@ async def anonymize_account(session: AsyncSession, user: User, role: Role) -> No
 
 
 async def _require_administrator_besides(session: AsyncSession, user: User) -> None:
-    """Pass if somebody else is an administrator; behind :func:`held_account` that stays so.
-
-    Raises:
-        LastAdministrator: nobody else is.
-    """
+    """Refuse if no other administrator is left; valid as long as ``lock_admins`` holds."""
     query = (
         select(User, Role)
         .join(Role, col(Role.id) == col(User.role_id))

@@ -1,4 +1,4 @@
-"""Accounts: creating them, reading them, changing one's own."""
+"""Accounts: creation, lookup and changes by their owner."""
 
 import re
 import unicodedata
@@ -26,9 +26,7 @@ _EMAIL_LENGTH = 254
 def clean_username(username: str) -> str:
     """A user name in its stored form.
 
-    Raises:
-        InvalidRequest: not 2 to 64 letters, digits or ``. @ + - _``, of alphabets that look alike,
-            or of the form of an id.
+    It has 2 to 64 letters, digits or ``. @ + - _`` of alphabets that look alike, and is no id.
     """
     name = unicodedata.normalize("NFKC", username).strip()
     if not _USERNAME.fullmatch(name):
@@ -41,11 +39,7 @@ def clean_username(username: str) -> str:
 
 
 def clean_email(email: str) -> str:
-    """An e-mail address in its stored form.
-
-    Raises:
-        InvalidRequest: it does not look like an address.
-    """
+    """An e-mail address in its stored form."""
     address = email.strip()
     # Folding can make it longer.
     if max(len(address), len(fold(address))) > _EMAIL_LENGTH or not _EMAIL.fullmatch(address):
@@ -55,7 +49,7 @@ def clean_email(email: str) -> str:
 
 @dataclass(frozen=True)
 class UserDraft:
-    """An account to be, checked and with its password hashed."""
+    """A checked account to create, with its password hashed."""
 
     username: str
     email: str
@@ -63,12 +57,7 @@ class UserDraft:
 
 
 async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
-    """Check what an account needs; the hash takes long, so no transaction should be open.
-
-    Raises:
-        InvalidRequest: name or address can't be used.
-        WeakPassword: the password breaks a rule.
-    """
+    """Check the fields of a new account; the hash takes long, so no transaction should be open."""
     name, address = clean_username(username), clean_email(email)
     _require_own_address(name, address)
     check_strength(password, username=name)
@@ -76,12 +65,7 @@ async def draft_user(*, username: str, email: str, password: str) -> UserDraft:
 
 
 async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> User:
-    """Add an account.
-
-    Raises:
-        UsernameTaken: another account has the name.
-        EmailTaken: another account has the address.
-    """
+    """Add an account."""
     await _require_free(session, username=draft.username, email=draft.email)
     user = User(
         username=draft.username,
@@ -95,7 +79,7 @@ async def create_user(session: AsyncSession, draft: UserDraft, *, role: str) -> 
         async with session.begin_nested():
             session.add(user)
     except IntegrityError:
-        # Somebody took it between our look and this moment: that is told like any other time.
+        # Somebody took it since the check: the same error as otherwise.
         await _require_free(session, username=draft.username, email=draft.email)
         raise
     return user
@@ -113,20 +97,13 @@ async def _require_free(session: AsyncSession, *, username: str | None = None, e
 
 
 def _require_own_address(username: str, email: str) -> None:
-    """Refuse a name that looks like an address and is not one's own.
-
-    Whoever has another's address for a name could be taken for them where people are named.
-    """
+    """Refuse a name that looks like an address but is not the account's own: it would pass for the address's owner."""
     if "@" in username and fold(username) != fold(email):
         raise InvalidRequest("username", "A name with @ has to be your own e-mail address")
 
 
 async def get_user(session: AsyncSession, user_id: str) -> User:
-    """Load an account.
-
-    Raises:
-        UserNotFound: there is none.
-    """
+    """Load an account."""
     user = await session.get(User, user_id)
     if user is None:
         raise UserNotFound
@@ -134,30 +111,22 @@ async def get_user(session: AsyncSession, user_id: str) -> User:
 
 
 async def find_user_by_login(session: AsyncSession, login: str) -> User | None:
-    """The account of this user name or e-mail address, if there is one.
-
-    An address is its owner's, whoever has a name that reads like it.
-    """
+    """The account with this user name or e-mail address; the owner of an address comes before a name that equals it."""
     by_address = await find_user_by_email(session, login) if "@" in login else None
     if by_address is not None:
         return by_address
-    named = select(User).where(User.username_key == name_key(login.strip()))
-    return (await session.exec(named)).first()
+    by_name = select(User).where(User.username_key == name_key(login.strip()))
+    return (await session.exec(by_name)).first()
 
 
 async def find_user_by_email(session: AsyncSession, email: str) -> User | None:
-    """The account of this e-mail address, if there is one."""
-    wanted = select(User).where(User.email_key == fold(email.strip()))
-    return (await session.exec(wanted)).first()
+    """The account with this e-mail address."""
+    by_email = select(User).where(User.email_key == fold(email.strip()))
+    return (await session.exec(by_email)).first()
 
 
 async def update_profile(session: AsyncSession, user: User, *, username: str | None, avatar_url: str | None) -> User:
-    """Change one's own name or picture (seed 002, section 3.2); None leaves a field as it is.
-
-    Raises:
-        InvalidRequest: a value can't be used.
-        UsernameTaken: another account has the name.
-    """
+    """Change a user's own name or picture (docs/reference/agentex-api.md, section 3.2); None leaves a field."""
     if username is not None and clean_username(username) != user.username:
         name = clean_username(username)
         _require_own_address(name, user.email)
@@ -173,11 +142,7 @@ async def update_profile(session: AsyncSession, user: User, *, username: str | N
 
 
 def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
-    """Set the time zone that is meant where nobody says another one; empty unsets it.
-
-    Raises:
-        InvalidRequest: no IANA name.
-    """
+    """Set the default time zone, an IANA name; empty unsets it."""
     if name and find_zone(name) is None:
         raise InvalidRequest("settings.timezone", "Use an IANA time zone such as Asia/Shanghai or Europe/Berlin")
     user.time_zone = name or None
@@ -187,11 +152,11 @@ def set_time_zone(session: AsyncSession, user: User, name: str) -> User:
 
 @dataclass(frozen=True)
 class MemoryChoices:
-    """What an account allows to be done with long-term memory.
+    """An account's choices about long-term memory.
 
     Args:
-        use: runs are given its memories, and may add to them when asked to.
-        remember_after_runs: finished runs are looked through for what to remember.
+        use: runs get its memories, and may add to them on request.
+        remember_after_runs: finished runs are searched for things to remember.
     """
 
     use: bool
@@ -199,16 +164,16 @@ class MemoryChoices:
 
 
 async def get_memory_choices(session: AsyncSession, user_id: str) -> MemoryChoices:
-    """An account's choices; nothing is allowed where there is no account."""
+    """An account's choices; all off for an unknown account."""
     query = select(User.use_memories, User.remember_after_runs).where(User.id == user_id)
-    found = (await session.exec(query)).first()
-    return MemoryChoices(*found) if found is not None else MemoryChoices(False, False)
+    choices = (await session.exec(query)).first()
+    return MemoryChoices(*choices) if choices is not None else MemoryChoices(False, False)
 
 
 def set_memory_choices(
     session: AsyncSession, user: User, *, use: bool | None, remember_after_runs: bool | None
 ) -> None:
-    """Change one's own choices; None leaves one as it is."""
+    """Change an account's choices; None leaves one unchanged."""
     if use is not None:
         user.use_memories = use
     if remember_after_runs is not None:
@@ -217,7 +182,7 @@ def set_memory_choices(
 
 
 async def get_role(session: AsyncSession, role_id: str) -> Role:
-    """Load a role that an account refers to."""
+    """Load the role of an account."""
     return (await session.exec(select(Role).where(Role.id == role_id))).one()
 
 
@@ -227,7 +192,7 @@ async def get_role_by_name(session: AsyncSession, name: str) -> Role:
 
 
 async def ensure_roles(session: AsyncSession) -> None:
-    """Write the built-in roles, or bring their permissions up to date."""
+    """Create the built-in roles, or update their permissions."""
     stored = {role.name: role for role in (await session.exec(select(Role))).all()}
     for built_in in BUILT_IN_ROLES:
         role = stored.get(built_in.name) or Role(

@@ -14,5 +14,4 @@ class Table(SQLModel):
     def __tablename__(  # pyright: ignore[reportIncompatibleVariableOverride]
         cls,
     ) -> str:
-        """The table's name."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()

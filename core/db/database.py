@@ -21,7 +21,7 @@ from core.settings import Settings
 
 _T = TypeVar("_T")
 _READ_ONLY = "agentex_read_only"
-# For the write lock and SQLite's own locks together; then the caller is told to retry.
+# For the write lock and SQLite's own locks together; after that the caller gets an error to retry on.
 _LOCKED_SECONDS = 4.0
 # A write lock that came this soon leaves all of it.
 _SOON_SECONDS = 0.5
@@ -37,11 +37,7 @@ _CONNECT_SECONDS = 4
 
 
 class Database:
-    """One engine per process and the two kinds of session on it.
-
-    Args:
-        url: SQLAlchemy URL with an async driver (``sqlite+aiosqlite`` or ``postgresql+asyncpg``).
-    """
+    """One engine per process and the two kinds of session on it, by a SQLAlchemy URL with an async driver."""
 
     def __init__(self, url: str) -> None:
         self.is_sqlite = url.startswith("sqlite")
@@ -53,11 +49,7 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncSession]:
-        """A short session that only reads.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
-        """
+        """A short session that only reads."""
         with translate_errors():
             async with AsyncSession(self._reading, expire_on_commit=False) as session:
                 with translate_connect_errors():
@@ -69,9 +61,6 @@ class Database:
 
         For a SQLite file it runs on a thread, otherwise on the event loop between its statements,
         so it must not compute for long.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
         """
         with translate_errors():
             if self._read_pool is not None:
@@ -90,9 +79,6 @@ class Database:
         Args:
             urgent: on SQLite, wait for at most one other writer of this process.
             patience: seconds to wait for the write lock and SQLite's own locks together.
-
-        Raises:
-            DatabaseUnavailable: the database can't be reached or stays locked.
         """
         started = time.monotonic()
         async with self._hold_write_lock(urgent, patience):
@@ -122,16 +108,10 @@ class Database:
             yield
 
     async def ping(self) -> None:
-        """Select one row.
-
-        Raises:
-            DatabaseUnavailable: it did not answer.
-        """
         async with self.reading() as session:
             await (await session.connection()).execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections."""
         await self.engine.dispose()
         if self._read_pool is not None:
             self._read_pool.close()

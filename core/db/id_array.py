@@ -40,10 +40,9 @@ class _ArrayFunction(FunctionElement[str]):
 
 
 def id_array(name: str) -> TableValuedAlias:
-    """A table whose column ``value`` has a row for each string of a parameter.
+    """A table whose column ``value`` has a row for each string of the parameter ``name``.
 
-    Args:
-        name: of the parameter. Its strings must be distinct: a duplicate is joined twice.
+    The strings must be distinct: a duplicate is joined twice.
     """
     return _ArrayFunction(bindparam(name, type_=_StringArray())).table_valued(_VALUE, name=_VALUE)
 

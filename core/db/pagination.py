@@ -24,8 +24,6 @@ def paginate(query: QueryT, page: PageRequest, *, columns: Mapping[str, Mapped[o
     """The query of one page.
 
     Args:
-        query: selects and filters.
-        page: the requested part.
         columns: by the values that ``page.sort_by`` may have.
         tie: a unique column, so that equal rows keep their order from page to page.
     """

@@ -57,14 +57,11 @@ class _Reader(NamedTuple):
 
 
 class _FileReadContext(ReadContext):
-    """Runs prepared queries on the driver itself."""
-
     def __init__(self, reader: _Reader, wait_for: _Wait) -> None:
         super().__init__(reader.connection, wait_for)
         self._driver = reader.driver
 
     def rows(self, prepared: PreparedQuery, strings: Sequence[str]) -> Sequence[Sequence[Any]]:
-        """See ``ReadContext.rows``."""
         compiled = prepared.compiled_for(self.connection.dialect)
         with _translate_driver_errors(compiled.text):
             rows = self._driver.execute(compiled.text, (compiled.bind(strings),)).fetchall()
@@ -72,14 +69,10 @@ class _FileReadContext(ReadContext):
 
 
 class ReadPool:
-    """Threads that read a SQLite file.
+    """Threads that read a SQLite file, waiting ``timeout`` seconds for locks.
 
     The event loop's connections switch to a thread and back for each statement, which takes longer
     than the statement. Here a whole function switches once (docs/decisions/0064).
-
-    Args:
-        path: of the SQLite file.
-        timeout: seconds to wait for a lock.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
@@ -110,7 +103,7 @@ class ReadPool:
             raise
 
     def close(self) -> None:
-        """Close the connections; each thread ends with the function it runs."""
+        """Close the connections; each thread ends with its current function."""
         self._is_open = False
         # Not waited for: a thread may itself be waiting for the event loop.
         self._threads.shutdown(wait=False, cancel_futures=True)

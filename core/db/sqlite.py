@@ -30,11 +30,7 @@ def connect(path: str, *, timeout: float, check_same_thread: bool) -> "SqliteCon
 
 
 def open_file(path: str, *, timeout: float, check_same_thread: bool) -> sqlite3.Connection:
-    """A connection of Python's own driver with the settings that all of ours have.
-
-    Raises:
-        sqlite3.Error: the file can't be opened, or stays locked for ``timeout`` seconds.
-    """
+    """A connection of Python's own driver with the settings that all of ours have."""
     # The driver's own transaction control starts too late for BEGIN IMMEDIATE.
     opened = sqlite3.connect(path, timeout=timeout, check_same_thread=check_same_thread, isolation_level=None)
     try:
@@ -83,7 +79,6 @@ class SqliteConnection(aiosqlite.Connection):
 
     # The driver's is a coroutine that is a context manager too; SQLAlchemy uses it as that.
     def cursor(self) -> "SqliteCursor":  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A cursor whose statements take one thread switch each."""
         return SqliteCursor(self)
 
     def begin_reading(self) -> None:
@@ -91,19 +86,16 @@ class SqliteConnection(aiosqlite.Connection):
         self._is_reading = self._must_begin = True
 
     async def run(self, work: Callable[[sqlite3.Connection], "StatementResult"]) -> "StatementResult":
-        """Run a function of the connection on its thread."""
         must_begin, self._must_begin, self._is_used = self._must_begin, False, True
         run = partial(_execute, self._conn, work, must_begin=must_begin)
         return await self._execute(run)  # pyright: ignore[reportUnknownMemberType] # untyped in the driver
 
     async def commit(self) -> None:
-        """Commit if there is anything to commit."""
         if self._is_used:
             await super().commit()
         self._end()
 
     async def rollback(self) -> None:
-        """Roll back if there is anything to roll back."""
         if self._is_used and self._is_reading:
             self._tx.put_nowait((None, self._conn.rollback))  # pyright: ignore[reportUnknownMemberType] # a queue of the driver's
         elif self._is_used:
@@ -141,18 +133,15 @@ class SqliteCursor:
         return self
 
     async def execute(self, operation: str, parameters: Sequence[Any] = ()) -> None:
-        """Execute one statement."""
         if operation == _READS:
             self._connection.begin_reading()
             return
         await self._run(lambda connection: StatementResult(connection.execute(operation, parameters)))
 
     async def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Execute one statement with each of these."""
         await self._run(lambda connection: StatementResult(connection.executemany(operation, parameters)))
 
     async def fetchall(self) -> list[Any]:
-        """The rows that were not fetched yet."""
         rows, self._rows = self._rows, []
         return rows
 

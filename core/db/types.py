@@ -13,7 +13,7 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def new_id() -> str:
-    """A random identifier (UUID version 4 as text)."""
+    """A random UUID version 4."""
     return str(uuid.uuid4())
 
 
@@ -23,12 +23,12 @@ def is_id(text: str) -> bool:
 
 
 def utc_now() -> datetime:
-    """Now, aware, in UTC."""
+    """The current time, aware, in UTC."""
     return datetime.now(UTC)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; SQLite drops the zone, so reading restores it."""
+    """A UTC datetime; SQLite drops the zone, so reading restores it."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -42,7 +42,6 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Restore the zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

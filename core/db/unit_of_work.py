@@ -55,9 +55,6 @@ async def unit_of_work(
     Args:
         after_commit: pushes the jobs; if it fails or is absent, the sweeper pushes them later.
         urgent: on SQLite, wait for at most one other writer of this process.
-
-    Raises:
-        DatabaseUnavailable: nothing was written.
     """
     async with database.writing(urgent=urgent) as session:
         work = UnitOfWork(session)

@@ -23,18 +23,14 @@ from core.db.priority_lock import PriorityLock
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 # A look costs 50 µs, so the pause grows.
 _PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.001, 0.004
-# Longer than any write but one of very many rows.
+# Longer than any write, except of very many rows.
 _PATIENCE_SECONDS = 0.5
-# How long the file locks are skipped after they stood still once.
+# How long the file locks are skipped after a timeout.
 _SKIP_SECONDS = 2.0
 
 
 class WriteLock:
-    """This process's part of the lock.
-
-    Args:
-        path: the database file, which the lock files lie beside; None for one in memory.
-    """
+    """This process's part of the lock files beside the database at ``path``; None for one in memory."""
 
     def __init__(self, path: Path | None) -> None:
         self._local = PriorityLock()
@@ -45,15 +41,9 @@ class WriteLock:
 
     @asynccontextmanager
     async def acquire(self, seconds: float, *, urgent: bool = False) -> AsyncGenerator[None]:
-        """Hold the lock inside.
+        """Hold the lock inside; waits ``seconds`` for other writers of this process, then raises ``TimeoutError``.
 
-        Args:
-            seconds: how long to wait for other writers of this process.
-            urgent: see :class:`PriorityLock`.
-
-        Raises:
-            TimeoutError: other writers held it for so long.
-            OSError: the lock files can't be opened.
+        ``OSError`` means that the lock files can't be opened.
         """
         async with asyncio.timeout(seconds):
             await self._lock_all(urgent)
@@ -63,7 +53,6 @@ class WriteLock:
             self._unlock_all()
 
     def close(self) -> None:
-        """Close the lock files."""
         for descriptor in self._descriptors:
             os.close(descriptor)
         self._descriptors.clear()

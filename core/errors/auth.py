@@ -1,10 +1,10 @@
-"""Who may not do or see something: 401xx, 403xx and 404xx."""
+"""Errors of authentication and access: 401xx, 403xx and 404xx."""
 
 from core.errors.base import AgentexError
 
 
 class NotAuthenticated(AgentexError):
-    """No usable credential came with the request."""
+    """The request has no usable credential."""
 
     code = 40101
     message = "Authentication is required"
@@ -28,7 +28,7 @@ class InvalidToken(AgentexError):
 
 
 class TokenExpired(AgentexError):
-    """A token past its end."""
+    """An expired token."""
 
     code = 40104
     message = "The token has expired"
@@ -36,7 +36,7 @@ class TokenExpired(AgentexError):
 
 
 class TokenReused(AgentexError):
-    """A refresh token came twice: its whole family is revoked."""
+    """A refresh token was used twice: its whole family is revoked."""
 
     code = 40105
     message = "The refresh token was already used"
@@ -92,7 +92,7 @@ class ReadOnly(AgentexError):
 
 
 class OwnerOnly(AgentexError):
-    """The caller may change the object; who else may see it, and its end, are its owner's."""
+    """The caller may change the object, but only its owner may share or delete it."""
 
     code = 40310
     message = "Only the owner decides who may see this, and whether it stays"
@@ -100,7 +100,7 @@ class OwnerOnly(AgentexError):
 
 
 class InvalidLink(AgentexError):
-    """A signed link that is none of ours, was altered, or is not for this caller."""
+    """A signed link that is forged, altered, or not for this caller."""
 
     code = 40304
     message = "This link is not valid"
@@ -108,7 +108,7 @@ class InvalidLink(AgentexError):
 
 
 class LinkExpired(AgentexError):
-    """A signed link past its end."""
+    """An expired signed link."""
 
     code = 40305
     message = "This link has expired"
@@ -124,7 +124,7 @@ class ToolPolicyFixed(AgentexError):
 
 
 class OriginNotAllowed(AgentexError):
-    """A browser says that a page asks which the operator did not list."""
+    """The request comes from a web page whose origin the operator did not allow."""
 
     code = 40307
     message = "Pages of this origin may not call this"
@@ -132,7 +132,7 @@ class OriginNotAllowed(AgentexError):
 
 
 class NotFound(AgentexError):
-    """No such thing, or not for this caller: the two can't be told apart."""
+    """The object does not exist, or not for this caller: the two look the same."""
 
     code = 40401
     message = "Not found"
@@ -236,7 +236,7 @@ class MemoryNotFound(NotFound):
 
 
 class RetrievalNotFound(NotFound):
-    """No recorded retrieval of this id is the caller's."""
+    """The caller has no recorded retrieval of this id."""
 
     code = 40430
     message = "Recorded retrieval not found"
@@ -252,7 +252,7 @@ class CalendarEventNotFound(NotFound):
 
 
 class ConfigKeyNotFound(NotFound):
-    """No setting of this name can be changed while the server runs; the details list those."""
+    """No setting of this name can be changed at run time; the details list those that can."""
 
     code = 40470
     message = "There is no such configuration key"
@@ -260,7 +260,7 @@ class ConfigKeyNotFound(NotFound):
 
 
 class CalendarFeedNotFound(NotFound):
-    """The caller has made no feed, or nobody has one of this token."""
+    """The caller has no feed, or no feed has this token."""
 
     code = 40461
     message = "There is no calendar feed"
@@ -292,7 +292,7 @@ class SkillVersionNotFound(NotFound):
 
 
 class SkillFileNotFound(NotFound):
-    """The version has no such file; the details name one that is like it."""
+    """The version has no such file; the details name a similar one."""
 
     code = 40412
     message = "The skill has no such file"

@@ -1,4 +1,4 @@
-"""The base of all errors."""
+"""The base class of all errors."""
 
 import re
 from typing import ClassVar
@@ -7,9 +7,9 @@ from typing import ClassVar
 class AgentexError(Exception):
     """Base of every error that may reach a caller; by itself, an internal error.
 
-    The body of a subclass is all there is to an error: its number (docs/reference/agentex-api.md,
-    section 1.4), whose first three digits are the HTTP status, and its message in English (the
-    wire default) and Chinese. ``wire_name`` is the class's name in capitals.
+    The body of a subclass is its number (docs/reference/agentex-api.md, section 1.4), whose first
+    three digits are the HTTP status, and its message in English (the wire default) and Chinese.
+    ``wire_name`` is the class's name in capitals.
 
     Args:
         details: JSON-ready facts for the caller (``{"field": ..., "error": ...}`` by custom);
@@ -23,14 +23,7 @@ class AgentexError(Exception):
     status: ClassVar[int] = 500
 
     def __init_subclass__(cls, *, same_as: "type[AgentexError] | None" = None) -> None:
-        """Complete and register an error.
-
-        Args:
-            same_as: the error that callers see in place of this one.
-
-        Raises:
-            TypeError: another class has the number.
-        """
+        """Complete and register an error; ``same_as`` is the error that callers see instead."""
         super().__init_subclass__()
         if same_as is not None:
             cls.code, cls.message, cls.message_zh = (same_as.code, same_as.message, same_as.message_zh)

@@ -1,4 +1,4 @@
-"""What does not fit the present state: 409xx."""
+"""Conflicts with the current state: 409xx."""
 
 from core.errors.base import AgentexError
 
@@ -20,7 +20,7 @@ class McpSwitchedOff(AgentexError):
 
 
 class ApiKeysFull(AgentexError):
-    """The account has as many API keys as are kept for one."""
+    """The account has the maximum number of API keys."""
 
     code = 40995
     message = "You have as many API keys as are kept: revoke some first"
@@ -28,7 +28,7 @@ class ApiKeysFull(AgentexError):
 
 
 class McpConnectionsFull(AgentexError):
-    """The owner has as many MCP connections as are kept for one."""
+    """The owner has the maximum number of MCP connections."""
 
     code = 40992
     message = "You have as many MCP connections as are kept: delete some first"
@@ -36,7 +36,7 @@ class McpConnectionsFull(AgentexError):
 
 
 class ReindexRunning(AgentexError):
-    """The knowledge base is being re-indexed towards other settings."""
+    """The knowledge base is being re-indexed."""
 
     code = 40910
     message = "A re-index towards other settings is under way: cut it over or cancel it first"
@@ -52,7 +52,7 @@ class ReindexNotReady(AgentexError):
 
 
 class NoReindex(AgentexError):
-    """Nothing to cut over, to cancel or to go back to."""
+    """Nothing to cut over, to cancel or to undo."""
 
     code = 40912
     message = "There is no re-index under way, and none to go back to"
@@ -68,7 +68,7 @@ class ReindexOver(AgentexError):
 
 
 class NoQuestions(AgentexError):
-    """There is nothing to measure with; the details say how that is mended."""
+    """The knowledge base has no saved questions to measure with; the details say what to do."""
 
     code = 40920
     message = "The knowledge base has no saved questions"
@@ -84,7 +84,7 @@ class NoQuestions(AgentexError):
 
 
 class SettingsChanged(AgentexError):
-    """A re-index took effect while the knowledge base was read."""
+    """A re-index took effect while the knowledge base was being read."""
 
     code = 40921
     message = "The knowledge base was re-indexed meanwhile"
@@ -140,7 +140,7 @@ class ThreadBusy(AgentexError):
 
 
 class SessionArchived(AgentexError):
-    """An archived session is read, not asked in."""
+    """An archived session is read-only."""
 
     code = 40908
     message = "This session is archived: take it out of the archive to ask in it again"
@@ -164,7 +164,7 @@ class InterruptsOpen(AgentexError):
 
 
 class InterruptNotOpen(AgentexError):
-    """Never asked on this thread, or expired."""
+    """The interrupt was never opened on this thread, or has expired."""
 
     code = 40931
     message = "No such interrupt is open on this thread"
@@ -172,7 +172,7 @@ class InterruptNotOpen(AgentexError):
 
 
 class InterruptAnswered(AgentexError):
-    """It was answered before, in another way."""
+    """The interrupt already has another answer."""
 
     code = 40932
     message = "This interrupt was answered already"
@@ -188,7 +188,7 @@ class ModelNameTaken(AgentexError):
 
 
 class MemoryFull(AgentexError):
-    """As many memories are kept for this person as are kept for anybody."""
+    """The user has the maximum number of memories."""
 
     code = 40940
     message = "No more memories are kept for you: delete some first"
@@ -196,7 +196,7 @@ class MemoryFull(AgentexError):
 
 
 class LastAdministrator(AgentexError):
-    """Without this account nobody could administer the others any more."""
+    """The account is the last administrator."""
 
     code = 40950
     message = "This is the last active administrator: make another one first"
@@ -204,7 +204,7 @@ class LastAdministrator(AgentexError):
 
 
 class RoleBuiltIn(AgentexError):
-    """Every installation has this role as it is."""
+    """Built-in roles can't be changed."""
 
     code = 40951
     message = "A built-in role can't be changed or deleted"
@@ -228,7 +228,7 @@ class RoleNameTaken(AgentexError):
 
 
 class UserOwnsThings(AgentexError):
-    """The request does not say what becomes of what the account owns; the details count it."""
+    """The request does not say what becomes of the account's belongings; the details count them."""
 
     code = 40954
     message = "The account owns things: name who takes over its knowledge bases and skills with transfer_to, or erase everything with erase=true"
@@ -236,7 +236,7 @@ class UserOwnsThings(AgentexError):
 
 
 class SessionsFull(AgentexError):
-    """This person has as many sessions as anybody may have."""
+    """The user has the maximum number of sessions."""
 
     code = 40970
     message = "You have as many sessions as are allowed: delete some first"
@@ -252,7 +252,7 @@ class SkillSlugTaken(AgentexError):
 
 
 class SkillChanged(AgentexError):
-    """The skill has another version than the one that the change was made from."""
+    """The skill has a newer version than the one that was edited."""
 
     code = 40961
     message = "The skill was changed since it was read: read it again"
@@ -287,7 +287,7 @@ class SkillNotPending(AgentexError):
 
 
 class SkillsFull(AgentexError):
-    """This person has as many skills as anybody may have."""
+    """The user has the maximum number of skills."""
 
     code = 40965
     message = "You have as many skills as are allowed: delete some first"
@@ -295,7 +295,7 @@ class SkillsFull(AgentexError):
 
 
 class SkillNotExportable(AgentexError):
-    """A skill that is no folder of the open standard can be made of; the details say why."""
+    """The skill can't be written as a folder of the open standard; the details say why."""
 
     code = 40966
     message = "The skill can't be exported as a folder: see the problems"

@@ -1,10 +1,10 @@
-"""What goes wrong when somebody logs in through an OpenID Connect provider."""
+"""Errors of login through an OpenID Connect provider."""
 
 from core.errors.base import AgentexError
 
 
 class OidcStateInvalid(AgentexError):
-    """The state is not one of this browser's open sign-ins: forged, from elsewhere, or used."""
+    """The state belongs to no open sign-in of this browser: forged, foreign, or used."""
 
     code = 40110
     message = "This sign-in was begun in another browser or is over already: begin it again"
@@ -20,7 +20,7 @@ class OidcExpired(AgentexError):
 
 
 class OidcRefused(AgentexError):
-    """The provider said no; ``reason`` is its error code where that is one of the protocol's."""
+    """The provider refused; ``reason`` is its error code if the protocol defines that."""
 
     code = 40112
     message = "The identity provider did not let you in: begin the sign-in again"
@@ -31,7 +31,7 @@ class OidcRefused(AgentexError):
 
 
 class OidcTokenInvalid(AgentexError):
-    """The provider's answer or ID token failed a check; ``reason`` names the check."""
+    """The provider's response or ID token failed a check; ``reason`` names the check."""
 
     code = 40113
     message = "The identity provider's answer can't be trusted"
@@ -61,7 +61,7 @@ class OidcEmailRefused(AgentexError):
 
 
 class OidcEmailTaken(AgentexError):
-    """An account that this person is not linked to has their e-mail address."""
+    """Another account has this person's e-mail address."""
 
     code = 40975
     message = "Another account has your e-mail address: log in to it as before, or ask an administrator"
@@ -69,7 +69,7 @@ class OidcEmailTaken(AgentexError):
 
 
 class OidcOff(AgentexError):
-    """No issuer is set."""
+    """No issuer is configured."""
 
     code = 40475
     message = "Single sign-on is not configured here"
@@ -77,7 +77,7 @@ class OidcOff(AgentexError):
 
 
 class OidcUnavailable(AgentexError):
-    """The provider can't be reached or answers nothing usable; ``reason`` says what of it."""
+    """The provider can't be reached or its response can't be used; ``reason`` says which part."""
 
     code = 50275
     message = "The identity provider can't be used at the moment"

@@ -1,4 +1,4 @@
-"""All errors by their numbers."""
+"""All errors by number."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ ERRORS: Mapping[int, type[AgentexError]] = REGISTERED
 
 
 def error_for_code(code: int) -> AgentexError:
-    """An error of this number, without details; an internal error if there is none."""
+    """An error of this number, without details; an internal error for unknown numbers."""
     error_class = ERRORS.get(code, AgentexError)
     error = error_class.__new__(error_class)
     AgentexError.__init__(error)

@@ -1,16 +1,10 @@
-"""What is wrong with a request: 400xx, 413xx, 422xx and 429xx."""
+"""Errors in a request: 400xx, 413xx, 422xx and 429xx."""
 
 from core.errors.base import AgentexError
 
 
 class InvalidRequest(AgentexError):
-    """A field of the request has a value that can't be used.
-
-    Args:
-        field: the path to it.
-        error: what is wrong, or what can be used.
-        error_zh: the same in Chinese.
-    """
+    """A field of the request has an invalid value; ``error`` says what is wrong or what is allowed."""
 
     code = 40001
     message = "Invalid request parameters"
@@ -29,7 +23,7 @@ class MalformedJson(AgentexError):
 
 
 class InvalidPagination(AgentexError):
-    """A page, page size or sort field out of range."""
+    """A page, page size or sort field is out of range."""
 
     code = 40003
     message = "Invalid pagination or sorting"
@@ -53,7 +47,7 @@ class UnsupportedFileType(AgentexError):
 
 
 class FileTypeMismatch(AgentexError):
-    """The bytes are of another kind than the name says."""
+    """The bytes are of another type than the name says."""
 
     code = 40012
     message = "The file's content does not match its name"
@@ -61,7 +55,7 @@ class FileTypeMismatch(AgentexError):
 
 
 class CorruptImage(AgentexError):
-    """An image that can't be decoded, or not within bounds of time and memory."""
+    """An image that can't be decoded within the limits of time and memory."""
 
     code = 40060
     message = "The image is damaged and can't be read"
@@ -69,7 +63,7 @@ class CorruptImage(AgentexError):
 
 
 class ImageTooLarge(AgentexError):
-    """An image with more pixels than are decoded."""
+    """An image with too many pixels."""
 
     code = 41360
     message = "The image has too many pixels"
@@ -85,7 +79,7 @@ class TextTooLarge(AgentexError):
 
 
 class TextRecognitionMissing(AgentexError):
-    """A picture was uploaded, and the extra that reads pictures is not installed."""
+    """A picture was uploaded, but the extra that reads pictures is not installed."""
 
     code = 40031
     message = "Pictures are read by text recognition, which is not installed here: install agentex[ocr]"
@@ -93,7 +87,7 @@ class TextRecognitionMissing(AgentexError):
 
 
 class ArchiveLimits(AgentexError):
-    """An archive, or a document that is one, with more members, data or ratio than is allowed."""
+    """An archive, or a document that is one, exceeds the limits on members, data or ratio."""
 
     code = 40032
     message = "The file has too many parts or unpacks to more data than is allowed"
@@ -101,7 +95,7 @@ class ArchiveLimits(AgentexError):
 
 
 class ArchiveMemberRefused(AgentexError):
-    """A member of an archive that is a link, a second one of its name, locked or an archive."""
+    """An archive member that is a link, a duplicate, encrypted or an archive."""
 
     code = 40033
     message = "This member of the archive is not taken in"
@@ -133,7 +127,7 @@ class UnreadableFile(AgentexError):
 
 
 class PreviewBusy(AgentexError):
-    """Other previews took so long that this one's turn did not come."""
+    """The preview waited too long for others."""
 
     code = 42910
     message = "Other previews are under way: try again in a moment"
@@ -157,7 +151,7 @@ class EmptyQuery(AgentexError):
 
 
 class UnknownEmbeddingModel(AgentexError):
-    """No encoder of this name is known here."""
+    """No encoder has this name."""
 
     code = 40016
     message = "Unknown embedding model"
@@ -165,7 +159,7 @@ class UnknownEmbeddingModel(AgentexError):
 
 
 class WeakPassword(AgentexError):
-    """The password breaks a rule named in the details."""
+    """The password breaks the rule in the details."""
 
     code = 40017
     message = "The password does not meet the rules"
@@ -181,7 +175,7 @@ class UnknownAgentType(AgentexError):
 
 
 class InvalidRunInput(AgentexError):
-    """The AG-UI run input can't be run; the details name the field."""
+    """The AG-UI run input is invalid; the details name the field."""
 
     code = 40019
     message = "The run input is not valid"
@@ -189,13 +183,11 @@ class InvalidRunInput(AgentexError):
 
 
 class RejectedRunInput(AgentexError):
-    """The input of an asynchronous run breaks a rule of seed 000, which words its message.
+    """The input of an asynchronous run breaks a rule of docs/reference/run-input.md, section "Validation rules".
 
     Args:
-        message: the contract's own words, the same in every language.
-        message_zh: the same in Chinese, for people; it goes into the details.
-        field: where.
-        details: more facts.
+        message: the contract's wording, the same in every language.
+        message_zh: the same in Chinese, for the details.
     """
 
     code = 42201
@@ -208,7 +200,7 @@ class RejectedRunInput(AgentexError):
 
 
 class InvalidCursor(AgentexError):
-    """A place to go on from that is none of this event stream; nothing is skipped instead."""
+    """A cursor that does not belong to this event stream; nothing is skipped instead."""
 
     code = 40041
     message = "This is no place in this event stream"
@@ -216,11 +208,7 @@ class InvalidCursor(AgentexError):
 
 
 class InvalidArchive(AgentexError):
-    """A file that is no knowledge base of a version known here, or breaks a limit.
-
-    Args:
-        reason: which rule it breaks, in English.
-    """
+    """A file that is no knowledge base of a known version, or breaks a limit; ``reason`` is in English."""
 
     code = 40030
     message = "This file is not a knowledge base that can be imported"
@@ -239,7 +227,7 @@ class FileTooLarge(AgentexError):
 
 
 class QuotaExceeded(AgentexError):
-    """An upload that its owner's quota has no room for; the details tell them used and limit (bytes)."""
+    """An upload exceeds its owner's quota; the details hold used and limit (bytes)."""
 
     code = 41304
     message = "Your storage quota is used up"
@@ -255,11 +243,7 @@ class RequestTooLarge(AgentexError):
 
 
 class UrlNotAllowed(AgentexError):
-    """A URL that is not called: malformed, or where it leads is not public.
-
-    Args:
-        reason: which rule it breaks, in English; never what was found at the address.
-    """
+    """A URL that is malformed or not public; ``reason`` never says what was found at the address."""
 
     code = 40050
     message = "This address is not allowed"
@@ -278,11 +262,7 @@ class InterruptAnswerInvalid(AgentexError):
 
 
 class TooManyRequests(AgentexError):
-    """The caller or their address has used up its requests.
-
-    Args:
-        retry_after: whole seconds until one more is let through.
-    """
+    """The caller or their address has used up its requests; ``retry_after`` is in whole seconds."""
 
     code = 42901
     message = "Too many requests: try again later"
@@ -293,7 +273,7 @@ class TooManyRequests(AgentexError):
 
 
 class TooManyLogins(TooManyRequests):
-    """So many wrong passwords came from one address."""
+    """Too many wrong passwords."""
 
     code = 42902
     message = "Too many wrong passwords: try again later"
@@ -309,7 +289,7 @@ class UnreadableSkill(AgentexError):
 
 
 class SkillFilesRefused(AgentexError):
-    """Files of a skill that are not taken in; the details hold every problem."""
+    """A skill's files were refused; the details hold every problem."""
 
     code = 40071
     message = "Files of the skill are not taken in: see the problems"
@@ -317,7 +297,7 @@ class SkillFilesRefused(AgentexError):
 
 
 class SkillNotEditable(AgentexError):
-    """A part of a skill that no file can say so that it is read back as it is; nothing was changed.
+    """A part of a skill can't be written so that it reads back unchanged; nothing was changed.
 
     The details name the part (``field``) and say why (``error``, ``error_zh``).
     """

@@ -1,4 +1,4 @@
-"""What the server or a service behind it could not do: 5xxxx."""
+"""Errors of the server or a service behind it: 5xxxx."""
 
 from core.errors.base import AgentexError
 
@@ -44,7 +44,7 @@ class EngineUnavailable(AgentexError):
 
 
 class EmbeddingsRefused(AgentexError):
-    """An embedding endpoint will never take this text or request, however often it is sent."""
+    """An embedding endpoint permanently refuses this text or request."""
 
     code = 50005
     message = "The embedding endpoint refused a text"
@@ -52,7 +52,7 @@ class EmbeddingsRefused(AgentexError):
 
 
 class EmbeddingsUnavailable(AgentexError):
-    """An embedding endpoint could not be reached, or its answers could not be used."""
+    """An embedding endpoint could not be reached, or its responses could not be used."""
 
     code = 50207
     message = "The embedding endpoint gave no usable answer"
@@ -60,7 +60,7 @@ class EmbeddingsUnavailable(AgentexError):
 
 
 class UnusableSetting(AgentexError):
-    """A setting says something that can't be; the details name it."""
+    """A setting has an unusable value; the details name it."""
 
     code = 50006
     message = "A setting can't be used"
@@ -68,7 +68,7 @@ class UnusableSetting(AgentexError):
 
 
 class EmbeddingModelNotServed(AgentexError):
-    """A knowledge base names a model that the operator has taken out of the settings."""
+    """A knowledge base names a model that the operator has removed from the settings."""
 
     code = 50206
     message = "This knowledge base's embedding model is not configured on the server"
@@ -84,7 +84,7 @@ class EmbeddingModelUnusable(AgentexError):
 
 
 class RerankerUnavailable(AgentexError):
-    """The rerank endpoint did not answer, or not in its protocol; searches go on without it."""
+    """The rerank endpoint did not answer in its protocol; searches go on without it."""
 
     code = 50230
     message = "The reranker did not answer"
@@ -100,7 +100,7 @@ class McpUnavailable(AgentexError):
 
 
 class McpResultTooLarge(AgentexError):
-    """An MCP server answered with more than is read."""
+    """An MCP server's result is larger than the limit."""
 
     code = 50291
     message = "The MCP server's answer is too large"
@@ -108,7 +108,7 @@ class McpResultTooLarge(AgentexError):
 
 
 class McpRefused(AgentexError):
-    """An MCP server answered a call with an error of the protocol's."""
+    """An MCP server answered a call with a protocol error."""
 
     code = 50292
     message = "The MCP server refused the call"
@@ -148,7 +148,7 @@ class DatabaseUnavailable(AgentexError):
 
 
 class StorageFull(AgentexError):
-    """No room left for the bytes; nothing was kept."""
+    """No space left for the bytes; nothing was stored."""
 
     code = 50701
     message = "The storage is full"
@@ -156,11 +156,11 @@ class StorageFull(AgentexError):
 
 
 class DatabaseFull(DatabaseUnavailable, same_as=StorageFull):
-    """The database has no room for what was to be written."""
+    """The database has no space left."""
 
 
 class RunLost(AgentexError):
-    """The process that drove a run died before the run ended."""
+    """The process of a run died before the run ended."""
 
     code = 50003
     message = "The process that drove the run stopped"

@@ -1,4 +1,4 @@
-"""What one sign-in asks of the provider, and what comes back."""
+"""Request and response of a sign-in at the provider."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,11 @@ CALLBACK_PATH = "/api/v1/auth/oidc/callback"
 
 @dataclass(frozen=True)
 class AuthRequest:
-    """What belongs to one sign-in; none of it is ever used for another.
+    """Secrets of one sign-in, never reused.
 
     Args:
-        state: comes back with the person.
         nonce: comes back in the ID token.
-        verifier: proves that the code is exchanged by who asked for it (PKCE, RFC 7636).
+        verifier: proves that the code is exchanged by the client that requested it (PKCE, RFC 7636).
     """
 
     state: str
@@ -22,12 +21,11 @@ class AuthRequest:
 
 @dataclass(frozen=True)
 class AuthResponse:
-    """What the person brought back from the provider.
+    """The provider's response, brought back by the browser.
 
     Args:
-        code: to be exchanged for tokens.
-        error: the provider's word where there is no code.
-        issuer: who answered (RFC 9207), where the provider says so.
+        error: the provider's error code if there is no code.
+        issuer: the responding provider (RFC 9207), if it says so.
     """
 
     code: str | None = None

@@ -1,4 +1,4 @@
-"""Who somebody is, read from what a provider says of them."""
+"""A person's identity, read from a provider's claims."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,10 @@ _LONGEST_SUBJECT = 255
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is, as the provider says.
+    """A person, according to the provider; ``subject`` is their permanent id there.
 
     Args:
-        issuer: the provider.
-        subject: the person; never given to anybody else there.
-        email: an address, which may be anybody's unless it is verified.
-        email_verified: whether the provider says that it is the person's.
-        username: what they would like to be called.
+        email: may be anybody's unless it is verified.
         groups: the values of the claim for roles.
     """
 
@@ -31,11 +27,7 @@ class Identity:
 
 
 def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str | None) -> Identity:
-    """Read claims that were checked; what is of another type than it should be counts as absent.
-
-    Raises:
-        OidcTokenInvalid: the subject can't be kept.
-    """
+    """Read checked claims; values of a wrong type count as absent."""
     subject = str(claims["sub"])
     if not 1 <= len(subject) <= _LONGEST_SUBJECT:
         raise OidcTokenInvalid("sub")
@@ -48,32 +40,32 @@ def read_identity(issuer: str, claims: Mapping[str, object], groups_claim: str |
         # Some providers send the word.
         email_verified=claims.get("email_verified") in (True, "true"),
         username=_text(claims.get("preferred_username")) or _text(claims.get("nickname")),
-        groups=tuple(one for one in listed if isinstance(one, str)),
+        groups=tuple(name for name in listed if isinstance(name, str)),
     )
 
 
 def get_claim(claims: Mapping[str, object], path: str) -> object:
-    """The claim of this name, else the one at the end of this dotted path; None if there is none."""
+    """The claim of this name, else the one at the end of this dotted path, else None."""
     if path in claims:
         return claims[path]
-    found: object = dict(claims)
+    value: object = dict(claims)
     for name in path.split("."):
-        found = _member(found, name)
-    return found
+        value = _member(value, name)
+    return value
 
 
 def _member(value: object, name: str) -> object:
     return cast(dict[str, object], value).get(name) if isinstance(value, dict) else None
 
 
-def merge_userinfo(claims: Mapping[str, object], told: Mapping[str, object]) -> Mapping[str, object]:
-    """The claims of an ID token, with what is told beside it.
+def merge_userinfo(claims: Mapping[str, object], userinfo: Mapping[str, object]) -> Mapping[str, object]:
+    """The claims of an ID token, completed with those of the userinfo endpoint.
 
-    An address and whether it is verified come from one place: or one would vouch for the other's.
+    An address and whether it is verified come from one source, or one could vouch for the other's.
     """
     address = {"email", "email_verified"}
-    rest = {name: value for name, value in told.items() if name not in address}
-    return {**(rest if "email" in claims else told), **claims}
+    rest = {name: value for name, value in userinfo.items() if name not in address}
+    return {**(rest if "email" in claims else userinfo), **claims}
 
 
 def _text(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Opens the provider of the settings."""
+"""Creation of the provider of the settings."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def open_provider(settings: Settings) -> "OidcProvider | None":
-    """The provider of the settings, None where there is none.
+    """The provider of the settings, None if there is none.
 
-    The issuer may be at a private address without being listed: the operator named it, and no user
-    can. Where it sends this server on to, has to be public, listed, or the issuer's own host.
+    The issuer may be at a private address without being listed: the operator set it, and users
+    can't. The endpoints that it names must be public, listed, or on the issuer's own host.
     """
     if settings.oidc_issuer is None:
         return None
@@ -26,7 +26,7 @@ def open_provider(settings: Settings) -> "OidcProvider | None":
     there = HostPort(issuer.hostname or "", port).key
     guard = OutboundGuard([*settings.allowed_private_targets, there])
     own = settings.oidc_public_url or f"http://{HostPort(settings.host, settings.port).key}"
-    # By name: what speaks the protocol is not loaded where nobody signs in by it.
+    # Imported by name: without sign-ons the protocol's libraries are not loaded.
     transport = import_module("core.outbound.transports").GuardedHttpx2Transport(guard)
     provider = import_module("core.oidc.provider").OidcProvider
     return provider(settings, own.rstrip("/") + CALLBACK_PATH, transport)

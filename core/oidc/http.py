@@ -1,4 +1,4 @@
-"""HTTP to a provider: guarded addresses, short answers, one deadline, failures in our words."""
+"""HTTP to a provider: guarded addresses, short responses, one deadline, own error messages."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -18,17 +18,12 @@ _LARGEST_ANSWER = 2**20
 
 
 class BorrowedTransport(httpx2.AsyncBaseTransport):
-    """Lends one transport to clients that close theirs, and cuts answers that are too long.
-
-    Args:
-        inner: connects; it is the lender's to close.
-    """
+    """Lends one transport to clients that close theirs, and cuts responses that are too long."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request."""
         response = await self._inner.handle_async_request(request)
         stream = response.stream
         if isinstance(stream, httpx2.AsyncByteStream):
@@ -54,14 +49,9 @@ class _CappedStream(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def provider_request(what: str) -> AsyncGenerator[None]:
-    """Turn whatever goes wrong inside on the way to the provider into one error.
+    """Turn every failure of a request into ``OidcUnavailable``.
 
-    Args:
-        what: ``discovery``, ``keys``, ``token`` or ``userinfo``: the error's ``reason``.
-
-    Raises:
-        OidcUnavailable: no connection, an address that is not allowed, no answer in time, or none
-            that can be read.
+    Its ``reason`` is ``what``: ``discovery``, ``keys``, ``token`` or ``userinfo``.
     """
     try:
         async with asyncio.timeout(_LONGEST_SECONDS):

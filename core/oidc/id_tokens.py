@@ -1,4 +1,4 @@
-"""Checking ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), by Authlib and joserfc."""
+"""Checks of ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), by Authlib and joserfc."""
 
 # Authlib has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -23,26 +23,19 @@ from joserfc.jws import JWSRegistry
 
 from core.errors.oidc import OidcTokenInvalid
 
-# Signatures by key pairs only: what a public key can't forge. `none` and HMAC are not among them.
+# Only signatures by key pairs, which a public key can't forge: no `none`, no HMAC.
 _ALGORITHMS = [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 # How far the clocks of the provider and of this machine may be apart.
 CLOCK_SKEW_SECONDS = 60
 
 
 class UnknownKey(Exception):
-    """No key of the set made the signature: the provider may have new ones, of the same name too."""
+    """The token is signed with a key that is not in the set: the provider may have rotated its keys."""
 
 
 @dataclass(frozen=True)
 class ExpectedClaims:
-    """What an ID token must say.
-
-    Args:
-        issuer: who made it.
-        client_id: whom it is for.
-        nonce: which sign-in it is for.
-        access_token: what came with it, None if nothing did.
-    """
+    """Required content of an ID token; ``access_token`` is the one that came with it, if any."""
 
     issuer: str
     client_id: str
@@ -51,11 +44,7 @@ class ExpectedClaims:
 
 
 def read_keys(document: object) -> KeySet:
-    """The keys of a provider's key set (RFC 7517).
-
-    Raises:
-        ValueError: it is no key set, or has no key that can be used.
-    """
+    """The keys of a provider's key set (RFC 7517); raises ``ValueError`` if none can be used."""
     try:
         return KeySet.import_key_set(document)  # pyright: ignore[reportArgumentType]
     except (JoseError, KeyError, TypeError, AttributeError) as error:
@@ -65,9 +54,8 @@ def read_keys(document: object) -> KeySet:
 def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mapping[str, object]:
     """The claims of a token that this issuer made for this client and this sign-in.
 
-    Raises:
-        OidcTokenInvalid: a check failed; ``reason`` is ``signature``, ``expired``, or the claim.
-        UnknownKey: the token was not signed with a key of the set.
+    A failed check raises ``OidcTokenInvalid`` with ``signature``, ``expired`` or the claim as reason,
+    an unknown signing key ``UnknownKey``.
     """
     try:
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
@@ -92,6 +80,6 @@ def check_id_token(token: str, keys: KeySet, expected: ExpectedClaims) -> Mappin
 
 
 def _claim_of(error: InvalidClaimError | MissingClaimError) -> str:
-    known = ("iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time")
+    checked_claims = ("iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time")
     claim = str(getattr(error, "claim", ""))
-    return claim if claim in known else "claims"
+    return claim if claim in checked_claims else "claims"

@@ -1,4 +1,4 @@
-"""One OpenID Connect provider: where people log in, and who it says that they are."""
+"""An OpenID Connect provider, which authenticates people."""
 
 # Authlib has no types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -40,7 +40,7 @@ _REASONS = frozenset(
 
 
 class _Metadata(BaseModel):
-    """The part of a discovery document (OpenID Connect Discovery 1.0, section 3) that is used."""
+    """The used part of a discovery document (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -62,9 +62,9 @@ class OidcProvider:
     """The provider of the settings.
 
     Args:
-        settings: name it; the issuer and the client are set.
+        settings: with the issuer and the client set.
         redirect_url: where it sends people back to.
-        transport: connects to it; it is closed with this.
+        transport: connects to it; closed with this object.
     """
 
     def __init__(self, settings: OidcSettings, redirect_url: str, transport: httpx2.AsyncBaseTransport) -> None:
@@ -83,28 +83,21 @@ class OidcProvider:
         self._keys: tuple[float, KeySet] | None = None
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
         await self._transport.aclose()
 
     async def check(self) -> None:
-        """Ask the provider what sign-ins begin with, and pass if they could.
+        """Check that the provider's metadata and keys can be used.
 
-        Raises:
-            OidcUnavailable: what it says can't be had or used: its ``reason`` is ``discovery`` or
-                ``keys``, or ``issuer`` where it is another one's.
+        A failure's ``reason`` is ``discovery``, ``keys``, or ``issuer`` if the metadata are another issuer's.
         """
-        told = await self._get_object("discovery", self._discovery_url)
-        if isinstance(named := told.get("issuer"), str) and named != self.issuer:
+        metadata = await self._get_object("discovery", self._discovery_url)
+        if isinstance(issuer := metadata.get("issuer"), str) and issuer != self.issuer:
             raise OidcUnavailable("issuer")
         await self._key_set(await self._discover(), at_most_old=0)
 
     async def authorization_url(self, questions: AuthRequest) -> str:
-        """Where a person logs in.
-
-        Raises:
-            OidcUnavailable: the provider does not say.
-        """
+        """The provider's login page for this sign-in."""
         metadata = await self._discover()
         client = self._client(metadata)
         url, _ = client.create_authorization_url(
@@ -116,13 +109,7 @@ class OidcProvider:
         return str(url)
 
     async def identify(self, answer: AuthResponse, questions: AuthRequest) -> Identity:
-        """Who came back with this answer.
-
-        Raises:
-            OidcRefused: the provider said no, or did not take the code.
-            OidcTokenInvalid: what it said failed a check.
-            OidcUnavailable: it can't be reached, or not understood.
-        """
+        """The person for whom the provider gave this response."""
         metadata = await self._discover()
         self._check_issuer(answer, metadata)
         if answer.error is not None or not answer.code:
@@ -135,11 +122,11 @@ class OidcProvider:
         access = access_token if isinstance(access_token, str) else None
         expected = ExpectedClaims(self.issuer, self._client_id, questions.nonce, access)
         claims = await self._checked(metadata, id_token, expected)
-        told = await self._with_userinfo(metadata, claims, access)
-        return read_identity(self.issuer, told, self._groups_claim)
+        known_claims = await self._with_userinfo(metadata, claims, access)
+        return read_identity(self.issuer, known_claims, self._groups_claim)
 
     def _check_issuer(self, answer: AuthResponse, metadata: _Metadata) -> None:
-        """Refuse an answer that another provider gave (RFC 9207, section 2.4)."""
+        """Refuse a response from another provider (RFC 9207, section 2.4)."""
         if answer.issuer is None:
             if metadata.authorization_response_iss_parameter_supported:
                 raise OidcTokenInvalid("iss")
@@ -178,19 +165,19 @@ class OidcProvider:
     async def _with_userinfo(
         self, metadata: _Metadata, claims: Mapping[str, object], access_token: str | None
     ) -> Mapping[str, object]:
-        """The claims, with what the provider tells only where it is asked (Core, section 5.4)."""
-        wanted = {"email", "preferred_username"}
-        is_complete = wanted <= claims.keys() and (
+        """The claims, completed by the userinfo endpoint if necessary (Core, section 5.4)."""
+        needed = {"email", "preferred_username"}
+        is_complete = needed <= claims.keys() and (
             self._groups_claim is None or get_claim(claims, self._groups_claim) is not None
         )
         if is_complete or metadata.userinfo_endpoint is None or access_token is None:
             return claims
         headers = {"Authorization": f"Bearer {access_token}"}
-        told = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
-        # Section 5.3.2: what is said of somebody else must not be used.
-        if told.get("sub") != claims["sub"]:
+        userinfo = await self._get_object("userinfo", metadata.userinfo_endpoint, headers)
+        # Section 5.3.2: claims about another subject must not be used.
+        if userinfo.get("sub") != claims["sub"]:
             raise OidcTokenInvalid("sub")
-        return merge_userinfo(claims, told)
+        return merge_userinfo(claims, userinfo)
 
     async def _discover(self) -> _Metadata:
         if self._metadata and self._metadata[0] > time.monotonic() - _KEPT_SECONDS:
@@ -198,7 +185,7 @@ class OidcProvider:
         document = await self._get_object("discovery", self._discovery_url)
         async with provider_request("discovery"):
             metadata = _Metadata.model_validate(document)
-            # Discovery, section 4.3: or one provider could speak for another.
+            # Discovery, section 4.3: otherwise one provider could speak for another.
             if metadata.issuer != self.issuer:
                 raise ValueError("the document is another issuer's")
         self._metadata = (time.monotonic(), metadata)
@@ -224,11 +211,11 @@ class OidcProvider:
         return cast(Mapping[str, object], document)
 
     def _client(self, metadata: _Metadata) -> AsyncOAuth2Client:
-        """The library's client, for one sign-in: it keeps the last tokens that it got."""
+        """The library's client, one per sign-in: it remembers the last tokens."""
         method = "none"
         if self._secret is not None:
-            known = metadata.token_endpoint_auth_methods_supported
-            is_basic = "client_secret_basic" in known or "client_secret_post" not in known
+            auth_methods = metadata.token_endpoint_auth_methods_supported
+            is_basic = "client_secret_basic" in auth_methods or "client_secret_post" not in auth_methods
             method = "client_secret_basic" if is_basic else "client_secret_post"
         return AsyncOAuth2Client(
             client_id=self._client_id,

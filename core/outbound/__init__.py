@@ -1,1 +1,1 @@
-"""Connections to addresses that users name: which of them may be made, and how."""
+"""Connections to addresses from users, and the rules for them."""

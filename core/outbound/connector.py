@@ -1,4 +1,4 @@
-"""What guarded transports of all HTTP libraries share: trying the addresses one after another."""
+"""Shared part of the guarded transports of all HTTP libraries: tries the addresses one after another."""
 
 import asyncio
 import ssl
@@ -29,7 +29,7 @@ class Connector(Protocol[StreamT_co]):
 
 
 class PoolLimits(Protocol):
-    """How many connections a client keeps, as ``httpx.Limits`` says it."""
+    """Connection limits of a client, with the names of ``httpx.Limits``."""
 
     max_connections: int | None
     max_keepalive_connections: int | None
@@ -42,17 +42,7 @@ def guarded_pool(
     ssl_context: ssl.SSLContext,
     limits: PoolLimits,
 ) -> Any:  # noqa: ANN401
-    """A pool of connections to those addresses only that the guard lets through.
-
-    Args:
-        guard: judges.
-        library: ``httpcore`` or ``httpcore2``, which have the same names.
-        ssl_context: for HTTPS.
-        limits: of the pool.
-
-    Returns:
-        The library's ``AsyncConnectionPool``.
-    """
+    """The ``AsyncConnectionPool`` of ``httpcore`` or ``httpcore2``, limited to addresses that the guard allows."""
     failures = (library.ConnectError, library.ConnectTimeout)
     return library.AsyncConnectionPool(
         ssl_context=ssl_context,
@@ -64,13 +54,7 @@ def guarded_pool(
 
 
 class GuardedConnector(Generic[StreamT_co]):
-    """Connects to those addresses only that the guard lets through.
-
-    Args:
-        guard: says which addresses there are.
-        inner: the library's own.
-        failures: the library's errors for no connection and for none in time.
-    """
+    """Connects only to allowed addresses; ``failures`` are the library's errors for no connection and for a timeout."""
 
     def __init__(
         self, guard: OutboundGuard, inner: Connector[StreamT_co], failures: tuple[type[Exception], type[Exception]]
@@ -87,12 +71,7 @@ class GuardedConnector(Generic[StreamT_co]):
         local_address: str | None = None,
         socket_options: Iterable[SocketOption] | None = None,
     ) -> StreamT_co:
-        """A connection to the first address that takes one; all tries together have the time.
-
-        Raises:
-            UrlNotAllowed: the guard refuses.
-            Exception: the first of the failures where the name has no address, else the last try's.
-        """
+        """A connection to the first address that accepts it; all attempts share the timeout."""
         try:
             addresses = await self._guard.resolve(host, port)
         except NameNotResolved as error:
@@ -106,5 +85,4 @@ class GuardedConnector(Generic[StreamT_co]):
         return await self._inner.connect_tcp(addresses[-1], port, each, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, as the library does between two tries."""
         await asyncio.sleep(seconds)

@@ -1,6 +1,6 @@
-"""The guard of outgoing connections: where they may go, decided on the resolved address.
+"""Guard of outgoing connections, which decides on the resolved address.
 
-It answers server-side request forgery (OWASP API7:2023): whoever names an address for Agentex to
+It prevents server-side request forgery (OWASP API7:2023): a user who gives Agentex an address to
 call must not reach what only Agentex's machine can reach.
 """
 
@@ -34,28 +34,18 @@ class NameNotResolved(OSError):
 class OutboundGuard:
     """Decides which addresses may be connected to.
 
-    Public unicast addresses may, on ports 80, 443 and from 1024 on: the privileged others are
-    those of mail, shells and the like, which no service that is called over HTTP has. Addresses
-    of private networks may only where the operator listed the exact ``host:port``.
-
-    Args:
-        private_targets: ``host:port`` entries, by name or by address (``[::1]:3001``).
+    Allowed are public unicast addresses on ports 80, 443 and from 1024 on: the other privileged
+    ports are those of mail, shells and the like. Addresses of private networks are allowed only if
+    the operator listed the exact ``host:port`` (``[::1]:3001``).
     """
 
     def __init__(self, private_targets: Iterable[str] = ()) -> None:
         self._listed = frozenset(parse_host_port(text).key for text in private_targets)
 
     async def check(self, url: str, *, schemes: Iterable[str] = ("http", "https")) -> None:
-        """Refuse a URL that will never be connected to, when it is stored.
+        """Refuse, before it is stored, a URL that will never be connected to.
 
-        A name that has no address now passes: each connection is judged again when it is made.
-
-        Args:
-            url: as it was given.
-            schemes: those that are spoken.
-
-        Raises:
-            UrlNotAllowed: the details say why.
+        A name that has no address now passes: each connection is checked again.
         """
         target = read_url(url, schemes)
         try:
@@ -64,18 +54,9 @@ class OutboundGuard:
             return
 
     async def resolve(self, host: str, port: int) -> list[str]:
-        """The addresses to connect to, and no others: a name may have another one a moment later.
+        """The addresses to connect to, at least one, in the resolver's order; raises ``NameNotResolved``.
 
-        Args:
-            host: a name or an address.
-            port: of the service.
-
-        Returns:
-            At least one address, in the resolver's order.
-
-        Raises:
-            UrlNotAllowed: one of its addresses may not be connected to.
-            NameNotResolved: it has none.
+        Callers must not resolve again: a name may have another address a moment later.
         """
         host = host.strip("[]")
         target = HostPort(host, port)
@@ -99,11 +80,7 @@ class OutboundGuard:
 
 
 def read_url(url: str, schemes: Iterable[str] = ("http", "https")) -> HostPort:
-    """Where a URL leads, if it is one that is called at all.
-
-    Raises:
-        UrlNotAllowed: it is malformed, too long, has credentials in it or another scheme.
-    """
+    """Host and port of a URL; refuses malformed and too long ones, credentials and other schemes."""
     if len(url) > LONGEST_URL:
         raise UrlNotAllowed(f"A URL has at most {LONGEST_URL} characters")
     try:
@@ -136,10 +113,10 @@ async def _addresses(host: str, port: int) -> list[Address]:
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(_RESOLVE_SECONDS):
-            found = await loop.run_in_executor(_resolvers(), look_up)
+            results = await loop.run_in_executor(_resolvers(), look_up)
     except (OSError, UnicodeError, TimeoutError) as error:
         raise NameNotResolved(host) from error
-    texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)
+    texts = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in results)
     addresses = [parse_address(text) for text in texts]
     if not addresses or None in addresses:
         raise UrlNotAllowed("Only public addresses are connected to")
@@ -193,11 +170,7 @@ _METADATA = frozenset(map(ip_address, ("100.100.100.200", "fd00:ec2::254")))
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address is a global unicast one.
-
-    Args:
-        address: out of its IPv4-mapped form (``parse_address``).
-    """
+    """Whether the address, out of its IPv4-mapped form (``parse_address``), is a global unicast one."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _NOT_PUBLIC_4)
     if address in _NAT64:
@@ -207,6 +180,6 @@ def is_public(address: Address) -> bool:
 
 
 def is_private(address: Address) -> bool:
-    """Whether the address is one that an operator may open: loopback or of a private network."""
+    """Whether an operator may allow the address: loopback or of a private network."""
     inside = any(address in network for network in _PRIVATE)
     return inside and address not in _METADATA

@@ -1,9 +1,8 @@
-"""Guarded transports for ``httpx`` and ``httpx2``: what a client to a user's address is given.
+"""Guarded ``httpx`` and ``httpx2`` transports, for clients to users' addresses.
 
-Every connection goes to an address that the guard let through. The host name stays that of the
-URL, for ``Host`` and for TLS. A client made with one reads no proxies from the environment;
-redirects, where it follows any, are judged like all others. Requests raise ``UrlNotAllowed``
-besides what the library raises.
+Every connection goes to an address that the guard allows. The host name stays that of the URL, for
+``Host`` and for TLS. Clients with such a transport read no proxies from the environment; redirects
+are checked too. Requests may raise ``UrlNotAllowed`` besides the library's errors.
 """
 
 import httpcore

@@ -1,4 +1,4 @@
-"""The connection to Redis, which wakes workers and carries live events but holds no truth."""
+"""The connection to Redis, which wakes workers and carries live events but is never the source of truth."""
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -10,7 +10,7 @@ from core.settings import Settings
 
 
 def open_redis(settings: Settings) -> Redis:
-    """A client with short timeouts; connections are made at first use."""
+    """A client with short timeouts, which connects at first use."""
     return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] # redis has partial types
         settings.effective_redis_url,
         socket_timeout=5,

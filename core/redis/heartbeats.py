@@ -1,4 +1,4 @@
-"""Signs of life of workers in Redis; kept apart from the queue, whose libraries weigh 25 MB."""
+"""Heartbeats of workers in Redis; separate from the queue, whose libraries take 25 MB."""
 
 import os
 import socket
@@ -14,22 +14,22 @@ _HEARTBEAT_SECONDS = 15
 
 
 def worker_name() -> str:
-    """A name for this process's leases and heartbeat: host, process id, and what tells starts apart."""
+    """A name for this process's leases and heartbeat: host, process id, and a random part per start."""
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
 async def send_heartbeat(redis: Redis, worker: str) -> None:
-    """Say that this worker lives; the sign fades after a few missed beats."""
+    """Announce this worker; the key expires after a few missed beats."""
     await redis.set(f"{_HEARTBEAT_PREFIX}{worker}", "1", ex=_HEARTBEAT_SECONDS)
 
 
 async def remove_heartbeat(redis: Redis, worker: str) -> None:
-    """Say that this worker stops."""
+    """Withdraw this worker's heartbeat at its end."""
     await redis.delete(f"{_HEARTBEAT_PREFIX}{worker}")
 
 
 async def active_workers(redis: Redis) -> list[str]:
-    """Names of workers that gave a sign of life lately, without those of this host that are dead."""
+    """Names of workers with a recent heartbeat, except dead ones of this host."""
     keys = cast(
         AsyncIterator[bytes],
         redis.scan_iter(match=f"{_HEARTBEAT_PREFIX}*", count=100),  # pyright: ignore[reportUnknownMemberType] # redis has partial types
@@ -39,7 +39,7 @@ async def active_workers(redis: Redis) -> list[str]:
 
 
 async def count_workers(redis: Redis) -> int:
-    """How many workers gave a sign of life lately."""
+    """Number of workers with a recent heartbeat."""
     return len(await active_workers(redis))
 
 

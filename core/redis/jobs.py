@@ -1,4 +1,4 @@
-"""The queue: ARQ behind one door, JSON payloads, and the outbox that feeds it."""
+"""The job queue: ARQ behind one interface, with JSON payloads, fed from the outbox."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -39,7 +39,7 @@ JobPayload = dict[str, str | int]
 
 @dataclass(frozen=True)
 class QueueJob:
-    """A coroutine that the worker runs under a name.
+    """A named coroutine for the worker.
 
     Args:
         name: ``noun.verb``, as it is enqueued.
@@ -53,7 +53,7 @@ class QueueJob:
 
 
 def serialize_job(job: dict[str, Any]) -> bytes:
-    """JSON instead of ARQ's default pickle: who can write to Redis must not run code here."""
+    """JSON instead of ARQ's default pickle: write access to Redis must not mean code execution here."""
     return orjson.dumps(job, default=str)
 
 
@@ -63,12 +63,7 @@ def deserialize_job(raw: bytes) -> dict[str, Any]:
 
 
 class JobQueue:
-    """Pushes outbox jobs to Redis.
-
-    Args:
-        database: holds the outbox.
-        redis: where the workers listen.
-    """
+    """Pushes outbox jobs to Redis."""
 
     def __init__(self, database: Database, redis: Redis) -> None:
         self._database = database
@@ -81,14 +76,10 @@ class JobQueue:
         )
 
     async def push(self, jobs: Sequence[OutboxJob], *, wake: bool = False) -> None:
-        """Hand jobs to the workers and take them from the outbox.
+        """Push jobs to the workers and delete them from the outbox; ``wake`` also makes the workers poll SQL.
 
-        A Redis or a database that does not answer is no error, as what the jobs are about was
-        committed: the rows stay, and the sweeper comes back.
-
-        Args:
-            jobs: committed rows of the outbox.
-            wake: also let the workers look into SQL for what waits there.
+        Failures of Redis or the database are ignored, as the jobs were committed: the rows stay, and the
+        sweeper retries.
         """
         if wake:
             with suppress(RedisError, OSError):
@@ -109,18 +100,15 @@ class JobQueue:
                     await session.exec(delete(OutboxJob).where(col(OutboxJob.id).in_(pushed)))
 
     async def queued_keys(self) -> set[str]:
-        """The keys of all jobs that wait or run."""
+        """The keys of all waiting and running jobs."""
         keys = cast(list[bytes], await self._arq.zrange(QUEUE_NAME, 0, -1))  # pyright: ignore[reportUnknownMemberType] # redis has partial types
         return {key.decode() for key in keys}
 
     async def release_abandoned(self) -> int:
-        """Let jobs be started again whose worker died with them in hand.
+        """Release the jobs of dead workers, so that they can start again; return their number.
 
-        ARQ itself would wait until their longest time is over. Nothing bad comes of a mistake:
-        a job that is started twice has one effect.
-
-        Returns:
-            How many there were.
+        ARQ itself would wait until their timeout. A mistake does no harm: a job that is started twice
+        has one effect.
         """
         lost = await self._not_shown([key.decode() for key in await self._oldest()])
         if lost:
@@ -133,26 +121,22 @@ class JobQueue:
         return len(lost)
 
     async def _not_shown(self, keys: Sequence[str]) -> list[str]:
-        """Those of the jobs that are taken, but in no worker's hand."""
+        """Those of the jobs that are marked as taken, but not as running in a worker."""
         if not keys:
             return []
-        taken = [in_progress_key_prefix + key for key in keys]
-        marks = await self._arq.mget([*taken, *(_RUNNING_PREFIX + key for key in keys)])
+        marker_keys = [in_progress_key_prefix + key for key in keys]
+        marks = await self._arq.mget([*marker_keys, *(_RUNNING_PREFIX + key for key in keys)])
         pairs = zip(keys, marks[: len(keys)], marks[len(keys) :], strict=True)
         return [key for key, is_taken, is_shown in pairs if is_taken and not is_shown]
 
     async def _oldest(self) -> list[bytes]:
-        # What is in hand was taken from the front.
+        # Running jobs were taken from the front.
         return cast(list[bytes], await self._arq.zrange(QUEUE_NAME, 0, _SWEEP_BATCH - 1))  # pyright: ignore[reportUnknownMemberType] # redis has partial types
 
     async def sweep(self, *, grace: timedelta = _SWEEP_AFTER) -> int:
-        """Push what a crash or a missing Redis left in the outbox.
+        """Push jobs that a crash or a missing Redis left in the outbox; return their number.
 
-        Args:
-            grace: younger jobs are left to the request that wrote them.
-
-        Returns:
-            How many jobs were found.
+        Jobs younger than ``grace`` are left to the request that wrote them.
         """
         async with self._database.reading() as session:
             query = (
@@ -168,19 +152,15 @@ class JobQueue:
 
 
 class RunningJobs:
-    """The jobs that a worker runs at this moment, shown in Redis for as long as it lives.
-
-    Args:
-        redis: where they are shown.
-    """
+    """The jobs that this worker runs now, marked in Redis with expiring keys."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._keys: set[str] = set()
 
     @asynccontextmanager
-    async def taken(self, key: str) -> AsyncGenerator[None]:
-        """Show a job while it runs; a Redis that does not answer is no reason not to run it."""
+    async def track(self, key: str) -> AsyncGenerator[None]:
+        """Mark a job while it runs; a failing Redis does not keep it from running."""
         self._keys.add(key)
         with suppress(RedisError, OSError):
             await self.show()
@@ -192,11 +172,11 @@ class RunningJobs:
                 await self._redis.delete(_RUNNING_PREFIX + key)
 
     async def show(self) -> None:
-        """Renew the signs, before they fade."""
+        """Renew the marks before they expire."""
         for key in sorted(self._keys):
             await self._redis.set(_RUNNING_PREFIX + key, "1", ex=_SHOWN_SECONDS)
 
 
 async def queue_depth(redis: Redis) -> int:
-    """How many jobs wait or run."""
+    """Number of waiting and running jobs."""
     return int(await redis.zcard(QUEUE_NAME))

@@ -1,4 +1,4 @@
-"""Wakes the workers: a message that says no more than that something waits in SQL."""
+"""Wake-up message to the workers: something waits in SQL."""
 
 # redis has partial types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -12,20 +12,12 @@ _LISTEN_SECONDS = 5.0
 
 
 async def wake_workers(redis: Redis) -> None:
-    """Wake every worker that listens.
-
-    Raises:
-        RedisError: nobody was woken; workers look by themselves too, every second.
-    """
+    """Wake every worker that listens; if Redis fails, workers still poll every second."""
     await redis.publish(_CHANNEL, b"")
 
 
 async def wake_signals(redis: Redis) -> AsyncGenerator[None]:
-    """Gives something each time the workers are to look, and once at the beginning.
-
-    Raises:
-        RedisError: the connection broke; what was published meanwhile is lost.
-    """
+    """Yields once at the beginning, then at each wake-up; a broken connection raises, and messages may be lost."""
     async with redis.pubsub() as channel:
         await channel.subscribe(_CHANNEL)
         yield

@@ -1,4 +1,4 @@
-"""The settings at this moment: the environment's, with what administrators changed since."""
+"""The current settings: the environment's, with administrators' changes."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,14 +20,9 @@ _Rows = Sequence[tuple[str, ConfigValue]]
 
 
 class LiveSettings:
-    """Asks the database each time, so that a change counts everywhere from its commit on.
+    """Asks the database each time, so that a change takes effect everywhere at its commit.
 
-    It is one query of a table with a row per changed key, on behalf of what takes much longer: an
-    upload, a run, a search.
-
-    Args:
-        database: holds the changed values.
-        settings: what the environment says.
+    It is one query of a small table, for operations that take much longer: an upload, a run, a search.
     """
 
     def __init__(self, database: Database, settings: Settings) -> None:
@@ -36,25 +31,21 @@ class LiveSettings:
         self._last: tuple[_Rows, Settings] = ([], settings)
 
     async def now(self) -> Settings:
-        """The settings at this moment.
-
-        Raises:
-            DatabaseUnavailable: nobody knows.
-        """
+        """The current settings."""
         async with self._database.reading() as session:
             return await self.read(session)
 
     async def read(self, session: AsyncSession) -> Settings:
-        """The same in a session that is open already."""
+        """The current settings, in a session that is already open."""
         rows = [(key, value) for key, value in (await session.exec(_stored())).all()]
-        known, settings = self._last
-        if rows != known:
+        last_rows, settings = self._last
+        if rows != last_rows:
             settings = self.environment.model_copy(update=valid_values(rows))
             self._last = (rows, settings)
         return settings
 
 
-# Built once: building it takes longer than asking it, and every upload asks twice.
+# Built once: building takes longer than running it, and every upload runs it twice.
 @cache
 def _stored() -> Select[str, ConfigValue]:
     query = select(col(StoredConfig.key), col(StoredConfig.value))
@@ -62,7 +53,7 @@ def _stored() -> Select[str, ConfigValue]:
 
 
 def valid_values(rows: _Rows) -> dict[str, ConfigValue]:
-    """The values that count: a row of another version's key or bounds is passed over, and told."""
+    """The stored values that apply; a row of another version's key or bounds is skipped and logged."""
     values: dict[str, ConfigValue] = {}
     for name, value in rows:
         key = KEYS.get(name)

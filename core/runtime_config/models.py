@@ -10,7 +10,7 @@ from core.db.types import UtcDateTime, utc_now
 
 
 class StoredConfig(Table, table=True):
-    """The value that an administrator gave a key; without a row the environment's applies."""
+    """The value that an administrator set for a key; without a row the environment's applies."""
 
     key: str = Field(primary_key=True, max_length=100)
     value: bool | int | float = Field(sa_type=JSON)

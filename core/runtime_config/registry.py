@@ -1,4 +1,4 @@
-"""The registry of what can be changed while the server runs: one line a key, each a setting."""
+"""The registry of settings that can be changed at run time."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,13 +15,11 @@ _KINDS: dict[object, ConfigKind] = {bool: "boolean", int: "integer", float: "num
 
 @dataclass(frozen=True)
 class ConfigKey:
-    """A setting whose readers ask for its value at the moment they need it.
+    """A setting whose readers ask for its current value at each use.
 
     Args:
         name: the setting's; its environment variable is ``AGENTEX_<NAME>``.
-        description_zh: what it means, in Chinese; the setting itself says it in English.
-        minimum: least number.
-        maximum: greatest number.
+        description_zh: in Chinese; the English description is the setting's own.
     """
 
     name: str
@@ -31,7 +29,6 @@ class ConfigKey:
 
     @property
     def description(self) -> str:
-        """What it means, in English."""
         return Settings.model_fields[self.name].description or ""
 
     @property
@@ -40,11 +37,7 @@ class ConfigKey:
         return _KINDS[Settings.model_fields[self.name].annotation]
 
     def checked(self, value: JsonValue) -> ConfigValue:
-        """The value, if it may be set.
-
-        Raises:
-            InvalidRequest: another type, or out of bounds; the details say what is allowed.
-        """
+        """The value, if it has the right type and is in bounds; the details of a refusal say what is allowed."""
         if self.kind == "boolean":
             if isinstance(value, bool):
                 return value

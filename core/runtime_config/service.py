@@ -1,4 +1,4 @@
-"""Listing, setting and resetting what can be changed while the server runs (seed 002, section 11)."""
+"""Listing, setting and resetting of run-time settings (docs/reference/agentex-api.md, section 11)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,12 +25,8 @@ class ConfigView:
     """A key as administrators see it.
 
     Args:
-        key: what it is.
-        value: what counts at this moment.
-        default: what counts where nothing is stored: the environment's, else the product's.
-        source: where ``value`` comes from.
-        updated_at: when it was stored, None if it is not.
-        updated_by: who stored it.
+        default: applies if nothing is stored: the environment's value, else the product's.
+        updated_at: None if nothing is stored.
     """
 
     key: ConfigKey
@@ -42,26 +38,14 @@ class ConfigView:
 
 
 async def list_config(session: AsyncSession, environment: Settings) -> list[ConfigView]:
-    """All keys with what counts at this moment."""
+    """All keys with their current values."""
     rows = {row.key: row for row in (await session.exec(select(StoredConfig))).all()}
     return [_view(key, environment, rows.get(key.name)) for key in KEYS.values()]
 
 
 async def set_config(work: UnitOfWork, environment: Settings, name: str, value: JsonValue, *, by: str) -> ConfigView:
-    """Give a key a value, in all processes from the commit on.
-
-    Args:
-        work: the transaction.
-        environment: what counts without it.
-        name: the key.
-        value: as it came.
-        by: name of who does it.
-
-    Raises:
-        ConfigKeyNotFound: no such key.
-        InvalidRequest: another type, or out of bounds.
-    """
-    key = _known(name)
+    """Store a value, which applies in all processes from the commit on."""
+    key = _config_key(name)
     checked = key.checked(value)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before = _view(key, environment, row)
@@ -74,12 +58,8 @@ async def set_config(work: UnitOfWork, environment: Settings, name: str, value: 
 
 
 async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> ConfigView:
-    """Forget what was stored; what the environment says counts again.
-
-    Raises:
-        ConfigKeyNotFound: no such key.
-    """
-    key = _known(name)
+    """Delete the stored value; the environment's applies again."""
+    key = _config_key(name)
     row = await work.session.get(StoredConfig, name, with_for_update=True)
     before, after = _view(key, environment, row), _view(key, environment, None)
     if row is not None:
@@ -89,7 +69,7 @@ async def reset_config(work: UnitOfWork, environment: Settings, name: str) -> Co
     return after
 
 
-def _known(name: str) -> ConfigKey:
+def _config_key(name: str) -> ConfigKey:
     key = KEYS.get(name)
     if key is None:
         raise ConfigKeyNotFound(key=name[:100], known=list(KEYS))

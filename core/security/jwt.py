@@ -1,4 +1,4 @@
-"""JSON web tokens: RS256 only, every claim required, access and refresh kept apart."""
+"""JSON web tokens: RS256 only, every claim required, access and refresh tokens kept apart."""
 
 import base64
 from dataclasses import dataclass
@@ -23,13 +23,7 @@ TokenType = Literal["access", "refresh"]
 
 @dataclass(frozen=True)
 class SigningKey:
-    """An RSA key pair under an id.
-
-    Args:
-        key_id: put into each token's header.
-        private_pem: PKCS 8, not encrypted.
-        public_pem: SubjectPublicKeyInfo.
-    """
+    """An RSA key pair with an id; ``private_pem`` is unencrypted PKCS 8."""
 
     key_id: str
     private_pem: str
@@ -38,14 +32,7 @@ class SigningKey:
 
 @dataclass(frozen=True)
 class TokenClaims:
-    """What a verified token says.
-
-    Args:
-        user_id: whose token it is.
-        family_id: the login it descends from; revoking that revokes the token.
-        token_id: unique per token.
-        expires_at: its end.
-    """
+    """Claims of a verified token; revoking the login ``family_id`` revokes the token."""
 
     user_id: str
     family_id: str
@@ -76,12 +63,7 @@ def _base64_uint(number: int) -> str:
 
 
 class TokenIssuer:
-    """Signs tokens with one key and verifies those of all keys it is given.
-
-    Args:
-        current: signs.
-        accepted: verify, the current one among them.
-    """
+    """Signs tokens with one key and verifies those of all accepted keys, the current one among them."""
 
     def __init__(self, current: SigningKey, accepted: list[SigningKey]) -> None:
         self._key_id = current.key_id
@@ -98,7 +80,7 @@ class TokenIssuer:
         }
 
     def issue(self, token_type: TokenType, *, user_id: str, family_id: str, seconds: int) -> tuple[str, TokenClaims]:
-        """Sign a token that ends after so many seconds."""
+        """Sign a token with this lifetime."""
         now = utc_now()
         claims = TokenClaims(user_id, family_id, new_id(), now + timedelta(seconds=seconds))
         payload = {
@@ -115,12 +97,7 @@ class TokenIssuer:
         return jwt.encode(payload, self._private, _ALGORITHM, headers=headers), claims
 
     def verify(self, token: str, token_type: TokenType) -> TokenClaims:
-        """Read a token that was signed here, is of this type and has not ended.
-
-        Raises:
-            TokenExpired: it has ended.
-            InvalidToken: anything else is wrong with it.
-        """
+        """The claims of a token that was signed here, is of this type and has not expired."""
         try:
             key_id = cast(object, jwt.get_unverified_header(token).get("kid"))
             public_key = self._public.get(key_id) if isinstance(key_id, str) else None

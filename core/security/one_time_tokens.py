@@ -1,4 +1,4 @@
-"""Secrets that work once: 256 random bits, of which only the hash is kept."""
+"""Secrets that work once: 256 random bits, of which only the hash is stored."""
 
 import hashlib
 import hmac
@@ -16,5 +16,5 @@ def digest(secret: str) -> str:
 
 
 def is_digest_of(stored: str, secret: str) -> bool:
-    """Whether the hash is this secret's; takes as long for a wrong one as for the right one."""
+    """Whether the hash is this secret's, in constant time."""
     return hmac.compare_digest(stored, digest(secret))

@@ -22,11 +22,7 @@ _decoy = f"$argon2id$v=19$m={_KIB},t={_ROUNDS},p={_LANES}${'A' * 22}${'A' * 43}"
 
 
 def check_strength(password: str, *, username: str) -> None:
-    """Refuse what is too short, too long, without letter and digit, or the user's own name.
-
-    Raises:
-        WeakPassword: the details name the rule.
-    """
+    """Refuse passwords that are too short, too long, without letter and digit, or the user's own name."""
     rule = None
     if len(password) < MIN_LENGTH:
         rule = f"at least {MIN_LENGTH} characters"
@@ -41,15 +37,15 @@ def check_strength(password: str, *, username: str) -> None:
 
 
 async def hash_password(password: str) -> str:
-    """The Argon2id hash of a password, made in a thread."""
+    """The Argon2id hash of a password, computed in a thread."""
     return await to_thread.run_sync(_hasher.hash, password, limiter=_limiter())
 
 
 async def verify_password(password: str, stored: str | None) -> bool:
-    """Whether the password belongs to the stored hash; equally slow when there is none."""
-    known = stored or _decoy
-    matches = await to_thread.run_sync(_hasher.verify, password, known, limiter=_limiter())
-    # An account whose hash is empty has no password, not the decoy's.
+    """Whether the password belongs to the stored hash; equally slow if there is none."""
+    checked_hash = stored or _decoy
+    matches = await to_thread.run_sync(_hasher.verify, password, checked_hash, limiter=_limiter())
+    # An account with an empty hash has no password, not the decoy's.
     return matches and bool(stored)
 
 

@@ -1,7 +1,7 @@
-"""How often something may be done: counts per key, in this process or in a Redis that all share.
+"""Rate limits per key, counted in this process or in a shared Redis.
 
-The generic cell rate algorithm (GCRA, ITU-T I.371): per key one moment is kept, up to which what was
-taken lasts. A burst of the whole limit is let through, then as much as the limit gives back.
+The generic cell rate algorithm (GCRA, ITU-T I.371): per key one time is stored, until which the
+used amount lasts. A burst of the whole limit passes, then as much as the limit gives back.
 """
 
 # redis has partial types.
@@ -55,39 +55,30 @@ end
 
 @dataclass(frozen=True)
 class Limit:
-    """So many within so many seconds; 0 is no limit."""
+    """A number of uses within a number of seconds; 0 is no limit."""
 
     most: int
     seconds: float
 
     @property
     def interval(self) -> float:
-        """Seconds until one is given back."""
+        """Seconds until one use is given back."""
         return self.seconds / self.most
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One that is taken.
-
-    Args:
-        key: from whose account, told apart by what is counted: ``user:1``.
-        limit: how many that account may have.
-    """
+    """One use of a key's limit; the key names what is counted, as in ``user:1``."""
 
     key: str
     limit: Limit
 
 
 class RateLimiter(Protocol):
-    """Counts what is taken."""
+    """Counts uses of limits."""
 
     async def take(self, charges: Sequence[Charge]) -> float:
-        """Take one from each, or none from any.
-
-        Returns:
-            The seconds until it can be taken; 0 where it was.
-        """
+        """Take one from each, or none from any; returns the seconds to wait, 0 if it was taken."""
         ...
 
     async def give_back(self, charges: Sequence[Charge]) -> None:
@@ -103,37 +94,31 @@ class LocalRateLimiter:
         self._swept = time.monotonic()
 
     async def take(self, charges: Sequence[Charge]) -> float:
-        """Take one from each, or none from any; gives the seconds to wait."""
         now = time.monotonic()
         self._sweep(now)
         counted = [charge for charge in charges if charge.limit.most]
-        ends = [max(self._ends.get(one.key, now), now) + one.limit.interval for one in counted]
-        waits = [end - one.limit.seconds - now for one, end in zip(counted, ends, strict=True)]
+        ends = [max(self._ends.get(charge.key, now), now) + charge.limit.interval for charge in counted]
+        waits = [end - charge.limit.seconds - now for charge, end in zip(counted, ends, strict=True)]
         # Sums of fractions: a limit of ten must let through ten.
         if waits and (wait := max(waits)) > 1e-6:
             return wait
-        self._ends.update((one.key, end) for one, end in zip(counted, ends, strict=True))
+        self._ends.update((charge.key, end) for charge, end in zip(counted, ends, strict=True))
         return 0.0
 
     async def give_back(self, charges: Sequence[Charge]) -> None:
-        """Undo one taking."""
         for charge in charges:
             if charge.key in self._ends:
                 self._ends[charge.key] -= charge.limit.interval
 
     def _sweep(self, now: float) -> None:
-        """Forget what is used up: anybody can make new keys, by another name at each login."""
+        """Delete expired keys: anybody can create new ones, by another name at each login."""
         if now - self._swept > _SWEEP_SECONDS:
             self._swept = now
             self._ends = {key: end for key, end in self._ends.items() if end > now}
 
 
 class SharedRateLimiter:
-    """Counts in Redis for all processes; while that is away each counts for itself.
-
-    Args:
-        redis: shared by all processes.
-    """
+    """Counts in Redis for all processes; while it is down each process counts by itself."""
 
     def __init__(self, redis: Redis) -> None:
         self._take = redis.register_script(_TAKE)
@@ -142,25 +127,25 @@ class SharedRateLimiter:
         self._away_until = 0.0
 
     async def take(self, charges: Sequence[Charge]) -> float:
-        """Take one from each, or none from any; gives the seconds to wait."""
         counted = [charge for charge in charges if charge.limit.most]
         if not counted:
             return 0.0
         arguments = [
-            round(seconds * 1_000_000) for one in counted for seconds in (one.limit.interval, one.limit.seconds)
+            round(seconds * 1_000_000)
+            for charge in counted
+            for seconds in (charge.limit.interval, charge.limit.seconds)
         ]
         wait = await self._ask(self._take, counted, arguments)
         return await self._local.take(charges) if wait is None else wait / 1_000_000
 
     async def give_back(self, charges: Sequence[Charge]) -> None:
-        """Undo one taking."""
         counted = [charge for charge in charges if charge.limit.most]
-        arguments = [round(one.limit.interval * 1_000_000) for one in counted]
+        arguments = [round(charge.limit.interval * 1_000_000) for charge in counted]
         if counted and await self._ask(self._give_back, counted, arguments) is None:
             await self._local.give_back(counted)
 
     async def _ask(self, script: AsyncScript, charges: Sequence[Charge], arguments: Sequence[int]) -> int | None:
-        """What Redis says; None while it is away."""
+        """Run a script in Redis; None while it is down."""
         if time.monotonic() < self._away_until:
             return None
         names = [f"{_PREFIX}{charge.key}" for charge in charges]
@@ -175,19 +160,15 @@ class SharedRateLimiter:
 
 
 async def charge_or_refuse(limiter: RateLimiter, charges: Sequence[Charge], error: type[TooManyRequests]) -> None:
-    """Take one from each.
-
-    Raises:
-        TooManyRequests: or the ``error`` that is given: one is used up; none was taken.
-    """
+    """Take one from each, or raise ``error`` and take none."""
     if wait := await limiter.take(charges):
         raise error(math.ceil(wait))
 
 
 def address_range(address: str) -> str:
-    """What counts as one place that requests come from.
+    """The network that counts as one client.
 
-    Who has one IPv6 address has 2**64 of them, so that the network counts (RFC 6177).
+    An owner of one IPv6 address has 2**64 of them, so the network counts (RFC 6177).
     """
     try:
         parsed = ip_address(address)

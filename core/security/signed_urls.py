@@ -8,12 +8,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 
 class UrlSigner:
-    """Signs what a link stands for with a key that only this installation has.
-
-    Args:
-        secret_key: the installation's secret key.
-        purpose: signatures of one purpose are none of another.
-    """
+    """Signs a link's facts with a key that only this installation has, separate for each purpose."""
 
     def __init__(self, secret_key: bytes, purpose: str) -> None:
         self._key = HKDF(SHA256(), 32, salt=None, info=purpose.encode()).derive(secret_key)
@@ -25,5 +20,5 @@ class UrlSigner:
         return hmac.new(self._key, message, sha256).hexdigest()
 
     def is_valid(self, signature: str, *facts: str) -> bool:
-        """Whether the facts were signed here; takes as long for a wrong signature as for a right one."""
+        """Whether the facts were signed here, in constant time."""
         return hmac.compare_digest(signature.encode(), self.sign(*facts).encode())

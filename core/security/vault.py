@@ -1,4 +1,4 @@
-"""The installation's secret key, and encryption of what is stored with it."""
+"""The installation's secret key, and encryption of stored secrets."""
 
 import base64
 import os
@@ -15,11 +15,11 @@ _FILE_NAME = "secret-key"
 
 
 class SecretKeyMismatchError(RuntimeError):
-    """What is stored was encrypted with another secret key."""
+    """The stored data were encrypted with another secret key."""
 
 
 def load_secret_key(settings: Settings) -> bytes:
-    """The secret key of the settings, else the one in the data folder, made at first use."""
+    """The secret key of the settings, else the one in the data folder, created at first use."""
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value().encode()
     path = secret_key_file(settings)
@@ -33,12 +33,12 @@ def load_secret_key(settings: Settings) -> bytes:
 
 
 def secret_key_file(settings: Settings) -> Path:
-    """Where the key is kept that no setting gives."""
+    """The key file for installations that set no key."""
     return settings.data_dir / _FILE_NAME
 
 
 def _create_once(path: Path, content: bytes) -> None:
-    # A link fails when another process was first; then its key is the one to use.
+    # The link fails if another process was first; then that key is used.
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -59,27 +59,17 @@ def _create_once(path: Path, content: bytes) -> None:
 
 
 class Vault:
-    """Encrypts and decrypts stored secrets.
-
-    Args:
-        secret_key: the installation's secret key.
-        purpose: keys of different purposes can't read each other.
-    """
+    """Encrypts and decrypts stored secrets, with a separate key for each purpose."""
 
     def __init__(self, secret_key: bytes, purpose: str) -> None:
         derived = HKDF(SHA256(), 32, salt=None, info=purpose.encode()).derive(secret_key)
         self._fernet = Fernet(base64.urlsafe_b64encode(derived))
 
     def encrypt(self, plain: str) -> str:
-        """Text that only this key reads."""
         return self._fernet.encrypt(plain.encode()).decode()
 
     def decrypt(self, sealed: str) -> str:
-        """The plain text.
-
-        Raises:
-            SecretKeyMismatchError: it was sealed with another key.
-        """
+        """The plain text; raises ``SecretKeyMismatchError`` for another key's."""
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:

@@ -34,7 +34,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
         env_file=".env",
         extra="ignore",
         frozen=True,
-        # A setting may be a key: what can't be used is named, never shown.
+        # A setting may be a key: an invalid one is named, never shown.
         hide_input_in_errors=True,
     )
 
@@ -205,7 +205,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     @model_validator(mode="before")
     @classmethod
     def _empty_is_absent(cls, values: dict[str, object]) -> dict[str, object]:
-        # A secret that is set to nothing is a mistake; starting with another one hides it.
+        # An empty secret is a mistake; starting with a generated one would hide it.
         return {name: value for name, value in values.items() if value != "" or name in _SECRETS}
 
     @field_validator(*_SECRETS)
@@ -218,9 +218,9 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
     @field_validator("host")
     @classmethod
     def _require_public_url(cls, value: str, info: ValidationInfo) -> str:
-        # People are sent back to an address: nobody reaches one that means all of this machine's.
-        given = info.data
-        if value in _WILDCARDS and given.get("oidc_issuer") and not given.get("oidc_public_url"):
+        # The provider sends people back to an address, and a wildcard is none.
+        values = info.data
+        if value in _WILDCARDS and values.get("oidc_issuer") and not values.get("oidc_public_url"):
             raise ValueError("is no address to come back to: set AGENTEX_OIDC_PUBLIC_URL")
         return value
 
@@ -256,7 +256,7 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def runtime_dir(self) -> Path:
-        """Folder for sockets: in the data folder, or a short one where that path is too long."""
+        """Folder for sockets: in the data folder, or a short one if that path is too long."""
         inside = self.data_dir / "run"
         if len(os.fsencode(inside)) <= _LONGEST_RUNTIME_DIR:
             return inside
@@ -265,7 +265,6 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def effective_database_url(self) -> str:
-        """The SQLAlchemy URL with its async driver."""
         url = self.database_url or f"sqlite:///{self.data_dir / 'agentex.db'}"
         scheme, _, rest = url.partition("://")
         kind = scheme.partition("+")[0]
@@ -274,17 +273,16 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
     @property
     def effective_redis_url(self) -> str:
-        """The Redis URL, of the private server when none is set."""
+        """The Redis URL, of the private server if none is set."""
         return self.redis_url or f"unix://{self.runtime_dir / 'redis.sock'}"
 
     @property
     def effective_engine_socket(self) -> Path:
-        """The Unix socket on which the engine listens."""
         return self.engine_socket or self.runtime_dir / "engine.sock"
 
     @property
     def effective_encoder_threads(self) -> int:
-        """Processor threads that encode: those this process may use, unless fewer are set."""
+        """Number of encoder threads: the usable cores, unless fewer are set."""
         if self.encoder_threads:
             return self.encoder_threads
         affinity = getattr(os, "sched_getaffinity", None)
@@ -292,15 +290,15 @@ class Settings(AccessSettings, SkillSettings, BaseSettings):  # pyright: ignore[
 
 
 def read_variable(name: str) -> str | None:
-    """A variable that is no setting but that a setting names, such as ``OPENAI_API_KEY``."""
+    """A variable that a setting refers to, such as ``OPENAI_API_KEY``."""
     return os.environ.get(name) or dotenv_values(".env").get(name)
 
 
 def preferred_language() -> Literal["en", "zh"]:
-    """The language that the environment asks messages to be in, English unless it is Chinese."""
+    """The environment's language for messages: Chinese, else English."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    wanted = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if wanted.lower().startswith("zh") else "en"
+    locale_name = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if locale_name.lower().startswith("zh") else "en"
 
 
 @lru_cache
@@ -310,14 +308,7 @@ def get_settings() -> Settings:
 
 
 def override_settings(**values: str | int | Path | None) -> Settings:
-    """Put values from the command line above the environment's, for child processes too.
-
-    Args:
-        values: setting names without the prefix; None leaves a setting alone.
-
-    Returns:
-        The settings of this process from now on.
-    """
+    """Override the environment, for child processes too; None leaves a setting unchanged."""
     for name, value in values.items():
         if value is not None:
             os.environ[f"AGENTEX_{name.upper()}"] = str(value)

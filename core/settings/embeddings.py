@@ -11,22 +11,16 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
 class EmbeddingModelSetting(BaseModel):
-    """One model that the operator offers; capabilities of well-known names may be left out.
+    """A model that the operator offers; capabilities of well-known names may be left out.
 
     Args:
-        name: what knowledge bases are asked for with; also names folder and collection.
-        kind: ``endpoint`` speaks OpenAI's ``/embeddings``; ``sentence_transformers`` runs in the
-            engine.
-        model: the name at the endpoint or on the hub; without it ``name``.
-        base_url: the endpoint's address up to and without ``/embeddings``.
+        name: the name in requests for knowledge bases, and of folder and collection.
+        kind: ``endpoint`` speaks OpenAI's ``/embeddings``; ``sentence_transformers`` runs in the engine.
+        model: the name at the endpoint or on the hub; by default ``name``.
+        base_url: the endpoint's address without ``/embeddings``.
         api_key: its key, or ``$NAME`` of the variable that holds it.
-        path: folder of a sentence-transformers model.
-        dimension: length of its vectors.
         languages: ISO 639-1 codes it was trained for.
         window_tokens: longest text it reads at once.
-        query_prefix: stands in front of questions.
-        passage_prefix: stands in front of passages.
-        batch: most texts of one request.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -57,18 +51,11 @@ class EmbeddingModelSetting(BaseModel):
         return self
 
     def with_key(self, find: Callable[[str], str | None]) -> "EmbeddingModelSetting":
-        """This model with the key itself where ``api_key`` only names a variable.
-
-        Args:
-            find: gives the value of a variable.
-
-        Raises:
-            ValueError: the variable is not set.
-        """
-        named = self.api_key.get_secret_value() if self.api_key else ""
-        if not named.startswith("$"):
+        """This model with the key itself if ``api_key`` names a variable; raises ``ValueError`` if that is not set."""
+        reference = self.api_key.get_secret_value() if self.api_key else ""
+        if not reference.startswith("$"):
             return self
-        found = find(named[1:])
-        if not found:
-            raise ValueError(f"the variable {named[1:]} is not set")
-        return self.model_copy(update={"api_key": SecretStr(found)})
+        key = find(reference[1:])
+        if not key:
+            raise ValueError(f"the variable {reference[1:]} is not set")
+        return self.model_copy(update={"api_key": SecretStr(key)})

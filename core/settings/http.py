@@ -1,4 +1,4 @@
-"""Settings of who may come in, from where and how often."""
+"""Settings of access: origins, proxies, registration, rate limits."""
 
 import re
 from ipaddress import ip_network
@@ -14,7 +14,7 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.\[\]:_-]+")
 
 
 class AccessSettings(OidcSettings):
-    """The part of the settings that guards the door."""
+    """Settings of access."""
 
     registration_enabled: bool = Field(default=True, description="Whether anyone may register.")
     access_token_seconds: int = Field(default=1800, ge=60, description="Life of an access token.")
@@ -50,11 +50,11 @@ class AccessSettings(OidcSettings):
     @field_validator("trusted_proxies")
     @classmethod
     def _check_proxies(cls, value: str) -> str:
-        for one in map(str.strip, value.split(",")):
-            if one == "none":
+        for entry in map(str.strip, value.split(",")):
+            if entry == "none":
                 continue
             try:
-                ip_network(one)
+                ip_network(entry)
             except ValueError:
                 raise ValueError("is not a list of addresses or networks") from None
         return value

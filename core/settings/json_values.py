@@ -4,14 +4,9 @@ import json
 
 
 def read_json(value: object, shape: str) -> object:
-    """What a variable's text says; what is no text is taken as it is.
+    """The JSON value of a variable's text, other types unchanged.
 
-    Args:
-        value: of the variable.
-        shape: what it should be, for the message (``list of models``).
-
-    Raises:
-        ValueError: it is no JSON.
+    A ``ValueError`` names the expected ``shape`` (``list of models``).
     """
     if not isinstance(value, str):
         return value

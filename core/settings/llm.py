@@ -47,6 +47,6 @@ class LlmOptions(BaseModel):
     call_seconds: float | None = Field(default=None, gt=0)
     attempts: int | None = Field(default=None, ge=1, le=10)
 
-    def given(self) -> dict[str, JsonValue]:
+    def explicit_values(self) -> dict[str, JsonValue]:
         """The values that were set."""
         return self.model_dump(exclude_none=True)

@@ -14,7 +14,7 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 
 
 def is_secure_url(url: str) -> bool:
-    """Whether a URL is one that secrets may travel to: HTTPS, or this machine itself."""
+    """Whether secrets may be sent to a URL: HTTPS, or this machine itself."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -26,7 +26,7 @@ def is_secure_url(url: str) -> bool:
 
 
 class OidcSettings(BaseModel):
-    """The part of the settings that lets people in who log in somewhere else."""
+    """Settings of single sign-on."""
 
     oidc_issuer: str | None = Field(
         default=None,
@@ -90,7 +90,7 @@ class OidcSettings(BaseModel):
     def _read_domains(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return tuple(one.strip().lower() for one in value.split(",") if one.strip())
+        return tuple(domain.strip().lower() for domain in value.split(",") if domain.strip())
 
     @field_validator("oidc_email_domains")
     @classmethod

@@ -1,10 +1,10 @@
-"""Settings of the library of skills."""
+"""Settings of the skill library."""
 
 from pydantic import BaseModel, Field
 
 
 class SkillSettings(BaseModel):
-    """The part of the settings that bounds skills, and says which there are from the start."""
+    """Limits on skills, and the skills of a new installation."""
 
     skills_per_user: int = Field(default=1000, ge=1, le=100_000, description="Most skills kept for one user.")
     skill_bytes_per_user: int = Field(

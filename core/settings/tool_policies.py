@@ -1,4 +1,4 @@
-"""How freely an agent may call a tool, and the setting ``AGENTEX_TOOL_POLICIES``."""
+"""Policies for tool calls, and the setting ``AGENTEX_TOOL_POLICIES``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +16,7 @@ def is_freer(policy: ToolPolicy, than: ToolPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServerPolicies:
-    """The policies of a server: what each tool begins with, and what its operator has fixed.
-
-    Attributes:
-        defaults: of every tool, by name.
-        bounds: the operator's; a person may be stricter than they are, never freer.
-    """
+    """A server's default policy per tool, and the operator's bounds: people may only be stricter than these."""
 
     defaults: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
     bounds: Mapping[str, ToolPolicy] = field(default_factory=dict[str, ToolPolicy])
@@ -32,7 +27,7 @@ class ServerPolicies:
         return frozenset(name for name, policy in self.bounds.items() if policy == "never")
 
     def in_force(self, name: str, own: ToolPolicy | None) -> ToolPolicy:
-        """The policy of a tool for a person who has chosen one, or none."""
+        """The policy of a tool for a person; ``own`` is their choice, if any."""
         bound = self.bounds.get(name)
         if bound is None:
             return own or self.defaults[name]

@@ -1,20 +1,17 @@
-"""Places at which a text may be cut without breaking what a reader sees as one character."""
+"""Places at which a text may be cut without breaking a visible character."""
 
 import unicodedata
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
-# Signs that change the one before them and are no marks: skin colours, tags of flags, jamo.
+# Characters that modify the previous one and are no marks: skin colours, tags of flags, jamo.
 _EXTENDING = (("\U0001f3fb", "\U0001f3ff"), ("\U000e0020", "\U000e007f"), ("\u1160", "\u11ff"), ("\ud7b0", "\ud7ff"))
 
 
 def grapheme_boundary(text: str, place: int) -> int:
-    """The last place up to ``place`` where no character of several code points is broken.
+    """The last index up to ``place`` that does not split a character of several code points; 0 if there is none.
 
     It follows UAX #29 as far as titles need it: marks, joiners, flags, Hangul syllables.
-
-    Returns:
-        An index of the text; 0 where all before ``place`` is one such character.
     """
     place = min(place, len(text))
     while 0 < place < len(text) and _holds_together(text, place):
@@ -23,15 +20,10 @@ def grapheme_boundary(text: str, place: int) -> int:
 
 
 def shorten(text: str, most: int) -> str:
-    """The text itself, or as much of its beginning as fits with an ellipsis.
-
-    Args:
-        text: to shorten.
-        most: code points of the result, at least 1.
-    """
+    """The text, or its beginning with an ellipsis, in at most ``most`` code points (at least 1)."""
     if len(text) <= most:
         return text
-    # Who stacks marks without end on one letter has it cut within.
+    # Endlessly stacked marks on one letter are cut within.
     place = grapheme_boundary(text, most - 1) or most - 1
     return text[:place].rstrip() + "…"
 
@@ -51,7 +43,7 @@ def _is_regional(sign: str) -> bool:
 
 
 def _regional_before(text: str, place: int) -> int:
-    """How many regional indicators stand without a gap before a place: two make a flag."""
+    """Number of adjacent regional indicators before a place: two make a flag."""
     start = place
     while start > 0 and _is_regional(text[start - 1]):
         start -= 1

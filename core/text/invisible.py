@@ -1,4 +1,4 @@
-"""Characters that nobody sees and that change what is read, by people or by models."""
+"""Invisible characters that change how people or models read a text."""
 
 HIDDEN = "\u200b\u2060-\u2064\u180e\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
 """For a set in a regular expression: the zero width space, word joiner and invisible operators, the

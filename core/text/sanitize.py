@@ -1,4 +1,4 @@
-"""Text from outside that every database, hash and log can take."""
+"""Checks that make outside text safe for every database, hash and log."""
 
 import re
 from typing import Annotated
@@ -10,14 +10,14 @@ from core.types.errors import FieldValueError
 
 
 def refuse_half_characters(value: str) -> str:
-    """The text itself, unless it has lone surrogates: JSON can spell them, UTF-8 can't."""
+    """Refuse lone surrogates: JSON can spell them, UTF-8 can't."""
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise FieldValueError("must not contain half a character", "不能包含不完整的字符")
     return value
 
 
 def refuse_nul(value: str) -> str:
-    """The text itself, unless it has NUL: PostgreSQL can't store it, and no text needs it."""
+    """Refuse NUL: PostgreSQL can't store it, and no text needs it."""
     if "\x00" in value:
         raise FieldValueError("must not contain the character NUL", "不能包含 NUL 字符")
     return value
@@ -32,18 +32,14 @@ _HIDDEN = re.compile(f"{FLAG}|[{HIDDEN}]+")
 
 
 def strip_hidden(text: str) -> str:
-    """The text without hidden characters; the same text where it has none.
-
-    Args:
-        text: of a document, of any length; linear time.
-    """
+    """The text without hidden characters, in linear time."""
     if text.isascii():
         return text
-    return _HIDDEN.sub(_seen, text)
+    return _HIDDEN.sub(_visible, text)
 
 
-def _seen(found: re.Match[str]) -> str:
-    run = found[0]
+def _visible(match: re.Match[str]) -> str:
+    run = match[0]
     if run in FLAGS:
         return run
     return _BLACK_FLAG if run.startswith(_BLACK_FLAG) else ""

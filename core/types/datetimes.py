@@ -1,4 +1,4 @@
-"""Days and moments from callers, such as every time zone and every database can tell."""
+"""Dates and times of requests, limited to what every time zone and database can represent."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +13,7 @@ _MARGIN = timedelta(days=2)
 
 
 def _as_written(value: object) -> object:
-    """The text itself where a date stands at its beginning: numbers are no moments here."""
+    """Refuse numbers, which pydantic would read as dates."""
     if isinstance(value, str) and not _DATE.match(value):
         error = "Use a date or a time such as 2026-03-17T09:00:00Z"
         raise FieldValueError(error, "请使用日期或时间，例如 2026-03-17T09:00:00Z")
@@ -30,20 +30,20 @@ def _as_date(value: object) -> object:
 
 
 def to_utc(moment: datetime) -> datetime:
-    """The moment in UTC, which one without a zone is taken for.
+    """The datetime in UTC; one without a zone is taken as UTC.
 
     Raises:
-        ValueError: somewhere it lies outside the years 1 to 9999, which is as far as Python goes.
+        ValueError: in some time zone it lies outside the years 1 to 9999, Python's limit.
     """
     try:
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        found = moment.astimezone(UTC)
-        _ = found - _MARGIN, found + _MARGIN
+        in_utc = moment.astimezone(UTC)
+        _ = in_utc - _MARGIN, in_utc + _MARGIN
     except OverflowError as error:
         words = "Use a time within the years 1 to 9999"
         raise FieldValueError(words, "请使用公元 1 年到 9999 年之间的时间") from error
-    return found
+    return in_utc
 
 
 # JSON has no type for them.

@@ -1,13 +1,8 @@
-"""Why a value of a request can't be used, for validators of its shape."""
+"""Errors of request fields, for validators."""
 
 
 class FieldValueError(ValueError):
-    """A value that its field can't have.
-
-    Args:
-        error: what is wrong, or what can be used.
-        error_zh: the same in Chinese.
-    """
+    """An invalid field value; ``error`` says what is wrong or what is allowed."""
 
     def __init__(self, error: str, error_zh: str) -> None:
         super().__init__(error)

@@ -1,4 +1,4 @@
-"""Where a connection goes: a host and a port, in one spelling, and the addresses that texts spell."""
+"""Hosts, ports and IP addresses, parsed into one spelling."""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -23,11 +23,7 @@ class HostPort:
 
 
 def parse_host_port(text: str) -> HostPort:
-    """What an entry such as ``mcp.internal:8080`` or ``[::1]:3001`` names.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Parse an entry such as ``mcp.internal:8080`` or ``[::1]:3001``; raises ``ValueError``."""
     host, _, port = text.strip().rpartition(":")
     inside = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     is_port = port.isascii() and port.isdecimal() and 0 < int(port) < _MOST_PORTS
@@ -38,9 +34,9 @@ def parse_host_port(text: str) -> HostPort:
 
 
 def parse_address(text: str) -> Address | None:
-    """The address that a text spells, out of its IPv4-mapped form; None if it is none.
+    """The IP address, out of its IPv4-mapped form; None if the text is none.
 
-    A scoped one (``fe80::1%lo``) is none: its scope is this machine's.
+    Scoped ones (``fe80::1%lo``) are refused: the scope is local to a machine.
     """
     if "%" in text:
         return None

@@ -1,4 +1,4 @@
-"""Numbers and truth values of request bodies: as JSON has them, never guessed from words."""
+"""Strict JSON numbers and booleans in request bodies."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -11,7 +11,7 @@ _INSIDE = ("schema", "items_schema", "values_schema", "choices", "fields", "inne
 
 def _exact(node: Any) -> Any:  # noqa: ANN401 - nodes of pydantic's schemas are of forty shapes
     if isinstance(node, list | tuple):
-        items = [_exact(one) for one in cast(Sequence[Any], node)]
+        items = [_exact(item) for item in cast(Sequence[Any], node)]
         # A choice may be a pair with its label.
         return tuple(items) if isinstance(node, tuple) else items
     if not isinstance(node, dict):
@@ -19,7 +19,7 @@ def _exact(node: Any) -> Any:  # noqa: ANN401 - nodes of pydantic's schemas are 
     schema = cast(dict[str, Any], node)
     kind = schema.get("type")
     if not isinstance(kind, str):
-        # Fields by name, of which one may be called so.
+        # Fields by name; a field may have this name too.
         return {name: _exact(inner) for name, inner in schema.items()}
     if kind in {"int", "float"}:
         return core_schema.no_info_before_validator_function(_as_number, cast(CoreSchema, schema))
@@ -35,13 +35,13 @@ def _as_number(value: object) -> object:
 
 
 class StrictJsonModel(BaseModel):
-    """A shape whose numbers are no texts and no truth values, and whose truth values are both.
+    """A model that reads numbers and booleans only from JSON numbers and booleans.
 
     pydantic takes ``"1"`` and ``true`` for a number and ``1`` for true; its own strict mode takes
-    no ``2.0`` for a whole number, which JSON does not tell from ``2``, and no text for a moment.
+    no ``2.0`` for an integer, which JSON does not tell from ``2``, and no text for a datetime.
     """
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
-        """The schema with each number and truth value taken as it is written."""
+        """The schema with strict numbers and booleans."""
         return _exact(handler(source))

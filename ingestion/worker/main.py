@@ -101,7 +101,7 @@ async def open_worker_context(settings: Settings) -> AsyncGenerator[WorkerContex
 def _runner(job: QueueJob, in_hand: RunningJobs) -> WorkerCoroutine:
     async def run(arq_context: dict[str, object], payload: JobPayload) -> None:
         try:
-            async with in_hand.taken(str(arq_context["job_id"])):
+            async with in_hand.track(str(arq_context["job_id"])):
                 await job.run(cast(WorkerContext, arq_context[_CONTEXT]), payload)
         except (AgentexError, OSError) as error:
             # The reconciler requeues what is not done; an ARQ retry would add nothing.

@@ -1,4 +1,4 @@
-"""The registry of ``agentex admin``: its groups and commands, each in a module of its own."""
+"""The registry of ``agentex admin``."""
 
 from cli.command import command_group
 from cli.commands.admin import audit, config, keys, models, roles, users

@@ -1,4 +1,4 @@
-"""``agentex admin config``: settings that change while the server runs."""
+"""``agentex admin config``: settings that change at run time."""
 
 import json
 from typing import Annotated
@@ -80,7 +80,7 @@ def _format(value: JsonValue) -> str:
 
 
 def _parsed(value: str) -> JsonValue:
-    """The value that is meant; what is no JSON is sent as text, and the server says what it wants."""
+    """The value as JSON; other text is sent as it is, for the server to judge."""
     try:
         return read_json(value)
     except ValueError:

@@ -23,13 +23,13 @@ from core.errors.auth import ModelNotFound
 from core.errors.requests import InvalidRequest
 from core.settings import read_variable
 
-# What a model may also be without.
+# Optional fields of a model.
 _CLEARED = ("base_url", "max_tokens", "temperature", "input_price", "output_price", "options")
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The options that say what a model is like; None leaves a field as it is."""
+    """The options that describe a model; None leaves a field unchanged."""
 
     provider: Annotated[str | None, typer.Option(help="Such as openai, anthropic or openai-compatible.")] = None
     model_id: Annotated[str | None, typer.Option("--model", help="Its name at the endpoint, such as gpt-4o.")] = None
@@ -55,7 +55,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """Where a model's key comes from: never from the command line, which others can read."""
+    """Sources of a model's key: never the command line, which other users can read."""
 
     key_stdin: Annotated[bool, typer.Option("--key-stdin", help="Read its key from standard input.")] = False
     key_env: Annotated[
@@ -79,12 +79,7 @@ _SIMPLE = ("provider", "model_id", "base_url", "max_tokens", "temperature", "inp
 
 
 async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
-    """The fields of a request that say what was wished.
-
-    Raises:
-        CommandFailed: a role or a person is not there, an option can't be read, or takes back
-            what another one says.
-    """
+    """The request fields for these options."""
     _require_one_meaning(wishes)
     fields: dict[str, JsonValue] = {name: getattr(wishes, name) for name in _SIMPLE}
     body: JsonObject = {name: value for name, value in fields.items() if value is not None}
@@ -101,11 +96,7 @@ async def model_fields(client: ApiClient, wishes: ModelOptions) -> JsonObject:
 
 
 def _require_one_meaning(wishes: ModelOptions) -> None:
-    """Pass if no option takes back what another one says.
-
-    Raises:
-        CommandFailed: one does.
-    """
+    """Refuse options that contradict each other."""
     if wishes.everybody:
         _require_one("--everybody", *(["--role"] * bool(wishes.role) + ["--user"] * bool(wishes.user)))
     for name in wishes.clear or ():
@@ -129,15 +120,9 @@ def _options(text: str) -> JsonValue:
 
 
 async def key_field(output: Output, client: ApiClient, keys: KeyOptions, new: JsonObject | None) -> JsonObject:
-    """The field of a request that carries the key; none where the key stays as it is.
+    """The request field with the key; empty if the key stays unchanged.
 
-    Args:
-        client: knows which providers need one.
-        new: the fields of a model to be, which may need one; None for a model that is there.
-
-    Raises:
-        CommandFailed: it is to come from several places, is not where it should be, or there is
-            nobody to ask.
+    ``new`` are the fields of a new model, which may need a key; None for an existing model.
     """
     ways = {"--no-key": keys.no_key, "--key-stdin": keys.key_stdin,
             "--key-env": keys.key_env is not None, "--key-prompt": keys.key_prompt}  # fmt: skip
@@ -226,11 +211,7 @@ async def _all(client: ApiClient) -> _ModelList:
 
 
 async def _find(client: ApiClient, name: str) -> _ModelRecord:
-    """The registered model with this id, or this name in any case.
-
-    Raises:
-        CommandFailed: there is none.
-    """
+    """The registered model with this id, or this name in any case."""
     models = (await _all(client)).items
     key = name.strip().casefold()
     # Ids first: a name may look like one.

@@ -42,11 +42,7 @@ async def _roles(client: ApiClient) -> _RoleList:
 
 
 async def find_role(client: ApiClient, name: str) -> RoleRecord:
-    """The role with this name or id.
-
-    Raises:
-        CommandFailed: there is none.
-    """
+    """The role with this name or id."""
     return _pick(await _roles(client), name)
 
 

@@ -55,13 +55,9 @@ async def _all(client: ApiClient, query: Mapping[str, str | int]) -> list[UserRe
 
 
 async def find_user(client: ApiClient, username: str) -> UserRecord:
-    """The account with this user name, address or id.
-
-    Raises:
-        CommandFailed: there is none.
-    """
+    """The account with this user name, address or id."""
     key = username.strip().casefold()
-    # First, so that nobody is taken for another person by the name that they chose.
+    # First, so that nobody can pass for another person by a chosen name.
     if is_id(key) and (user := await _get(client, key)):
         return user
     async for page in client.pages(_PATH, {"search": username}):
@@ -201,14 +197,14 @@ async def delete(
 ) -> ExitCode:
     """Delete an account; sessions, memories and calendar are erased in any case."""
     account = await find_user(client, user)
-    fate: dict[str, str | int] = {}
+    query: dict[str, str | int] = {}
     if transfer_to is not None:
-        fate["transfer_to"] = (await find_user(client, transfer_to)).id
+        query["transfer_to"] = (await find_user(client, transfer_to)).id
     if erase:
-        fate["erase"] = "true"
+        query["erase"] = "true"
     if not confirm(output, yes, messages.DELETE_CONFIRM, username=account.username):
         return ExitCode.FAILED
-    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=fate)
+    answer = await client.call("DELETE", f"{_PATH}/{account.id}", query=query)
     _tell(output, client.read(_DeletionRecord, answer))
     return ExitCode.OK
 

@@ -92,11 +92,7 @@ def _converse(options: Options, knowledge_bases: list[str] | None, first: ChatQu
 
 
 class Conversation:
-    """Questions and answers on one thread after another.
-
-    Args:
-        first: thread and agent type of the first question.
-    """
+    """Questions and answers on one thread after another; ``first`` has the first one's thread and agent type."""
 
     def __init__(self, output: Output, client: ApiClient, first: ChatQuestion) -> None:
         self.thread_id = first.thread_id
@@ -106,17 +102,13 @@ class Conversation:
         self._ids: list[str] = []
 
     async def begin(self, knowledge_bases: list[str] | None) -> None:
-        """Connect, so that what is wrong is said before the first question.
-
-        Raises:
-            CommandFailed: the server can't be reached, or a knowledge base is not there.
-        """
+        """Connect, so that problems show before the first question."""
         await self._client.__aenter__()
         await self._client.me()
         self._ids = await find_ids(self._client, knowledge_bases)
 
     def obey(self, text: str) -> bool:
-        """Do what a line that is a command says; False ends the conversation."""
+        """Run a line that is a command; False ends the conversation."""
         match text.strip().lower():
             case "/quit" | "/exit" | "/q":
                 return False
@@ -138,7 +130,7 @@ class Conversation:
         return bool(words) and (words[0] == "/tool" or not words[0].startswith("/"))
 
     async def answer(self, text: str) -> None:
-        """Ask and show the answer; what goes wrong with it leaves the conversation open."""
+        """Ask and show the answer; errors leave the conversation open."""
         try:
             # A second Ctrl-C gives up on this answer alone.
             with suppress(asyncio.CancelledError):
@@ -157,9 +149,9 @@ Prompt = Callable[[], str | None]
 
 @contextmanager
 def chat_prompt(text: str) -> Generator[Prompt]:
-    """Give a function that asks for a line: None at the end (Ctrl-D or Ctrl-C).
+    """Yield a function that reads a line: None at the end (Ctrl-D or Ctrl-C).
 
-    Lines are kept for the arrow keys in a file that only its owner can read.
+    The history is kept in a file that only its owner can read.
     """
     path = user_state_path("agentex") / "chat-history"
     # Some builds of Python come without readline: then there is no history, and all else works.

@@ -55,11 +55,7 @@ _STEPS = {
 
 
 class ChatView:
-    """Shows one run's events to a person.
-
-    Args:
-        output: the command's; in JSON mode nothing is shown here.
-    """
+    """Shows one run's events to a person; in JSON mode it shows nothing."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -80,7 +76,6 @@ class ChatView:
         self._break_line()
 
     def show(self, event: EventRecord) -> None:
-        """Show one event."""
         match event.type:
             case "STEP_STARTED":
                 step = _STEPS.get(event.step_name)
@@ -98,7 +93,7 @@ class ChatView:
                 pass
 
     def work(self, text: str) -> None:
-        """Show what is being done, unless an answer is being written."""
+        """Show a status, unless an answer is being written."""
         if self._status is not None and not self._in_line:
             self._status.update(self._dim(printable(text)))
             self._status.start()
@@ -151,7 +146,7 @@ _FAREWELL_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class ChatQuestion:
-    """What is asked, in which conversation, of which knowledge bases (none named: of all)."""
+    """A question, its conversation and its knowledge bases (empty: all)."""
 
     text: str
     thread_id: str
@@ -160,14 +155,10 @@ class ChatQuestion:
 
 
 async def ask(output: Output, client: ApiClient, question: ChatQuestion) -> ExitCode:
-    """Ask and show the answer while it comes; what the agent asks back is answered by the person.
+    """Ask and stream the answer; the person answers the agent's interrupts.
 
     The first Ctrl-C stops the run on the server and keeps what was said so far; a second one
-    leaves at once.
-
-    Raises:
-        ServerRefused: the server does not take the run.
-        CommandFailed: it can't be reached, or the answer broke off.
+    exits at once.
     """
     run_input = _run_input(question)
     while True:
@@ -199,7 +190,7 @@ async def _follow(output: Output, client: ApiClient, run_input: JsonObject) -> t
         reading.cancel()
         view.end()
     if interrupted.is_set() or code is ExitCode.INTERRUPTED:
-        # It may have been quicker than the person.
+        # The run may have ended first.
         if code is not ExitCode.OK:
             output.say(CHAT_STOPPED)
         return ExitCode.INTERRUPTED, []
@@ -230,7 +221,7 @@ async def _read(
         try:
             event = EventRecord.model_validate(raw)
         except ValidationError:
-            # Of an event that this version does not know nothing can be shown.
+            # Events unknown to this version can't be shown.
             continue
         view.show(event)
         if event.type == "RUN_ERROR":
@@ -259,7 +250,7 @@ async def _stop(client: ApiClient, run_id: str, reading: asyncio.Future[ExitCode
             if reading.done() or await client.stop_run(run_id):
                 break
             await asyncio.sleep(_STOP_PAUSE)
-        # The last events of a stopped run name the sources of what was said.
+        # The last events of a stopped run name the sources of its text.
         await asyncio.wait({reading}, timeout=_FAREWELL_SECONDS)
     except (CommandFailed, ServerRefused):
         return
@@ -294,10 +285,9 @@ _NO = frozenset({"", "n", "no", "否", "不"})
 def answer_all(
     output: Output, interrupts: Sequence[InterruptRecord], *, read: Callable[[str], str] = input
 ) -> list[JsonObject] | None:
-    """Ask for each answer; Ctrl-C or the end of input leaves all of them open.
+    """Ask for each answer and return AG-UI ``resume`` entries; None if nobody can be asked.
 
-    Returns:
-        AG-UI ``resume`` entries; None where nobody is there to ask.
+    Ctrl-C or the end of input leaves all of them open.
     """
     for interrupt in interrupts:
         output.say(CHAT_ASKS, question=interrupt.message)

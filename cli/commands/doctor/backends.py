@@ -12,7 +12,7 @@ _MANY_JOBS = 1000
 
 
 class BackendReport(BaseModel):
-    """A part as :mod:`cli.parts_check` tells it."""
+    """A part's report from :mod:`cli.commands.doctor.probe_backends`."""
 
     state: str
     level: str = ""
@@ -23,7 +23,7 @@ class BackendReport(BaseModel):
 
 
 class BackendReports(BaseModel):
-    """All of them."""
+    """The reports of all parts."""
 
     database: BackendReport
     redis: BackendReport
@@ -32,7 +32,7 @@ class BackendReports(BaseModel):
 
 
 async def look_at_parts() -> BackendReports | None:
-    """What is found; None if the look itself fails."""
+    """Run the probe; None if it fails."""
     try:
         return BackendReports.model_validate_json(await ask_child("cli.commands.doctor.probe_backends"))
     except ValidationError:
@@ -78,7 +78,7 @@ def _queue(output: Output, part: BackendReport) -> CheckResult:
 
 
 def backlog(output: Output, name: str, title: Message, *, workers: int, waiting: int) -> CheckResult:
-    """Whether those who work keep up with what waits."""
+    """Whether the workers keep up with the queue."""
     detail = output.render(messages.QUEUE_FACTS, workers=workers, waiting=waiting)
     if waiting and not workers:
         return CheckResult(name, title, CheckVerdict.FAILED, detail, output.render(messages.NO_WORKER_HINT))

@@ -39,7 +39,7 @@ from cli.ui.i18n.doctor import LOG_IN_FIRST
 from cli.ui.output import Output
 from core.settings import Settings, get_settings
 
-# The registry of what the settings and the files of this machine tell; each is quick.
+# The registry of checks on settings and local files; each is quick.
 _HERE: tuple[Callable[[Output, Settings], CheckResult], ...] = (
     check_folder,
     check_disk,
@@ -97,7 +97,7 @@ async def _look_here(output: Output, client: ApiClient) -> list[CheckResult]:
 
 
 def _skews_of(parts: BackendReports | None) -> dict[str, float]:
-    """By how many seconds the parts on other machines are before us."""
+    """Seconds by which the clocks of parts on other machines are ahead of this one."""
     if parts is None:
         return {}
     backends = {"database": parts.database, "Redis": parts.redis}
@@ -111,7 +111,7 @@ async def _look_there(output: Output, client: ApiClient) -> list[CheckResult]:
         return [server, *skipped(output, names | doctor_server.TITLES, messages.NOT_CHECKED)]
     checks = [server, *await check_parts(output, client)]
     login = await check_login(output, client)
-    # None is made for this.
+    # No credentials are created for this.
     if login.verdict is not CheckVerdict.OK or client.sign_in.would_bootstrap:
         return [*checks, login, *skipped(output, doctor_server.TITLES, LOG_IN_FIRST)]
     return [*checks, login, *await doctor_server.check_things(output, client)]

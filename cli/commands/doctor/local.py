@@ -29,7 +29,7 @@ _CHILD_SECONDS = 60
 
 
 class CheckVerdict(StrEnum):
-    """How a check went; only ``FAILED`` makes the command fail."""
+    """Result of a check; only ``FAILED`` makes the command fail."""
 
     OK = "ok"
     WARNING = "warning"
@@ -39,7 +39,7 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One finding: its stable name, its title, and what to do where it is not well."""
+    """A finding: its stable name, its title, and the remedy if there is a problem."""
 
     name: str
     title: Message
@@ -48,7 +48,6 @@ class CheckResult:
     hint: str = ""
 
     def to_json(self) -> JsonValue:
-        """The finding for programs."""
         return {"name": self.name, "status": self.verdict.value, "detail": self.detail, "hint": self.hint or None}
 
 
@@ -66,7 +65,7 @@ class _LlmReport(BaseModel):
 
 
 def check_python(output: Output) -> CheckResult:
-    """The interpreter's version."""
+    """Check the interpreter's version."""
     least, below = _PYTHONS
     good = least <= sys.version_info[:2] < below
     supported = f"{least[0]}.{least[1]}-{below[0]}.{below[1] - 1}"
@@ -77,7 +76,7 @@ def check_python(output: Output) -> CheckResult:
 
 
 def check_folder(output: Output, settings: Settings) -> CheckResult:
-    """Whether the data folder can be written, or made."""
+    """Check that the data folder can be written, or created."""
     folder = settings.data_dir
     present = nearest(folder)
     good = present.is_dir() and os.access(present, os.W_OK | os.X_OK)
@@ -90,7 +89,7 @@ def check_folder(output: Output, settings: Settings) -> CheckResult:
 
 
 def check_disk(output: Output, settings: Settings) -> CheckResult:
-    """The space left where the data folder is."""
+    """Check the free space of the data folder."""
     free = shutil.disk_usage(nearest(settings.data_dir)).free / _GIB
     verdict = CheckVerdict.OK
     if free < _DISK_LOW:
@@ -101,7 +100,7 @@ def check_disk(output: Output, settings: Settings) -> CheckResult:
 
 
 def check_redis(output: Output, settings: Settings) -> CheckResult:
-    """Whether a private Redis server can be started, or an external one is set."""
+    """Check that a private Redis server can be started, or an external one is set."""
     title = messages.CHECK_REDIS_SERVER
     if settings.redis_url is not None:
         return CheckResult("redis_server", title, CheckVerdict.OK, output.render(messages.EXTERNAL_REDIS))
@@ -113,7 +112,7 @@ def check_redis(output: Output, settings: Settings) -> CheckResult:
 
 
 def check_recognition(output: Output, settings: Settings) -> CheckResult:
-    """Whether the text of pictures and scanned pages can be read here."""
+    """Check that text in pictures and scanned pages can be read here."""
     title = messages.CHECK_RECOGNITION
     if not is_installed():
         detail = output.render(messages.RECOGNITION_NOT_INSTALLED)
@@ -129,7 +128,7 @@ def check_recognition(output: Output, settings: Settings) -> CheckResult:
 
 
 async def ask_child(module: str) -> bytes:
-    """What a module prints that is too heavy to import here; nothing if it takes too long."""
+    """Output of a module that is too heavy to import here; empty if it takes too long."""
     child = await asyncio.create_subprocess_exec(
         *module_command(module), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
@@ -145,7 +144,7 @@ async def ask_child(module: str) -> bytes:
 
 
 async def check_encoder(output: Output) -> CheckResult:
-    """Whether the encoder's converted files are there."""
+    """Check the encoder's converted files."""
     title = messages.CHECK_ENCODER
     try:
         report = _EncoderReport.model_validate_json(await ask_child("cli.commands.doctor.probe_encoder"))
@@ -160,7 +159,7 @@ async def check_encoder(output: Output) -> CheckResult:
 
 
 async def check_model(output: Output, settings: Settings) -> CheckResult:
-    """Whether the configured language model answers a short question."""
+    """Check that the configured language model answers a short question."""
     title = messages.CHECK_MODEL
     try:
         report = _LlmReport.model_validate_json(await ask_child("cli.commands.doctor.probe_llm"))
@@ -187,7 +186,7 @@ async def check_model(output: Output, settings: Settings) -> CheckResult:
 
 
 async def check_server(output: Output, client: ApiClient) -> CheckResult:
-    """Whether an Agentex server answers."""
+    """Check that an Agentex server answers."""
     url = client.transport.url
     try:
         answer = await client.transport.get_raw("/healthz")
@@ -202,7 +201,7 @@ async def check_server(output: Output, client: ApiClient) -> CheckResult:
 
 
 async def check_parts(output: Output, client: ApiClient) -> list[CheckResult]:
-    """Each part of the server, by its own word."""
+    """The state of each part, as the server reports it."""
     try:
         answer = await client.transport.get_raw("/readyz")
         ready = ReadinessRecord.model_validate_json(answer.content)
@@ -225,7 +224,7 @@ async def check_parts(output: Output, client: ApiClient) -> list[CheckResult]:
 
 
 async def check_login(output: Output, client: ApiClient) -> CheckResult:
-    """Whether the credentials that commands would use are good; none are made for it."""
+    """Check the credentials that commands would use; none are created for it."""
     title, sign_in = messages.CHECK_LOGIN, client.sign_in
     if sign_in.would_bootstrap and sign_in.bootstrap is not None:
         detail = output.render(messages.LOGIN_BOOTSTRAP, file=sign_in.bootstrap.file)
@@ -239,11 +238,11 @@ async def check_login(output: Output, client: ApiClient) -> CheckResult:
 
 
 def skipped(output: Output, names: Mapping[str, Message], why: Message) -> list[CheckResult]:
-    """Checks that can't be made, by their names and titles."""
+    """Results of checks that can't be made, by their names and titles."""
     detail = output.render(why)
     return [CheckResult(name, title, CheckVerdict.SKIPPED, detail) for name, title in names.items()]
 
 
 def nearest(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or its nearest existing ancestor."""
     return next(path for path in (folder, *folder.parents) if path.exists())

@@ -1,9 +1,7 @@
 """Probe of database, Redis, vector store and issuer: a child process that prints JSON.
 
-Database, Redis, vector store, and the OpenID Connect issuer.
-
-A process of its own: the terminal client does not load what the server is made of. It works while
-the server is down, changes nothing, and prints no secret: neither URLs nor what libraries say.
+A separate process, because the terminal client does not import server code. It works while the
+server is down, changes nothing, and prints no secret: neither URLs nor messages of libraries.
 """
 
 import asyncio
@@ -28,15 +26,15 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 @dataclass(frozen=True, slots=True)
 class _BackendProbe:
-    """What was found.
+    """Result of a probe.
 
     Attributes:
-        state: ``ok``, ``new`` (made at first start), ``down`` (the private one does not run),
+        state: ``ok``, ``new`` (created at first start), ``down`` (the private one does not run),
             ``unreachable``; of a database ``behind`` or ``ahead`` of this version, or ``damaged``;
-            of a vector store that does not take the request, ``refused``; of an OpenID Connect
-            issuer ``off``, ``issuer`` (it is another one) or ``keys`` (they can't be had).
-        skew: By how many seconds the part's clock is before ours.
-        workers: That gave a sign of life lately.
+            of a vector store that refuses the request, ``refused``; of an OpenID Connect
+            issuer ``off``, ``issuer`` (it is another one) or ``keys`` (can't be fetched).
+        skew: seconds by which the part's clock is ahead of this machine's.
+        workers: number with a recent heartbeat.
     """
 
     state: str
@@ -50,7 +48,7 @@ class _BackendProbe:
 async def _database(settings: Settings) -> _BackendProbe:
     if settings.database_url is None and not (settings.data_dir / "agentex.db").exists():
         return _BackendProbe("new")
-    # A second of imports, which is not spent where there is nothing to look at.
+    # A second of imports, saved if there is nothing to probe.
     from sqlalchemy import make_url  # noqa: PLC0415
 
     url = make_url(settings.effective_database_url)
@@ -166,8 +164,8 @@ async def _look(settings: Settings) -> dict[str, _BackendProbe]:
 
 
 def main() -> None:
-    """Print what was found, by part."""
-    # Standard output is the answer's; what is logged goes elsewhere.
+    """Print the results as JSON, by part."""
+    # Standard output is for the result, not for logs.
     with redirect_stdout(sys.stderr):
         results = asyncio.run(_look(get_settings()))
     json.dump({name: asdict(part) for name, part in results.items()}, sys.stdout)

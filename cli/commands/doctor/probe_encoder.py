@@ -1,7 +1,6 @@
 """Probe of the encoder's files: a child process that prints JSON.
 
-A process of its own: it loads the runtimes, which may be missing or unfit on the machine that
-``agentex doctor`` looks at.
+A separate process, because it imports runtimes that may be missing or unfit on this machine.
 """
 
 import json

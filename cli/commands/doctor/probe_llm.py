@@ -1,6 +1,6 @@
 """Probe of the configured language model: a child process that prints JSON.
 
-A process of its own: the terminal client does not load what the server is made of.
+A separate process, because the terminal client does not import server code.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from core.settings import Settings, get_settings
 
 @dataclass(frozen=True, slots=True)
 class _LlmProbe:
-    """What came of the question.
+    """Result of the probe.
 
     Attributes:
-        fault: Stable name of what is wrong; empty if the model answered.
-        reason: The fact and the next step, in English.
+        fault: stable name of the problem; empty if the model answered.
+        reason: the fact and the next step, in English.
     """
 
     provider: str = ""
@@ -34,11 +34,6 @@ class _LlmProbe:
 
 
 async def _probe(settings: Settings) -> _LlmProbe:
-    """Ask the model of the settings for its first word.
-
-    Raises:
-        UnusableSetting: The settings name no usable model.
-    """
     endpoint = configured_endpoint(settings)
     if endpoint is None:
         return _LlmProbe()
@@ -49,9 +44,9 @@ async def _probe(settings: Settings) -> _LlmProbe:
 
 
 def main() -> None:
-    """Print what came of asking the model once."""
+    """Print the result of asking the model once."""
     try:
-        # Standard output is the answer's; what is logged goes elsewhere.
+        # Standard output is for the result, not for logs.
         with redirect_stdout(sys.stderr):
             probe = asyncio.run(_probe(get_settings()))
     except UnusableSetting as error:

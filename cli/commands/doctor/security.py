@@ -32,11 +32,7 @@ _LOST = (messages.SECRET_KEY_LOST, messages.SECRET_KEY_LOST_HINT)
 
 
 def check_secret_key(output: Output, settings: Settings, database: str | None) -> CheckResult:
-    """Whether the key that stored secrets are sealed with is there, and whose eyes may read it.
-
-    Args:
-        database: its state as :class:`cli.doctor_parts.Part` has it; None if it is not known.
-    """
+    """Check that the key of stored secrets exists, and who may read its file."""
     name, title = "secret_key", messages.SECRET_KEY
     if settings.secret_key is not None:
         detail = output.render(messages.SECRET_KEY_SET)
@@ -67,7 +63,7 @@ def check_secret_key(output: Output, settings: Settings, database: str | None) -
 
 
 def check_exposure(output: Output, settings: Settings) -> CheckResult:
-    """Whom the settings let in: proxies that are believed, pages, and the address listened on."""
+    """Check trusted proxies, allowed origins and the listening address."""
     name, title = "exposure", messages.EXPOSURE
     if wide := _too_wide(settings.trusted_proxies):
         hint = output.render(messages.PROXIES_ALL_HINT)
@@ -87,7 +83,7 @@ def check_exposure(output: Output, settings: Settings) -> CheckResult:
 
 
 def _too_wide(proxies: str) -> str:
-    """A network that holds more than anybody's own proxies; none: empty."""
+    """The first network that is larger than anybody's own proxies; else empty."""
     networks = [ip_network(network.strip()) for network in proxies.split(",") if network.strip() != "none"]
     old = collapse_addresses(network for network in networks if isinstance(network, IPv4Network))
     new = collapse_addresses(network for network in networks if isinstance(network, IPv6Network))
@@ -97,11 +93,7 @@ def _too_wide(proxies: str) -> str:
 
 
 async def check_transport(output: Output, url: str, headers: Mapping[str, str]) -> CheckResult:
-    """Whether what is sent to the server can be read on its way.
-
-    Args:
-        headers: of an answer of it.
-    """
+    """Check that traffic to the server can't be read on its way."""
     name, title = "transport", messages.TRANSPORT
     if not url.startswith("https://"):
         if is_loopback(url):
@@ -121,7 +113,7 @@ async def check_transport(output: Output, url: str, headers: Mapping[str, str]) 
 
 
 async def _certificate_days(url: str) -> int | None:
-    """Days for which the server's certificate is good; None where nobody tells, as behind a proxy."""
+    """Remaining days of the server's certificate; None if unknown, as behind a proxy."""
     target = httpx.URL(url)
     try:
         async with asyncio.timeout(_CONNECT_SECONDS):
@@ -136,17 +128,13 @@ async def _certificate_days(url: str) -> int | None:
 
 
 def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
-    """Whether this machine's clock goes with those of the parts, by whose times tokens end.
-
-    Args:
-        skews: by how many seconds each part is before us.
-    """
+    """Check by how many seconds the parts, which decide when tokens expire, are ahead of this machine's clock."""
     name, title = "clock", messages.CLOCK
     if not skews:
         return CheckResult(name, title, CheckVerdict.SKIPPED, output.render(messages.CLOCK_ALONE))
     part, worst = max(skews.items(), key=lambda item: abs(item[1]))
     if abs(worst) < _CLOCK_ODD:
-        # HTTP tells whole seconds.
+        # HTTP dates have whole seconds.
         detail = output.render(messages.CLOCK_TOGETHER, seconds=max(1, round(abs(worst))))
         return CheckResult(name, title, CheckVerdict.OK, detail)
     verdict = CheckVerdict.FAILED if abs(worst) >= _CLOCK_BAD else CheckVerdict.WARNING
@@ -155,7 +143,7 @@ def check_clock(output: Output, skews: Mapping[str, float]) -> CheckResult:
 
 
 async def first_answer(client: ApiClient) -> Mapping[str, str]:
-    """The headers of the server's sign of life; none where it gives none."""
+    """The headers of the server's health response; empty without one."""
     try:
         return (await client.transport.get_raw("/healthz")).headers
     except CommandFailed:
@@ -163,7 +151,7 @@ async def first_answer(client: ApiClient) -> Mapping[str, str]:
 
 
 def server_skew(headers: Mapping[str, str]) -> dict[str, float]:
-    """By how many seconds the server is before us, where it says the time."""
+    """Seconds by which the server is ahead, if it says the time."""
     try:
         server_date = parsedate_to_datetime(headers.get("date", ""))
     except ValueError:

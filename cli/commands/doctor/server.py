@@ -19,7 +19,7 @@ TITLES = {
     "registered_models": messages.REGISTERED_NONE,
     "mcp_connections": messages.CONNECTION_NONE,
 }
-# Each test is a call of somebody else's server.
+# Each test calls a foreign server.
 _AT_ONCE = 4
 
 
@@ -53,7 +53,7 @@ class _ConnectionState(Record):
 
 
 async def check_things(output: Output, client: ApiClient) -> list[CheckResult]:
-    """The queue, registered models and MCP connections, as the server tells who is logged in."""
+    """Check the queue, registered models and MCP connections through the server."""
     looks = {"backlog": _backlog, "registered_models": _models, "mcp_connections": _connections}
     results: list[CheckResult] = []
     for name, look in looks.items():
@@ -77,7 +77,7 @@ def _unlooked(output: Output, name: str, problem: ServerRefused | CommandFailed 
 async def _backlog(output: Output, client: ApiClient) -> list[CheckResult]:
     info = client.read(_ServerInfo, await client.call("GET", "/api/v1/admin/system/info"))
     if info.queue_depth is None or info.workers is None:
-        # Its Redis is away, which is told where the parts are.
+        # Its Redis is down, which the check of the parts reports.
         return []
     workers, waiting = len(info.workers), info.queue_depth
     return [backlog(output, "backlog", messages.BACKLOG, workers=workers, waiting=waiting)]
@@ -116,7 +116,7 @@ async def _test(client: ApiClient, path: str) -> _ModelTest:
     except ServerRefused as problem:
         return _ModelTest(success=False, message=problem.message)
     except CommandFailed:
-        # Such as one that takes too long; the others are told nevertheless.
+        # Such as a timeout; the others are still reported.
         words = messages.TEST_UNANSWERED
         return _ModelTest(success=False, message=words.en, message_zh=words.zh)
 

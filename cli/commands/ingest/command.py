@@ -119,11 +119,11 @@ async def _target(output: Output, client: ApiClient, name: str, *, create: bool)
 
 
 class IngestReport:
-    """What became of the files.
+    """Outcome of an ingestion.
 
     Args:
-        items: those that were to be ingested.
-        found: also those that were left out.
+        items: the files to ingest.
+        found: also has the skipped files.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class IngestReport:
         self._found = local_files
 
     def show(self, *, interrupted: bool = False) -> ExitCode:
-        """Print it and give the exit code."""
+        """Print it and return the exit code."""
         counts = Counter[str](item.state.value for item in self._items)
         counts["skipped"] = len(self._found.left_out)
         summary: JsonObject = {
@@ -150,7 +150,7 @@ class IngestReport:
         return ExitCode.FAILED if failed else ExitCode.OK
 
     def show_words(self, *, interrupted: bool = False) -> None:
-        """Print it for people."""
+        """Print it as text."""
         say = self._output.say
         say(messages.SUMMARY, name=self._base.name)
         counts = Counter[Message](_COUNTS[item.state] for item in self._items)
@@ -171,7 +171,7 @@ class IngestReport:
             say(messages.ASK_IT, quoted=shlex.quote(self._base.name))
 
     def _waiting(self) -> Counter[str]:
-        """Why documents that are there rest; whose turn has not come needs no word."""
+        """Reasons why stored documents wait, without those that only wait for their turn."""
         documents = (
             item.document
             for item in self._items
@@ -217,15 +217,7 @@ def _item_json(item: IngestItem) -> JsonValue:
 async def send_archives(
     client: ApiClient, knowledge_base_id: str, local_files: LocalFiles, choices: IngestOptions
 ) -> list[IngestItem]:
-    """Upload the archives; their members join those that are followed or left out.
-
-    Args:
-        found: names the archives; what is refused is added to it.
-        choices: what becomes of a changed member whose name is taken.
-
-    Raises:
-        ServerRefused: an answer after which going on makes no sense.
-    """
+    """Upload the archives; their members are followed or become skipped files."""
     items: list[IngestItem] = []
     for archive in local_files.archives:
         try:
@@ -260,11 +252,11 @@ def _sort(archive: LocalFile, member: ArchiveMemberRecord, items: list[IngestIte
 
 
 def _as_said(en: str, zh: str) -> Message:
-    """The server's words: braces in them are no placeholders."""
+    """The server's text as a message: braces in it are no placeholders."""
     return Message(*(text.replace("{", "{{").replace("}", "}}") for text in (en, zh)))
 
 
-# With few files each keeps its line; with many only those in work have one.
+# With few files each keeps its line; with many only active ones have one.
 _FEW = 8
 _LONGEST_NAME = 48
 _STAGES = {
@@ -277,11 +269,7 @@ _STAGES = {
 
 
 class IngestProgress:
-    """Draws on a terminal and nowhere else.
-
-    Args:
-        total: how many files there are.
-    """
+    """Progress display, on terminals only."""
 
     def __init__(self, output: Output, total: int) -> None:
         self._output = output
@@ -300,18 +288,15 @@ class IngestProgress:
         self._tasks: dict[int, TaskID] = {}
 
     def __enter__(self) -> Self:
-        """Begin to draw."""
         self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what was drawn."""
         self._progress.stop()
 
     def change(self, item: IngestItem) -> None:
-        """Draw an item's new state."""
         if not self._output.lively:
             return
         if item.settled or (item.state is IngestState.UPLOADED and self._is_queued(item)):

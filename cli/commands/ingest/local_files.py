@@ -1,4 +1,4 @@
-"""Local files for ingestion: search, document names, hashes, counted reads."""
+"""Local files for ingestion: search, document names, hashes, reads with progress."""
 
 import glob
 import hashlib
@@ -29,7 +29,7 @@ class LocalFile:
     """A file to ingest.
 
     Args:
-        name: of its document: the path below the folder that was named, ``a › b.html``.
+        name: of its document: the path below the named folder, ``a › b.html``.
         asked_for: named by the person, not found in a folder.
     """
 
@@ -48,18 +48,13 @@ class SkippedFile:
 
 
 class CountedFile(io.FileIO):
-    """A file that tells how far it was read.
-
-    Args:
-        on_progress: called with the position after each read.
-    """
+    """A file that calls ``on_progress`` with its position after each read."""
 
     def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
         self._on_progress = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read and tell."""
         block = super().read(-1 if size is None else size)
         self._on_progress(self.tell())
         return block
@@ -67,19 +62,19 @@ class CountedFile(io.FileIO):
 
 @dataclass
 class LocalFiles:
-    """What the arguments name: files and zip files to ingest, and those that are left out."""
+    """Files and zip files to ingest, and skipped files."""
 
     files: list[LocalFile] = field(default_factory=list[LocalFile])
     archives: list[LocalFile] = field(default_factory=list[LocalFile])
     left_out: list[SkippedFile] = field(default_factory=list[SkippedFile])
-    _seen: set[Path] = field(default_factory=set[Path])
+    _seen_paths: set[Path] = field(default_factory=set[Path])
 
     def add(self, path: Path, relative: str, *, asked_for: bool) -> None:
-        """Take a file up, once, under the first name it is met with."""
+        """Add a file once, under its first name."""
         where = path.resolve()
-        if where in self._seen:
+        if where in self._seen_paths:
             return
-        self._seen.add(where)
+        self._seen_paths.add(where)
         if not _is_regular(path):
             self.left_out.append(SkippedFile(path, REASON_UNREADABLE, asked_for))
             return
@@ -97,13 +92,10 @@ class LocalFiles:
 
 
 def find_files(arguments: Sequence[str]) -> LocalFiles:
-    """Find what the arguments name: files, folders with all below them, glob patterns.
+    """Find files, folders with everything below them, and glob patterns.
 
-    Hidden files below a folder, links that lead out of it and files that no parser reads are left
-    out; the folder of a pattern is what stands before its first wildcard.
-
-    Raises:
-        CommandFailed: an argument names nothing.
+    Skipped are hidden files below a folder, links that lead out of it, and files that no parser
+    reads; the folder of a pattern is the part before its first wildcard.
     """
     local_files = LocalFiles()
     for argument in arguments:
@@ -179,7 +171,7 @@ def _objection_to_link(path: Path, real_top: Path) -> Message | None:
 
 
 def _objection_to_place(path: Path, real_top: Path) -> Message | None:
-    """Why a link is not followed: a folder from elsewhere must not name files of its reader's."""
+    """Why a link is not followed: a foreign folder must not make its reader upload other files."""
     try:
         is_within = path.resolve().is_relative_to(real_top)
     except (OSError, RuntimeError):
@@ -189,7 +181,7 @@ def _objection_to_place(path: Path, real_top: Path) -> Message | None:
 
 
 def _is_regular(path: Path) -> bool:
-    """Whether it is a file: opening a pipe would wait for somebody who writes."""
+    """Whether it is a regular file: opening a pipe would wait for a writer."""
     try:
         return path.is_file()
     except OSError:
@@ -215,7 +207,7 @@ def _objection(path: Path, name: str) -> Message | None:
 def document_name(relative: str) -> str:
     """The document's name for a path below the named folder: ``a/b.html`` is ``a › b.html``.
 
-    The server keeps no folders. A name too long for it loses its first characters, not the
+    The server has no folders. A name that is too long loses its first characters, not the
     file's own name.
     """
     text = unicodedata.normalize("NFC", relative.replace("\\", "/"))

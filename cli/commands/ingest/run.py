@@ -21,7 +21,7 @@ from cli.errors import ServerRefused
 from cli.ui.i18n.common import REASON_TWIN, REASON_UNREADABLE, REASON_VANISHED, Language
 from core.errors.base import AgentexError
 
-# So many are answered for in a moment, and their progress is still to be seen.
+# Small enough for a quick response and visible progress.
 _MOST_FILES = 32
 _SMALL_BYTES = 64 * 1024
 _MOST_BYTES = 512 * 1024
@@ -30,7 +30,7 @@ _MOST_BYTES = 512 * 1024
 class _SizedFile(Protocol):
     @property
     def size(self) -> int | None:
-        """In bytes; None where it can't be told."""
+        """Size in bytes; None if unknown."""
         ...
 
 
@@ -39,11 +39,7 @@ _T = TypeVar("_T", bound=_SizedFile)
 
 @dataclass(frozen=True)
 class OutgoingFile:
-    """A file to upload.
-
-    Args:
-        on_progress: called with the bytes sent so far.
-    """
+    """A file to upload; ``on_progress`` is called with the bytes sent so far."""
 
     path: Path
     name: str
@@ -51,11 +47,7 @@ class OutgoingFile:
 
 
 def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
-    """Items that go together, in their order; a large one goes alone.
-
-    Args:
-        senders: how many send at a time: with few items, each of them has something to do.
-    """
+    """Groups of items to send together, in order; a large one goes alone, and each sender gets some."""
     most = min(_MOST_FILES, max(1, len(items) // senders))
     group, weight = list[_T](), 0
     for item in items:
@@ -75,19 +67,12 @@ def grouped(items: Sequence[_T], senders: int) -> Iterator[list[_T]]:
 async def upload_together(
     client: ApiClient, knowledge_base_id: str, files: Sequence[OutgoingFile], *, on_conflict: str
 ) -> list[DocumentRecord | ServerRefused]:
-    """Upload files in one request; doing it twice has one effect.
+    """Upload at most 1,000 files in one request; idempotent.
+
+    Returns for each file its document, or why it was refused; raises ``OSError`` if one can't be read.
 
     Args:
-        files: at most 1,000.
         on_conflict: what the server does when other bytes have a name.
-
-    Returns:
-        For each file its document, or why there is none.
-
-    Raises:
-        OSError: one of them can't be read.
-        ServerRefused: none was taken in, or not all were looked at.
-        CommandFailed: the server went away and did not come back.
     """
     path = f"/api/v1/knowledge-bases/{knowledge_base_id}/documents/batch"
     with ExitStack() as stack:
@@ -111,7 +96,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _SLOWER = 0.1, 1.0, 1.3
 _CLOCK_MARGIN = timedelta(seconds=5)
 _QUIET_SECONDS = 10.0
 _PATIENCE = 60.0
-# Refusals that are about this one file; after any other the next file would fare no better.
+# Refusals that concern only this file; any other would hit the next file too.
 ABOUT_THE_FILE = {400, 409, 413, 422}
 
 
@@ -124,7 +109,7 @@ class UploadConflictPolicy(StrEnum):
 
 
 class IngestState(StrEnum):
-    """Where a file is."""
+    """State of a file."""
 
     WAITING = "waiting"
     UPLOADING = "uploading"
@@ -136,13 +121,12 @@ class IngestState(StrEnum):
 
 @dataclass
 class IngestItem:
-    """A file and how far it is.
+    """A file and its progress.
 
     Attributes:
-        sent: bytes of the upload that are out.
-        document: the server's view of it, once there is one.
-        reason: why it failed or was not uploaded.
-        outcome: what the server says became of the upload.
+        sent: uploaded bytes.
+        document: the server's record; None before the upload.
+        outcome: the server's outcome of the upload.
     """
 
     file: LocalFile
@@ -173,11 +157,7 @@ class IngestOptions:
 
 
 class IngestRun:
-    """Uploads files into one knowledge base and follows them to their end.
-
-    Args:
-        changed: called after each change of an item.
-    """
+    """Uploads files into one knowledge base and follows their processing; ``changed`` gets each changed item."""
 
     def __init__(
         self,
@@ -199,14 +179,8 @@ class IngestRun:
         self._since: datetime | None = None
 
     async def run(self) -> None:
-        """Do it all.
-
-        Raises:
-            ServerRefused: an answer after which going on makes no sense.
-            CommandFailed: the server went away and did not come back.
-        """
         await self._learn_present()
-        # Its contact is known to be good now: a restart of the server is waited out.
+        # The connection has worked once, so a restart of the server is waited out.
         self._client.transport.patience = _PATIENCE
         items_by_name: defaultdict[str, list[IngestItem]] = defaultdict(list)
         for item in self._items:
@@ -251,7 +225,7 @@ class IngestRun:
         except (OSError, ServerRefused) as problem:
             if isinstance(problem, ServerRefused) and not _is_about_files(problem):
                 raise
-            # Something is wrong with one of them: then each stands for itself.
+            # One of them is refused: send each alone.
             answers = []
         for number, item in enumerate(pending):
             with self._failing(item):
@@ -265,7 +239,7 @@ class IngestRun:
 
     @contextmanager
     def _failing(self, item: IngestItem) -> Generator[None]:
-        """Whatever goes wrong with a file is told of it; what would go wrong with all is raised."""
+        """Record errors that concern one file on its item; others are raised."""
         try:
             yield
         except OSError:
@@ -276,9 +250,9 @@ class IngestRun:
             self._settle(item, IngestState.FAILED, refusal.explain(self._choices.language))
 
     async def _is_needless(self, item: IngestItem, *, beside: bool) -> bool:
-        """Whether a file need not be sent; then it is settled, or followed."""
+        """Whether a file need not be sent; it is then settled, or followed."""
         if item.document is not None:
-            # A member of an archive is there already.
+            # A member of an archive is already on the server.
             await self._take(item, item.document)
             return True
         key = (item.file.name, await asyncio.to_thread(sha256, item.file.path))
@@ -297,7 +271,7 @@ class IngestRun:
         await self._accept(item, document, IngestState.PRESENT if is_there else IngestState.UPLOADED)
 
     def _find_present(self, name: str, digest: str, *, beside: bool) -> DocumentRecord | None:
-        """A document that makes sending the file needless."""
+        """A document that makes sending the file unnecessary."""
         numbered = beside or self._choices.on_conflict is UploadConflictPolicy.KEEP_BOTH
         for document in self._present[digest]:
             same = document.name == name or (numbered and _is_numbered(document.name, name))
@@ -354,7 +328,7 @@ class IngestRun:
                 heard = time.monotonic()
 
     async def _look_at_recent(self) -> bool:
-        """Read the documents that changed since the last look; say whether one of ours did."""
+        """Read the documents that changed since the last call; return whether one of ours did."""
         since, news = self._since, False
         oldest_wanted = since - _CLOCK_MARGIN if since else None
         query = {"sort_by": "updated_at", "sort_order": "desc"}
@@ -369,7 +343,7 @@ class IngestRun:
         return news
 
     async def _look_at_each(self) -> None:
-        """Ask for each document that is open: one may have been deleted by somebody."""
+        """Fetch each open document: somebody may have deleted it."""
         for document_id, item in list(self._followed.items()):
             document = await self._client.get_document(self._base_id, document_id)
             if document is not None:
@@ -390,7 +364,7 @@ class IngestRun:
         if document.status == "completed":
             self._settle(item, IngestState.COMPLETED)
         elif document.status == "pending":
-            # Its knowledge base is paused: it is safe there, and goes on when that does.
+            # Its knowledge base is paused: it is stored, and continues when that does.
             self._settle(item, IngestState.UPLOADED)
         else:
             self._settle(item, IngestState.FAILED, explain_failure(document, self._choices.language))
@@ -399,13 +373,11 @@ class IngestRun:
 
 @dataclass(frozen=True)
 class _SameNameFiles:
-    """Files of one name."""
-
     items: Sequence[IngestItem]
 
     @property
     def size(self) -> int | None:
-        """Of a file that may go with others; None where it must not."""
+        """Size of a file that may be grouped; None if it must not."""
         (first, *others) = self.items
         if others or first.document is not None:
             return None
@@ -420,7 +392,7 @@ def _is_about_files(refusal: ServerRefused) -> bool:
 
 
 def _is_numbered(present: str, name: str) -> bool:
-    """Whether a name is one that the server made of this one: ``name (2).ext``."""
+    """Whether the server made a name from this one: ``name (2).ext``."""
     stem, dot, suffix = name.rpartition(".")
     if not stem:
         stem, dot, suffix = name, "", ""

@@ -1,4 +1,4 @@
-"""The registry of ``agentex kb``: each command in the module that has its name."""
+"""The registry of ``agentex kb``; each command is in the module of its name."""
 
 from cli.command import command_group
 from cli.commands.kb import access, manage, preview, reindex, share, transfer

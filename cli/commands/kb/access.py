@@ -74,17 +74,12 @@ def _show(output: Output, name: str, present: _DocumentAccess) -> None:
 
 
 def _with(present: _DocumentAccess, chosen: list[tuple[str, str]]) -> JsonObject:
-    """Those who read it already, and those chosen."""
+    """The readers with those chosen added."""
     return _body([*_others(present, chosen), *dict.fromkeys(chosen)])
 
 
 def _without(present: _DocumentAccess, chosen: list[tuple[str, str]], name: str) -> JsonObject:
-    """Those who read it already, but for those chosen.
-
-    Raises:
-        CommandFailed: nobody is named, because all read it: a list without them would be empty,
-            which keeps it from everybody.
-    """
+    """The readers without those chosen."""
     if not present.restricted:
         raise CommandFailed(Conflict(), messages.KB_ACCESS_UNRESTRICTED, name=name)
     return _body(_others(present, chosen))
@@ -102,15 +97,11 @@ def _body(readers: list[tuple[str, str]]) -> JsonObject:
 
 
 async def _find(client: ApiClient, base: KnowledgeBaseRecord, name: str) -> DocumentRecord:
-    """The document with this id, or with this name.
-
-    Raises:
-        CommandFailed: there is none, or several have the name.
-    """
+    """The document with this id or name."""
     if is_id(name) and (document := await client.get_document(base.id, name)):
         return document
     pages = client.document_pages(base.id, {"name": name})
-    # A server that does not filter yet gives all.
+    # An older server does not filter.
     documents = [candidate async for page in pages for candidate in page if candidate.name == name]
     if not documents:
         raise CommandFailed(DocumentNotFound(), messages.KB_NO_DOCUMENT, wanted=name)

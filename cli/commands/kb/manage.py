@@ -44,7 +44,7 @@ async def create(
 async def create_and_tell(
     output: Output, client: ApiClient, wishes: JsonObject, *, emit: bool = True
 ) -> KnowledgeBaseRecord:
-    """Create a knowledge base and say so, with the server's notices.
+    """Create a knowledge base and report it, with the server's notices.
 
     Args:
         wishes: fields of the new one; None leaves one to the server.
@@ -110,7 +110,7 @@ def _show(output: Output, base: KnowledgeBaseRecord, failed: list[DocumentRecord
 
 
 def explain_failure(document: DocumentRecord, language: Language) -> str:
-    """Why a document failed or rests and what helps, in a language."""
+    """Why a document failed or waits and what helps, in a language."""
     failure = document.failure or document.waiting
     return document.status if failure is None else failure.explain(language)
 

@@ -1,4 +1,4 @@
-"""``agentex kb preview``: the pieces of a file before it is uploaded."""
+"""``agentex kb preview``: the passages of a file before its upload."""
 
 from pathlib import Path
 from typing import Annotated

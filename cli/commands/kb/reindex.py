@@ -1,4 +1,4 @@
-"""``agentex kb reindex``: other settings for a knowledge base, without a gap in its searches."""
+"""``agentex kb reindex``: other settings for a knowledge base that stays searchable."""
 
 import asyncio
 import shlex
@@ -41,13 +41,12 @@ class SettingsRecord(Record):
     kept_until: datetime | None = None
 
     def __str__(self) -> str:
-        """In one line."""
         sizes = f"{self.chunk_size} / {self.chunk_overlap}"
         return f"{self.splitter}, {sizes}, {self.embedding_model}"
 
 
 class CountsRecord(Record):
-    """Searchable documents of a knowledge base, and those made anew."""
+    """Searchable documents of a knowledge base, and re-indexed ones."""
 
     total: int
     done: int
@@ -56,7 +55,7 @@ class CountsRecord(Record):
 
 
 class FiguresRecord(Record):
-    """What the saved questions find."""
+    """Retrieval figures of the saved questions."""
 
     recall_5: float
     mrr_10: float
@@ -71,14 +70,14 @@ class RecallRecord(Record):
 
 
 class WordsRecord(Record):
-    """Why something is as it is."""
+    """An explanation in both languages."""
 
     message: str
     message_zh: str
 
 
 class ReindexRecord(Record):
-    """How a re-index stands."""
+    """State of a re-index."""
 
     state: str
     percent: int
@@ -140,8 +139,6 @@ def reindex(
 
 
 class _ReindexDialog:
-    """One knowledge base's re-index, between the person and the server."""
-
     def __init__(self, output: Output, client: ApiClient, base: KnowledgeBaseRecord) -> None:
         self._output = output
         self._client = client
@@ -210,7 +207,7 @@ class _ReindexDialog:
             self._output.say(messages.PAUSED)
 
     def tell_end(self, record: ReindexRecord) -> None:
-        """Say what came of it, and what may be done now."""
+        """Report the outcome, and the possible next steps."""
         say = self._output.say
         if record.recall is not None:
             before, after = record.recall.present, record.recall.target

@@ -63,8 +63,8 @@ def search(
 ) -> None:
     """Search and show the passages found, best first."""
     expand = "section" if section else None
-    wish = _given(query=query, top_k=top_k, score_threshold=threshold)
-    wish |= _given(neighbours=neighbours, expand=expand, explain=explain or None)
+    wish = _without_none(query=query, top_k=top_k, score_threshold=threshold)
+    wish |= _without_none(neighbours=neighbours, expand=expand, explain=explain or None)
 
     target: JsonObject | None = None
     if why is not None:
@@ -84,8 +84,8 @@ def search(
     run(Options(json_only, language, url), body)
 
 
-def _given(**choices: JsonValue) -> JsonObject:
-    """The choices that were made; the server knows the rest."""
+def _without_none(**choices: JsonValue) -> JsonObject:
+    """The options that were set; the server has defaults for the others."""
     return {name: value for name, value in choices.items() if value is not None}
 
 
@@ -131,12 +131,12 @@ def _words(output: Output, reason: ReasonRecord) -> str:
 
 
 async def find_ids(client: ApiClient, names: list[str] | None) -> list[str]:
-    """The ids of the knowledge bases that a person named."""
+    """The ids of the named knowledge bases."""
     return [(await client.find_knowledge_base(dropped)).id for dropped in names or ()]
 
 
 def place(output: Output, name: str, page: int | None, heading_path: list[str]) -> str:
-    """Where a passage stands, in words: document, page, headings."""
+    """A passage's place as text: document, page, headings."""
     parts = [name]
     if page is not None:
         parts.append(output.render(messages.PAGE, page=page))
@@ -157,7 +157,7 @@ def _show(output: Output, number: int, hit: HitRecord) -> None:
         for text in part.strip().splitlines():
             output.print(f"   {text}", style)
     for leg, value in (hit.legs or {}).items():
-        # Of the other figures, one that is empty was not made: without a reranker no relevance.
+        # Other figures may be missing, such as relevance without a reranker.
         if value is None and leg not in _LEGS:
             continue
         output.print(f"   {_explain(output, leg, value)}", "dim")
@@ -190,9 +190,6 @@ def read_filters(written: Sequence[str]) -> JsonObject:
         written: ``key=value`` for metadata (the same key again: any of the values),
             ``key>=value`` and the like for ranges, ``type:pdf`` and ``name:guide*`` for the
             document itself.
-
-    Raises:
-        CommandFailed: one can't be read.
     """
     filters: JsonObject = {}
     metadata: dict[str, JsonValue] = {}
@@ -226,7 +223,7 @@ def _with(present: JsonValue, sign: str, value: JsonValue) -> JsonValue:
 
 
 def _value(word: str) -> JsonValue:
-    """A number as JSON has it, or a truth value; quotes keep it a word, as 00123 and inf are."""
+    """A JSON number or boolean; otherwise, and in quotes (00123, inf), a string."""
     if len(word) > 1 and word[0] == word[-1] == '"':
         return word[1:-1]
     if word.lower() in _WORDS:

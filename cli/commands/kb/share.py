@@ -35,19 +35,19 @@ class _SharedRole(Record):
 
 
 class ShareSubject(Record):
-    """A person, or a role and with it all who have it."""
+    """A user, or a role for all who have it."""
 
     user: _SharedUser | None = None
     role: _SharedRole | None = None
 
     def subject(self) -> tuple[str, str]:
-        """The field that names it in a request, and its name."""
+        """The request field that names it, and its name."""
         if self.user is not None:
             return "username", self.user.username
         return "role", self.role.name if self.role else ""
 
     def label(self, output: Output) -> str:
-        """How it is called in the language of the output."""
+        """Its name in the output's language."""
         _, name = self.subject()
         if self.role is None:
             return name
@@ -59,7 +59,7 @@ class _ShareRecord(ShareSubject):
 
 
 class VersionedList(Record):
-    """Whom something is open to, and what that is told from what it was by."""
+    """A list of subjects with its version."""
 
     version: str | None = None
 
@@ -99,25 +99,18 @@ def share(
 
 
 def access_of(*, write: bool, remove: bool) -> str | None:
-    """What those who are named get; ``None``: it is taken back from them.
-
-    Raises:
-        CommandFailed: both are asked for.
-    """
+    """The access for the named subjects; None removes them."""
     if write and remove:
         raise CommandFailed(InvalidRequest("remove", "with write"), messages.GIVE_OR_TAKE)
     return None if remove else "write" if write else "read"
 
 
 async def share_with(client: ApiClient, path: str, chosen: list[tuple[str, str]], access: str | None) -> ShareList:
-    """Add people and roles to a list of shares, or take them from it.
+    """Add subjects to a list of shares, or remove them, and return the new list.
 
     Args:
         chosen: the fields that name them, and their names; none changes nothing.
-        access: what they may; ``None`` takes them from the list.
-
-    Returns:
-        The list as it is then.
+        access: None removes them.
     """
     shares = client.read(ShareList, await client.call("GET", path))
     if not chosen:
@@ -126,11 +119,7 @@ async def share_with(client: ApiClient, path: str, chosen: list[tuple[str, str]]
 
 
 def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -> None:
-    """Print with whom something is shared.
-
-    Args:
-        nobody: said of an empty one, with ``name``.
-    """
+    """Print the shares of an object, or the message ``nobody`` with its ``name``."""
     output.emit(shares.to_json())
     if not shares.items:
         output.say(nobody, name=name)
@@ -140,11 +129,11 @@ def show_shares(output: Output, shares: ShareList, nobody: Message, name: str) -
 
 
 async def change(client: ApiClient, path: str, present: V, changed: Callable[[V], JsonObject]) -> V:
-    """Put a change of a list in its place, made anew where somebody was faster.
+    """Change a list on the server; a concurrent change makes it start again from the new list.
 
     Args:
         present: the list as it was read.
-        changed: what to send for a list as it is; its version is added.
+        changed: the request body for a list; its version is added.
     """
     shape: type[V] = type(present)
     attempts = 0
@@ -162,7 +151,7 @@ async def change(client: ApiClient, path: str, present: V, changed: Callable[[V]
 
 
 def _changed(shares: ShareList, chosen: list[tuple[str, str]], access: str | None) -> JsonObject:
-    """What is there with those chosen at this access, or without them."""
+    """The list with those chosen at this access, or without them."""
     # Names are the same whatever their case.
     keys = {(field, name.casefold()) for field, name in chosen}
     subjects = [(share.subject(), share.access) for share in shares.items]

@@ -148,7 +148,7 @@ def _explained(transfer: _TransferRecord, language: Language) -> str:
 
 @contextmanager
 def _drawn(output: Output, what: Message, *, total: int | None) -> Generator[Callable[[int], None]]:
-    """Draw progress on a terminal and nowhere else; what is given is called with how far it is."""
+    """Yield a function that draws progress, on terminals only."""
     columns = (
         (TextColumn("{task.description}"), DownloadColumn(), TransferSpeedColumn())
         if total is None

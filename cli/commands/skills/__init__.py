@@ -1,4 +1,4 @@
-"""The registry of ``agentex skill``: each command in the module that has its name."""
+"""The registry of ``agentex skill``; each command is in the module of its name."""
 
 from cli.command import command_group
 from cli.commands.skills import compare_answers, diff, fix, manage, new, publish, transfer, trigger_test, validate

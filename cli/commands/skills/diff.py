@@ -43,7 +43,7 @@ def diff(
         from skills.diff.semantic import compare_skills, compare_text  # noqa: PLC0415
 
         old, new = find_each([before, after])
-        text = compare_text(old.content, new.content, (old.shown, new.shown))
+        text = compare_text(old.content, new.content, (old.display_path, new.display_path))
         change = compare_skills(_parsed(old), _parsed(new))
         for line in text.splitlines():
             output.print(Text(printable(line), style=_STYLES.get(line[:1], "")))
@@ -68,12 +68,12 @@ def _parsed(skill: LocalSkill) -> ParsedSkill:
     parsed = judge(skill).parsed
     if parsed is None:
         problem = InvalidRequest("path", "no skill")
-        raise CommandFailed(problem, messages.NOT_PARSED, path=skill.shown)
+        raise CommandFailed(problem, messages.NOT_PARSED, path=skill.display_path)
     return parsed
 
 
 def _rows(output: Output, change: "SkillDifference") -> Iterator[Row]:
-    """What differs in meaning, a row each."""
+    """A row for each difference in meaning."""
     kinds = {key: output.render(message) for key, message in messages.KINDS.items()}
     added, removed = output.render(messages.ADDED), output.render(messages.REMOVED)
     changed = output.render(messages.CHANGED)

@@ -38,7 +38,7 @@ def fix(
     output = open_output(Options(json_only, language))
 
     def work() -> ExitCode:
-        wish = _FixTarget(_wanted(codes or (), portable=portable), portable, dry_run)
+        wish = _FixTarget(_selected_codes(codes or (), portable=portable), portable, dry_run)
         items = [_fix_one(output, skill, wish) for skill in find_skills(paths)]
         output.emit({"items": [*items]})
         return ExitCode.OK
@@ -48,14 +48,14 @@ def fix(
 
 @dataclass(frozen=True)
 class _FixTarget:
-    """What is to be mended, whether the open standard counts, and whether it is only shown."""
+    """Codes to fix, whether the open standard counts, and whether to show only."""
 
     codes: frozenset[str]
     portable: bool
     dry_run: bool
 
 
-def _wanted(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
+def _selected_codes(codes: Sequence[str], *, portable: bool) -> frozenset[str]:
     from skills.diagnostics import RULES  # noqa: PLC0415
 
     chosen_codes = frozenset(code.upper() for code in codes)
@@ -68,7 +68,7 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     done = _mended(skill, wish.codes)
     mended, applied = done.content, done.codes
     left = len(filtered(done.left, with_standard=wish.portable))
-    # What came from standard input goes to standard output, for the next program.
+    # Standard input is answered on standard output, for the next program.
     say = output.say if skill.path is not None else output.remark
     if skill.path is None and not output.json_only:
         sys.stdout.buffer.write(mended)
@@ -76,21 +76,21 @@ def _fix_one(output: Output, skill: LocalSkill, wish: _FixTarget) -> JsonObject:
     if path is not None:
         write_whole(path, mended)
     if not applied:
-        say(messages.NOTHING_TO_FIX, path=skill.shown)
+        say(messages.NOTHING_TO_FIX, path=skill.display_path)
     elif skill.path is not None and wish.dry_run:
         _show_change(output, skill, mended)
     else:
-        say(messages.FIXED, path=skill.shown, count=len(applied), codes=", ".join(applied))
+        say(messages.FIXED, path=skill.display_path, count=len(applied), codes=", ".join(applied))
     if left:
-        path_argument = argument(skill.shown, with_standard=wish.portable)
-        say(messages.LEFT, path=skill.shown, count=left, named=path_argument)
-    result: JsonObject = {"path": skill.shown, "fixed": [*applied], "left": left, "written": path is not None}
-    # It stands nowhere else.
+        path_argument = argument(skill.display_path, with_standard=wish.portable)
+        say(messages.LEFT, path=skill.display_path, count=left, named=path_argument)
+    result: JsonObject = {"path": skill.display_path, "fixed": [*applied], "left": left, "written": path is not None}
+    # The text is stored nowhere else.
     return result if skill.path is not None else result | {"content": mended.decode("utf-8", "replace")}
 
 
 def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":
-    """The bytes with all wanted mends, the codes that were mended, and the findings that stay."""
+    """The fixed bytes, the applied codes, and the remaining findings."""
     from skills.lint.autofix import autofix  # noqa: PLC0415
 
     def report(content: bytes) -> SkillReport:
@@ -105,5 +105,5 @@ def _mended(skill: LocalSkill, codes: Collection[str]) -> "AutofixResult":
 def _show_change(output: Output, skill: LocalSkill, mended: bytes) -> None:
     old, new = (text.decode("utf-8", "replace").splitlines() for text in (skill.content, mended))
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in difflib.unified_diff(old, new, skill.shown, skill.shown, lineterm=""):
+    for line in difflib.unified_diff(old, new, skill.display_path, skill.display_path, lineterm=""):
         output.print(Text(printable(line), style=styles.get(line[:1], "")))

@@ -21,17 +21,16 @@ _MOST_FILES = 5000
 
 @dataclass(frozen=True)
 class LocalSkill:
-    """A SKILL file and what lies beside it.
+    """A SKILL file and the files beside it.
 
     Args:
-        shown: its path as people see it; ``-`` for standard input.
-        content: its bytes.
-        path: of the file; ``None`` for standard input.
-        folder: the name of the folder it is the skill of; ``None`` where it stands alone.
-        files: the other files of that folder, relative, with ``/``; ``None`` where it stands alone.
+        display_path: its printable path; ``-`` for standard input.
+        path: ``None`` for standard input.
+        folder: the name of the skill's folder; ``None`` if the file stands alone.
+        files: the other files of that folder, relative, with ``/``; ``None`` if it stands alone.
     """
 
-    shown: str
+    display_path: str
     content: bytes
     path: Path | None = None
     folder: str | None = None
@@ -39,12 +38,9 @@ class LocalSkill:
 
 
 def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
-    """The skills at some paths: a file, a skill's folder, a folder of such folders, or ``-``.
+    """The skills at some paths, each once.
 
-    One that two paths lead to comes once.
-
-    Raises:
-        CommandFailed: there is none at one of them, or it can't be read.
+    A path is a file, a skill's folder, a folder of such folders, or ``-``.
     """
     _check_input(paths)
     skills = (skill for path in paths for skill in _at(path))
@@ -55,22 +51,14 @@ def find_skills(paths: Sequence[str]) -> list[LocalSkill]:
 
 
 def find_each(paths: Sequence[str]) -> list[LocalSkill]:
-    """The one skill at each of some paths, as many as paths.
-
-    Raises:
-        CommandFailed: there is none at one of them, there are several, or it can't be read.
-    """
+    """Exactly one skill for each path."""
     _check_input(paths)
     return [_only(path) for path in paths]
 
 
 @contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns what this machine refuses to read into what the command says.
-
-    Raises:
-        CommandFailed: the path can't be looked at or read.
-    """
+    """Turn read errors inside into ``CommandFailed``."""
     try:
         yield
     except OSError as error:
@@ -80,12 +68,9 @@ def reading(path: Path) -> Generator[None]:
 
 
 def beside(folder: Path) -> Iterator[str]:
-    """The files of a skill's folder, relative, with ``/``; what tools leave there is not its own.
+    """The files of a skill's folder, relative, with ``/``, without those that tools leave there.
 
-    A folder that is a link is not entered: it comes like a file.
-
-    Raises:
-        CommandFailed: it can't be read, or has more files than a skill has.
+    A linked folder is not entered but listed like a file.
     """
     count = 0
     with reading(folder):
@@ -119,7 +104,7 @@ def _at(argument: str) -> Iterator[LocalSkill]:
     path = Path(argument)
     with reading(path):
         is_folder = path.is_dir()
-        # Also what is no regular file, such as the pipe of a shell's <(command).
+        # Also a file that is not regular, such as the pipe of a shell's <(command).
         paths = [*_within(path)] if is_folder else [path] if path.exists() else []
     if not paths:
         problem = InvalidRequest("path", "no skill")
@@ -132,7 +117,7 @@ def _within(folder: Path) -> Iterator[Path]:
         file = next((name for name in _NAMES if name in names), None)
         if file is not None:
             yield Path(place, file)
-            # What lies in a skill's folder is its own.
+            # Files in a skill's folder are its own.
             folders.clear()
         folders[:] = sorted(set(folders) - _IGNORED)
 
@@ -153,5 +138,5 @@ def _read(path: Path) -> LocalSkill:
 
 
 def _display_path(path: Path) -> str:
-    """A path as text that can be written anywhere: a name may have bytes that are no UTF-8."""
+    """A printable path: names may have bytes that are no UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")

@@ -24,7 +24,7 @@ class _SkillOwner(Record):
 
 
 class SkillRecord(Record):
-    """A skill as lists have it."""
+    """A skill in a list."""
 
     id: str
     slug: str
@@ -102,11 +102,7 @@ async def delete(output: Output, client: ApiClient, skill: SkillArgument, yes: Y
 
 
 async def find(client: ApiClient, name: str) -> SkillRecord:
-    """The skill with this id, slug, ``owner/slug`` or name.
-
-    Raises:
-        CommandFailed: there is none that one may see, or the name fits several.
-    """
+    """The skill with this id, slug, ``owner/slug`` or name."""
     try:
         return client.read(SkillRecord, await client.call("GET", f"{PATH}/{_segment(name)}"))
     except ServerRefused as refused:
@@ -116,7 +112,7 @@ async def find(client: ApiClient, name: str) -> SkillRecord:
     owner, _, slug = name.rpartition("/")
     fitting = [skill for skill in skills if skill.slug == slug and owner in ("", skill.owner.username)]
     fitting = fitting or [skill for skill in skills if skill.name.casefold() == name.casefold()]
-    # One's own goes before another person's of the same name.
+    # The caller's own comes before another person's of the same name.
     matches = [skill for skill in fitting if skill.access == "owner"] or fitting
     if not matches:
         names = ", ".join(skill.slug for skill in skills[:_LISTED]) or "-"
@@ -128,7 +124,7 @@ async def find(client: ApiClient, name: str) -> SkillRecord:
 
 
 def _segment(name: str) -> str:
-    # What is no id is looked up by name: a path must not be made of it.
+    # Text that is no id must not go into a path; it is looked up by name.
     return name if name.replace("-", "").isalnum() and name.isascii() else "-"
 
 

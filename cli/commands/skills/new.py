@@ -19,7 +19,7 @@ _LONGEST_NAME = 64
 
 
 class Spelling(StrEnum):
-    """How the new file is spelled."""
+    """Format of the new file."""
 
     NATIVE = "native"
     AGENT_SKILLS = "agent-skills"
@@ -135,7 +135,7 @@ def new(
         text = _TEMPLATES[spelling, output.language].format(
             name=plain, slug=place.name, title=json.dumps(plain, ensure_ascii=False)
         )
-        # Before anything is made: what is typed may be no text.
+        # Before anything is created: the typed bytes may be no text.
         content = text.encode()
         with writing(place):
             place.mkdir(parents=True, exist_ok=True)

@@ -105,7 +105,7 @@ async def review(
         raise CommandFailed(InvalidRequest("decision", "one of both"), messages.ONE_DECISION)
     row = await find(client, skill)
     detail = client.read(_PublishedSkill, await client.call("GET", f"{PATH}/{row.id}"))
-    # What was rejected before is decided about anew.
+    # A rejected version can be decided again.
     version = version or detail.pending_version or detail.version
     if not approve and not reject:
         return await _show_waiting(output, client, detail)
@@ -117,7 +117,7 @@ async def review(
 
 
 async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSkill) -> ExitCode:
-    """Print the version that waits, as it is stored, and how to decide about it."""
+    """Print the version that waits for review, and how to decide about it."""
     version = detail.pending_version
     if version is None:
         output.say(messages.NOTHING_WAITS, name=detail.name)
@@ -136,7 +136,7 @@ async def _show_waiting(output: Output, client: ApiClient, detail: _PublishedSki
 
 @contextmanager
 def _naming_the_review(output: Output, row: SkillRecord) -> Generator[None]:
-    """Whoever is told that a skill has to be reviewed is told by what command."""
+    """Add the review command to errors that demand a review."""
     try:
         yield
     except ServerRefused as refused:

@@ -32,7 +32,7 @@ _PACKAGES = (".zip", ".skill")
 
 
 class SkillConflictPolicy(StrEnum):
-    """What is done where one has a skill of that slug."""
+    """What to do if the caller already has a skill with that slug."""
 
     NEW = "new"
     NEW_VERSION = "new_version"
@@ -40,7 +40,7 @@ class SkillConflictPolicy(StrEnum):
 
 
 class Profile(StrEnum):
-    """Whom a package is made for."""
+    """Product that a package is made for."""
 
     PORTABLE = "portable"
     CLAUDE_CODE = "claude-code"
@@ -134,7 +134,7 @@ async def export(
 
 
 def _check(paths: Sequence[Path]) -> None:
-    """Before anything is sent."""
+    """Checks before anything is sent."""
     for path in paths:
         with reading(path):
             is_there = path.is_dir() or path.is_file()
@@ -144,7 +144,7 @@ def _check(paths: Sequence[Path]) -> None:
 
 @contextmanager
 def _packed(path: Path) -> Generator[tuple[CountedFile, str]]:
-    """A file as it is, or a folder as a package of its name."""
+    """The file itself, or a folder packed under its name."""
     with ExitStack() as stack:
         if path.is_dir():
             folder = path.resolve()
@@ -175,7 +175,7 @@ def _package(folder: Path) -> bytes:
 async def _send(
     output: Output, client: ApiClient, paths: Sequence[Path], query: str, refusals: list[Problem]
 ) -> list[_ImportItem]:
-    """What became of each; of several, one that fails does not keep the others from being told."""
+    """The outcome of each; a failing one does not stop the others."""
     items: list[_ImportItem] = []
     for path in paths:
         try:

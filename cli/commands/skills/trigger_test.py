@@ -1,4 +1,4 @@
-"""``agentex skill test``: the queries that would choose a skill."""
+"""``agentex skill test``: which queries choose a skill."""
 
 import json
 from collections.abc import Iterator
@@ -37,11 +37,7 @@ _FILE = TypeAdapter[list[TriggerQuery] | dict[str, list[TriggerQuery]]](
 
 
 def read_queries(file: Path) -> list[TriggerQuery]:
-    """The requests of a file.
-
-    Raises:
-        CommandFailed: there is none, or nothing of that kind.
-    """
+    """The requests of a file."""
     try:
         read = _FILE.validate_python(json.loads(file.read_text("utf-8")))
     except FileNotFoundError as error:

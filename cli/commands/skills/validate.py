@@ -35,7 +35,7 @@ _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "di
 
 @dataclass(frozen=True)
 class CheckedSkill:
-    """A skill, what was found, and whether that is enough."""
+    """A skill, its report and its verdict."""
 
     skill: LocalSkill
     report: SkillReport
@@ -76,7 +76,7 @@ def validate(
 
 
 def judge(skill: LocalSkill) -> SkillReport:
-    """Read and judge a skill of this machine."""
+    """Parse and check a local skill."""
     # Loads the parser of markdown, which other commands do not need.
     from skills.lint.context import LintContext  # noqa: PLC0415
     from skills.lint.linter import lint  # noqa: PLC0415
@@ -86,7 +86,7 @@ def judge(skill: LocalSkill) -> SkillReport:
 
 def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
     """Print one skill's findings, a line each as compilers do, and its verdict."""
-    path, report = checked.skill.shown, checked.report
+    path, report = checked.skill.display_path, checked.report
     for diagnostic in filtered(report.diagnostics, with_standard=with_standard):
         is_chinese = output.language is Language.ZH
         output.print(
@@ -111,10 +111,10 @@ def show(output: Output, checked: CheckedSkill, *, with_standard: bool) -> None:
 
 
 def to_json(checked: CheckedSkill) -> JsonObject:
-    """One skill as ``--json`` prints it."""
+    """One skill for ``--json``."""
     report = checked.report
     return {
-        "path": checked.skill.shown,
+        "path": checked.skill.display_path,
         "passes": checked.passes,
         "valid": report.valid,
         "publishable": report.publishable,
@@ -143,19 +143,19 @@ def _weight(diagnostic: Diagnostic) -> Message:
 
 
 def _is_standards(diagnostic: Diagnostic) -> bool:
-    """Whether a finding tells about the open standard only."""
+    """Whether a finding concerns the open standard only."""
     from skills.diagnostics import RULES  # noqa: PLC0415
 
     return RULES[diagnostic.code].portability
 
 
 def filtered(diagnostics: Iterable[Diagnostic], *, with_standard: bool) -> list[Diagnostic]:
-    """Those of some findings that concern who asks."""
+    """The findings that concern the caller."""
     return [diagnostic for diagnostic in diagnostics if with_standard or not _is_standards(diagnostic)]
 
 
 def argument(path: str, *, with_standard: bool) -> str:
-    """A path as the next command gets it, with the option that these findings belong to."""
+    """A path for a suggested command, with the option that these findings need."""
     return f"--portable {shlex.quote(path)}" if with_standard else shlex.quote(path)
 
 
@@ -175,7 +175,7 @@ def _sum_up(output: Output, checked: Sequence[CheckedSkill], *, with_standard: b
         output.say(messages.AGAINST_STANDARD, count=sum(map(_is_standards, diagnostics)))
     fixable = sum(diagnostic.fix is not None for diagnostic in diagnostics)
     if fixable:
-        path = checked[0].skill.shown if len(checked) == 1 else "PATH"
+        path = checked[0].skill.display_path if len(checked) == 1 else "PATH"
         path_argument = argument(path, with_standard=with_standard)
         output.hint(messages.FIX_WITH, count=fixable, path=path_argument)
 
@@ -186,19 +186,15 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def write_sarif(file: Path, reports: Sequence[tuple[LocalSkill, SkillReport]]) -> None:
-    """Write a report of some skills.
-
-    Raises:
-        CommandFailed: the file can't be written.
-    """
+    """Write a SARIF report of some skills."""
     text = json.dumps(to_sarif(reports), ensure_ascii=False, indent=1)
     with writing(file):
-        # Not beside it first: it may be a pipe, such as /dev/stdout.
+        # Not atomic: it may be a pipe, such as /dev/stdout.
         file.write_bytes(text.encode())
 
 
 def to_sarif(reports: Iterable[tuple[LocalSkill, SkillReport]]) -> JsonObject:
-    """The report as JSON: one run, its rules those that were found, its places 1-based."""
+    """The SARIF report: one run, with the rules that were found and 1-based positions."""
     diagnostics = [(skill, diagnostic) for skill, report in reports for diagnostic in report.diagnostics]
     codes = sorted({diagnostic.code for _, diagnostic in diagnostics})
     driver: JsonObject = {
@@ -221,7 +217,7 @@ def _rule(code: str) -> JsonObject:
     rule = RULES[code]
     return {
         "id": code,
-        # What it says of any file: the places of the text are for one.
+        # The rule's general text: placeholders are for one file.
         "shortDescription": {"text": _PLACE.sub("…", rule.message[0])},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
@@ -250,7 +246,7 @@ def _result(skill: LocalSkill, diagnostic: Diagnostic, rule: int) -> JsonObject:
 def _uri(skill: LocalSkill) -> str:
     if skill.path is None:
         return "stdin"
-    # The bytes of the name, whatever they stand for.
+    # The raw bytes of the name, in any encoding.
     return skill.path.as_uri() if skill.path.is_absolute() else quote(os.fsencode(skill.path))
 
 
@@ -261,7 +257,7 @@ def _fix(uri: str, content: bytes, fix: Fix) -> JsonObject:
 
 
 def _replacement(content: bytes, edit: TextEdit) -> JsonObject:
-    """One span: characters for a text, bytes where the mark that no character counts is in it (3.57.1)."""
+    """One replacement: in characters for text, in bytes if a byte order mark is in it (3.57.1)."""
     mark = len(BOM_UTF8) if content.startswith(BOM_UTF8) else 0
     if edit.start < mark:
         bytewise: JsonObject = {"byteOffset": edit.start, "byteLength": edit.end - edit.start}

@@ -13,13 +13,13 @@ class Language(StrEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """One sentence in both languages, with the same ``{placeholders}``."""
+    """A text in both languages, with the same ``{placeholders}``."""
 
     en: str
     zh: str
 
     def render(self, language: Language, **values: object) -> str:
-        """The sentence in a language, its placeholders filled."""
+        """The text in a language, its placeholders filled."""
         return (self.zh if language is Language.ZH else self.en).format(**values)
 
 

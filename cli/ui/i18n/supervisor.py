@@ -10,7 +10,7 @@ INITIAL_PASSWORD_FILE = "initial-admin-password"  # noqa: S105
 
 
 def folder_in_use(folder: Path, pid: int | None) -> str:
-    """A second start on the same data folder."""
+    """Another supervisor uses the data folder."""
     process = f"process {pid}" if pid else "another process"
     process_zh = f"进程 {pid}" if pid else "另一个进程"
     stop = f"kill {pid}" if pid else "Ctrl-C"
@@ -24,7 +24,7 @@ def folder_in_use(folder: Path, pid: int | None) -> str:
 
 
 def port_in_use(host: str, port: int) -> str:
-    """The API's address is taken by another program."""
+    """Another program uses the API's address."""
     return (
         f"Port {port} on {host} is taken by another program.\n"
         f"Stop that program or start with another port: agentex serve --port {port + 1}\n"
@@ -33,7 +33,7 @@ def port_in_use(host: str, port: int) -> str:
 
 
 def address_unusable(host: str, reason: str) -> str:
-    """The API can't listen on this address at all."""
+    """The API can't listen on this address."""
     return (
         f"Agentex can't listen on {host}: {reason}. Choose another address with --host.\n"
         f"无法监听地址 {host}，请用 --host 指定其他地址。"
@@ -60,13 +60,13 @@ def redis_missing() -> str:
 
 
 def stopped_leftovers(names: list[str]) -> str:
-    """A killed supervisor's children were still there."""
+    """Children of a killed supervisor were stopped."""
     listed = ", ".join(names)
     return f"Stopped what an earlier start left running: {listed} / 已停止上次遗留的进程"
 
 
 def not_yet_ready(text: str) -> str:
-    """All parts run, and the API still says that it is not ready."""
+    """All parts run, but the API is not ready."""
     return (
         f"Every part runs, but the API is not ready yet: {text}\n"
         "所有进程已启动，但 API 尚未就绪。运行 agentex doctor 查看原因。"
@@ -74,13 +74,7 @@ def not_yet_ready(text: str) -> str:
 
 
 def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
-    """The lines shown once all is ready.
-
-    Args:
-        settings: where it listens and who administers it.
-        seconds: how long the start took.
-        password: the first administrator's generated password, on the very first start only.
-    """
+    """The lines shown once all is ready; the generated ``password`` on the very first start only."""
     url = base_url(settings)
     file = settings.data_dir / INITIAL_PASSWORD_FILE
     lines = [
@@ -109,7 +103,7 @@ def welcome(settings: Settings, *, seconds: float, password: str | None) -> str:
 
 
 def base_url(settings: Settings) -> str:
-    """The URL under which this machine reaches the API."""
+    """The API's URL on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
