@@ -1,4 +1,4 @@
-"""A document's metadata: the user's own keys and values, which searches can filter by."""
+"""User-defined document metadata, which searches can filter by."""
 
 import json
 import math
@@ -20,12 +20,7 @@ _MOST_BYTES = 8192
 
 
 def validate_attributes(value: object) -> Attributes:
-    """Metadata as it may be stored: flat, of bounded size.
-
-    Raises:
-        InvalidRequest: it is not an object of at most 20 keys, or a value is neither a text, a
-            number, a truth value nor a list of texts.
-    """
+    """Check metadata: at most 20 keys, with texts, numbers, booleans or lists of texts as values."""
     if not _is_object(value):
         raise _refusal("Send an object of keys and values", "请给出由键和值组成的对象")
     if len(value) > _MOST_KEYS:
@@ -37,11 +32,7 @@ def validate_attributes(value: object) -> Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Metadata from JSON text, as a form field carries it.
-
-    Raises:
-        InvalidRequest: no JSON, or not what :func:`checked_attributes` passes.
-    """
+    """Parse and check metadata from the JSON text of a form field."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -37,7 +37,6 @@ class Range(BaseModel):
 
     @property
     def bounds(self) -> list[tuple[str, int | float | str]]:
-        """Operator and value of each bound that is set."""
         bounds = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
         return [(sign, value) for sign, value in bounds if value is not None]
 
@@ -85,7 +84,6 @@ class Filters(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether every document counts."""
         return self == Filters()
 
 
@@ -93,11 +91,7 @@ _ESCAPE = "\\"
 
 
 def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
-    """What must hold for a document; both databases decide alike.
-
-    Args:
-        is_sqlite: the two look into JSON differently.
-    """
+    """The filters as a condition on ``Document``, with the same meaning in both databases."""
     parts = [*_about_identity(filters)]
     parts += _within(col(Document.created_at), filters.created)
     parts += _within(col(Document.updated_at), filters.updated)
@@ -123,7 +117,7 @@ def _about_identity(filters: Filters) -> list[ColumnElement[bool]]:
 
 
 def _literal(words: str) -> str:
-    """Words without a meaning of their own in a LIKE pattern."""
+    """Escape the words for a LIKE pattern."""
     for sign in (_ESCAPE, "%", "_"):
         words = words.replace(sign, _ESCAPE + sign)
     return words
@@ -139,7 +133,7 @@ def _within(column: Mapped[datetime], period: Period | None) -> list[ColumnEleme
 
 
 def _alternatives(condition: Condition) -> list[list[tuple[str, bool | float | str]]]:
-    """Any of these must hold; each is operators and values that must all hold."""
+    """Alternatives of which one must hold; each is a list of operators and values that must all hold."""
     if isinstance(condition, Range):
         return [list(condition.bounds)]
     values = condition if isinstance(condition, tuple) else (condition,)

@@ -1,4 +1,4 @@
-"""Cache of the passages' tokens that the rerank reads."""
+"""Cache of the passages' tokens for the rerank."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ ChunkVersion = tuple[str, int]
 
 
 class TermCache:
-    """The terms of the passages used last; safe across threads.
+    """The terms of recently used passages; safe across threads.
 
-    An edit of a chunk raises its version, so an entry never goes stale. With pieces of 500
-    tokens the default holds about 60 MB.
+    An edit of a chunk raises its version, so an entry never goes stale. With chunks of 500 tokens the default holds
+    about 60 MB.
     """
 
     def __init__(self, capacity: int = 10_000) -> None:
@@ -32,7 +32,7 @@ class TermCache:
         self._lock = Lock()
 
     def get(self, versions: Iterable[ChunkVersion]) -> dict[str, Terms]:
-        """The terms at hand, by chunk id."""
+        """The cached terms, by chunk id."""
         terms_by_id: dict[str, Terms] = {}
         with self._lock:
             for version in versions:
@@ -42,16 +42,15 @@ class TermCache:
         return terms_by_id
 
     def add(self, made: Mapping[ChunkVersion, Terms]) -> None:
-        """Keep the terms of these passages."""
         with self._lock:
             self._entries.update(made)
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
 
     def load(self, reads: ReadContext, versions: Sequence[ChunkVersion]) -> dict[str, Terms]:
-        """The terms of these chunks, by id: those at hand, else as stored, else made now.
+        """The terms of these chunks, by id: cached, else as stored, else computed now.
 
-        A chunk that is gone, or that was edited since, is absent.
+        A chunk that is gone or was edited since is absent.
         """
         terms_by_id = self.get(versions)
         missing = {id_: version for id_, version in versions if id_ not in terms_by_id}
@@ -87,7 +86,7 @@ def _stored() -> PreparedQuery:
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:
-    """Texts of chunks whose stored tokens another version of Agentex made."""
+    """Texts of chunks whose stored tokens were made by another version of Agentex."""
     if not chunk_ids:
         return {}
     query = select(Chunk.id, Chunk.content).where(col(Chunk.id).in_(chunk_ids))

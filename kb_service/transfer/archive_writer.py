@@ -1,4 +1,4 @@
-"""Writes a knowledge base as one file, in blocks as they are made: memory holds one shard."""
+"""Streaming writer of knowledge base archives: memory holds one shard at a time."""
 
 import io
 import zipfile
@@ -38,41 +38,37 @@ class _Shard:
     points: list[NumberedPoint] = field(default_factory=list[NumberedPoint])
 
     def add(self, content: DocumentContent) -> None:
-        """Take a document up."""
         self.documents.append(content.entry)
         self.chunks += content.chunks
         self.points += [NumberedPoint(content.entry.number, point) for point in content.points]
 
     @property
     def is_full(self) -> bool:
-        """Whether it is large enough to be written."""
         return len(self.documents) >= SHARD_DOCUMENTS or len(self.points) >= SHARD_POINTS
 
 
 class _Sink(io.RawIOBase):
-    """Collects what the archive writes until it is sent."""
+    """A file object that buffers the archive's output until it is sent."""
 
     def __init__(self) -> None:
         super().__init__()
         self._parts: list[bytes] = []
 
     def writable(self) -> bool:
-        """Always."""
         return True
 
     def write(self, data: memoryview | bytes, /) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] # any buffer, which has no name before Python 3.12
-        """Keep a copy."""
         self._parts.append(bytes(data))
         return len(data)
 
     def taken(self) -> bytes:
-        """What came since the last time."""
+        """Return and clear the buffer."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
 
 class _ArchiveWriter:
-    """The file in the making; every call returns the bytes that are ready to be sent."""
+    """An archive in the making; every call returns the bytes that are ready to be sent."""
 
     def __init__(self, dimension: int) -> None:
         self._sink = _Sink()
@@ -81,7 +77,6 @@ class _ArchiveWriter:
         self.documents = self.chunks = self.points = self.shards = self.original_bytes = 0
 
     async def write_original(self, content: DocumentContent) -> AsyncGenerator[bytes]:
-        """Write a document's file."""
         info = _info(member_names.original(content.entry.number))
         is_large = content.entry.file_size > _ZIP64_FROM_BYTES
         with self._zip.open(info, "w", force_zip64=is_large) as member:
@@ -92,7 +87,6 @@ class _ArchiveWriter:
         yield self._sink.taken()
 
     def write_shard(self, shard: _Shard) -> bytes:
-        """Write what belongs to a shard's documents."""
         number = self.shards
         self._add(member_names.documents(number), _lines(shard.documents))
         self._add(member_names.chunks(number), _lines(shard.chunks))
@@ -105,7 +99,7 @@ class _ArchiveWriter:
         return self._sink.taken()
 
     def finish(self, manifest: Manifest, questions: Iterable[ArchivePart]) -> bytes:
-        """Write what is only known at the end."""
+        """Write the parts that are only known at the end."""
         self._add(member_names.QUESTIONS, _lines(questions))
         self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
         self._zip.close()
@@ -126,15 +120,9 @@ def _lines(parts: Iterable[ArchivePart]) -> bytes:
 
 
 async def write_archive(source: KnowledgeBaseSource, *, product: str) -> AsyncGenerator[bytes]:
-    """The file of a knowledge base, in blocks.
+    """The archive of a knowledge base, in blocks; ``product`` is the software's version, for people.
 
-    Args:
-        source: the knowledge base.
-        product: version of the software, for people.
-
-    Raises:
-        AgentexError: the knowledge base can't be read to its end; what was sent is no whole file
-            then, and an import refuses it.
+    If reading fails midway, the blocks sent so far are an incomplete file that an import rejects.
     """
     archive, shard = _ArchiveWriter(source.dimension), _Shard()
     async with aclosing(source.contents()) as contents:

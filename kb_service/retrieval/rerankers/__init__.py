@@ -1,4 +1,4 @@
-"""Rerankers over the lexical one, by name: each is a module and a line in the registry."""
+"""Rerankers besides the lexical one, by name: each is a module and a registry entry."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,11 +18,6 @@ NAMES = (LEXICAL, *_REGISTRY)
 
 
 def open_rerankers(settings: Settings, client: httpx.AsyncClient) -> dict[str, Reranker]:
-    """The rerankers that these settings configure.
-
-    Args:
-        settings: say where they are.
-        client: is the caller's, who closes it.
-    """
+    """The rerankers that these settings configure; the caller closes the client."""
     made = {name: make(settings, client) for name, make in _REGISTRY.items()}
     return {name: reranker for name, reranker in made.items() if reranker is not None}
