@@ -17,7 +17,7 @@ from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import Viewer, granted_to
 
 _NAME_BYTES = 255
-# Direction marks and zero-width characters make a name look like another one.
+# Direction marks and zero-width characters can make two names look alike.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -71,11 +71,11 @@ async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
     return NameLock(*row)
 
 
-# Built once: building a statement takes as long as asking it, and every upload asks these.
+# Cached: building a statement takes as long as executing it, and every upload needs these.
 @cache
 def _lock_query() -> Select[*tuple[Any, ...]]:
     columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
-    # On SQLite the transaction is the only writer anyway.
+    # On SQLite, where locks are ignored, the transaction is the only writer anyway.
     query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
         KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
     )
@@ -133,5 +133,5 @@ def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"), col(Document.deleted_at).is_(None), *conditions
     )
-    # A worker may be about to end a try of one of them.
+    # A worker may be about to complete one of them.
     return query.with_for_update(key_share=True, of=Document)

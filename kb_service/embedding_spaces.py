@@ -111,7 +111,7 @@ def open_spaces(settings: Settings, engine: EngineClient) -> EmbeddingSpaces:
         UnusableSetting: a model's capabilities are not known.
     """
     models = served_models(settings)
-    # An endpoint's key must not follow a redirect to somebody else.
+    # An endpoint's key must not follow a redirect to another host.
     http = httpx.AsyncClient(follow_redirects=False) if any(map(_is_endpoint, models)) else None
 
     def open_space(model: EmbeddingModel) -> EmbeddingSpace:

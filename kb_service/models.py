@@ -201,7 +201,7 @@ class Chunk(Table, table=True):
 
     __table_args__ = (
         Index("ix_chunk_document", "document_id", "revision", "position", unique=True),
-        # All that a search asks of two hundred hits, without reading their texts' pages.
+        # Covers a search's check of its hits, without reading the pages of their texts.
         Index("ix_chunk_vouched", "id", "document_id", "revision", "enabled", "version", "position"),
     )
 

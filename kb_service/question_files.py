@@ -107,5 +107,5 @@ def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
     writer.writerows({name: escape_cell(value) for name, value in line.items()} for line in lines)
-    # Spreadsheets take a file without the mark for their own old encoding.
+    # Without a byte order mark, spreadsheets assume a legacy encoding.
     return file.getvalue().encode("utf-8-sig")

@@ -90,7 +90,7 @@ def _checked_passage(passage: PassageSpec) -> PassageSpec:
     text = passage.get("text", "").strip()
     if len(text) > MAX_TEXT_CHARACTERS:
         raise _wrong_length("text", 0, MAX_TEXT_CHARACTERS)
-    # Words without a letter or a digit would fit every passage.
+    # Text without a letter or a digit would match every passage.
     if text and not any(character.isalnum() for character in text):
         raise InvalidRequest("text", "Use words of the passage", "请使用段落中的文字")
     return {"document": document, **({"text": text} if text else {})}
@@ -129,7 +129,7 @@ async def _bind(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, r
     restricted = await restricted_ids_by_name(session, viewer, knowledge_base_id, names)
     for row in rows:
         ids = {id_ for passage in row.expected for id_ in restricted.get(passage["document"], ())}
-        # Ties are not lost with a name: the words stay.
+        # A tie survives the removal of a passage: the question's own words stay.
         row.restricted_to = sorted({*row.restricted_to, *ids})
         session.add(row)
 
@@ -191,7 +191,7 @@ async def list_questions(
         query = paginate(mine, page, columns=columns, tie=col(Question.id))
         total = select(func.count()).select_from(mine.subquery())
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
-    # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
+    # Not in SQL: the two databases differ in JSON queries, and questions are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
     all_rows = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
     rows = await _visible(session, viewer, knowledge_base, all_rows)
@@ -239,7 +239,7 @@ async def add_questions(
         raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}", zh)
     await _bind(work.session, viewer, knowledge_base.id, [*touched.values()])
     if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
-        # Be the documents open by now, or gone: who may know of these questions is asked.
+        # Even if the documents are open or deleted by now, these questions need the visibility check.
         knowledge_base.narrowed = True
         work.session.add(knowledge_base)
     await work.session.flush()
@@ -267,7 +267,7 @@ async def create(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase
     await add_questions(work, viewer, knowledge_base, [draft])
     clean = validate_draft(draft)
     query = select(Question).where(Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text)
-    # Another of this text may be there that is not for this viewer.
+    # There may be another question of this text that is hidden from the viewer.
     rows = (await work.session.exec(query)).all()
     visible = await _visible(work.session, viewer, knowledge_base, rows)
     return next(row for row in visible if all(passage in row.expected for passage in clean.expected))

@@ -102,7 +102,7 @@ async def hidden_ids_in(session: AsyncSession, knowledge_base_ids: Sequence[str]
     """Hidden ids without looking at the knowledge bases' rows; stops one above the limit."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(knowledge_base_ids),
-        # As the index of restricted documents is written.
+        # Written exactly like the condition of the partial index.
         col(Document.restricted).is_(True),
         ~granted_to(viewer.user_id),
     )

@@ -41,14 +41,13 @@ def _resume(work: UnitOfWork, document: Document) -> None:
 def _cancel(work: UnitOfWork, document: Document) -> None:
     _rest(document, DocumentStatus.CANCELLED)
     document.failure = None
-    # Stays until the points of a broken-off try are known to be gone.
+    # Stays until the points of the aborted try are known to be deleted.
     document.lease_owner = document.lease_owner or _TO_BE_CLEARED
     enqueue_clear(work, document)
 
 
 def _rest(document: Document, status: DocumentStatus) -> None:
-    # The lease stays: a worker that has the document in hand gives it up when it notices, and
-    # until then nobody else may write its points.
+    # The lease stays: its worker gives it up when it notices, and until then nobody else may write points.
     document.status, document.stage = status.value, DocumentStage.QUEUED.value
     document.progress, document.retry_at, document.stage_since = 0, None, None
 
@@ -171,7 +170,7 @@ async def get_documents_for_update(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> Sequence[Document]:
     """Lock and load those of these documents that the viewer can read."""
-    # In the order of ids: two callers that lock the same rows must not wait for each other.
+    # Ordered by id: two callers that lock the same rows must not deadlock.
     query = (
         select(Document)
         .where(
@@ -181,7 +180,7 @@ async def get_documents_for_update(
             visible_to(viewer),
         )
         .order_by(col(Document.id))
-        # Not the rows that only say who may read.
+        # Without the joined rows that only decide visibility.
         .with_for_update(key_share=True, of=Document)
         .execution_options(populate_existing=True)
     )

@@ -147,9 +147,9 @@ async def update_chunk(work: UnitOfWork, located: LocatedChunk, values: dict[str
         .values(**values)
     )
     if (await work.session.exec(statement)).rowcount == 0:
-        # Who changes it has passed the gate.
+        # The caller has already passed the gate.
         now = await get(work.session, SYSTEM_VIEWER, located.knowledge_base, located.chunk.id)
         require_version(now.chunk, located.chunk.version)
-        # Searches saw another revision for a moment and see this one again: nothing was written.
+        # Another revision was active for a moment; nothing was written.
         raise Conflict(**_CHANGED, version=now.chunk.version)
     return await work.session.get_one(Chunk, located.chunk.id, populate_existing=True)

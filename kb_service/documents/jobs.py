@@ -6,7 +6,7 @@ Processing is not among them: waiting documents are found in SQL, and workers ar
 from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Document
 
-# Written by versions that had a job for each document; what is left of theirs wakes a worker.
+# Enqueued by versions with one job per document; leftover jobs only wake a worker.
 INGEST_JOB = "document.ingest"
 ERASE_JOB = "document.erase"
 CLEAR_JOB = "document.clear"

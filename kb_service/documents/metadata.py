@@ -14,7 +14,7 @@ _MOST_KEYS = 20
 _LONGEST_KEY = 64
 _LONGEST_TEXT = 1000
 _MOST_ITEMS = 50
-# Beyond it a program in JavaScript reads another number.
+# JavaScript's largest safe integer.
 _LARGEST_INTEGER = 2**53 - 1
 _MOST_BYTES = 8192
 
@@ -80,7 +80,7 @@ def _checked_text(value: object) -> str:
 
 
 def _is_clean(text: str) -> bool:
-    # PostgreSQL can't store NUL, UTF-8 can't spell half a character.
+    # PostgreSQL can't store NUL, UTF-8 can't encode lone surrogates.
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

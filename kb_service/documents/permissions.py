@@ -101,7 +101,7 @@ async def restrict(
     if present.version != now.version:
         await _touch(work, document)
         target = AuditTarget(Document.SHARE_KIND, document.id)
-        # As a list: a name that is a key would be redacted where it looks like a secret's.
+        # A list: as a key, a name that looks like a secret's would be redacted.
         audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.named)]})
     return now
 
@@ -158,7 +158,7 @@ async def _get_for_update(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
 ) -> tuple[KnowledgeBase, Document]:
     session = work.session
-    # Uploads and renamings wait for it, too: they decide by it what a name means.
+    # Uploads and renames take the same lock: what a name means depends on it.
     base = await get_for_update(session, principal, knowledge_base_id, Action.MANAGE)
     rows = await get_documents_for_update(session, principal, base.id, [document_id])
     if not rows:
@@ -182,6 +182,6 @@ async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
 
 
 async def _touch(work: UnitOfWork, document: Document) -> None:
-    # Whoever follows the progress is told.
+    # Notifies progress feeds.
     document.updated_at = await database_now(work.session)
     work.session.add(document)

@@ -13,7 +13,7 @@ from core.db.types import utc_now
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.visibility import Viewer, sees_all, visible_to
 
-# A document of a tenth or of ten times the size says little: each has work that no byte makes.
+# Documents ten times smaller or larger are not comparable: each has a fixed share of work.
 _ALIKE = 10
 _SHORTEST_SECONDS = 0.1
 
@@ -117,7 +117,7 @@ def waiting_reason(document: Document, *, base_paused: bool) -> Mapping[str, str
             return None
 
 
-# Those that say how far they are: reading does where it recognises the text of page after page.
+# Stages that report progress; parsing does when it runs OCR page by page.
 _MEASURED = (DocumentStage.PARSING, DocumentStage.EMBEDDING)
 
 
@@ -213,7 +213,7 @@ async def get_progress(session: AsyncSession, viewer: Viewer, knowledge_base: Kn
 
 
 async def _groups(session: AsyncSession, conditions: Sequence[ColumnElement[bool]]) -> dict[str, _Group]:
-    # What is read page by page says so, too, and begins anew with the next stage.
+    # Parsing reports progress too, but it restarts at 0 with the next stage.
     is_embedded = col(Document.stage).in_((DocumentStage.EMBEDDING.value, DocumentStage.DONE.value))
     query = (
         select_columns(
@@ -249,7 +249,7 @@ async def _work(
     query = (
         select_columns(status, size, col(Document.progress), since, until)
         .where(*conditions, since.is_not(None), or_(is_measured, is_recent))
-        # Those in work first: none of them may be left out.
+        # Processing ones first: none of them may be cut off.
         .order_by(status.desc(), until.desc())
         .limit(_MOST_LOOKED_AT)
     )
@@ -262,5 +262,5 @@ async def _work(
         else:
             done.append(WorkSample(bytes_, progress, began or now, now))
             count, open_size = count - 1, open_size - bytes_
-    # Between the two statements one more may have been taken up.
+    # A worker may have started another one between the two statements.
     return done, Backlog(max(0, count), max(0, open_size))

@@ -47,7 +47,7 @@ async def store_stream(store: ObjectStore, content: AsyncIterator[bytes], *, max
 
 async def store_batch(store: ObjectStore, contents: Sequence[bytes]) -> list[StoredFile]:
     """Put small, non-empty files into the object store; durable on return, and nothing is kept on an error."""
-    # A folder for all of them, which is forced to disk once.
+    # One shared folder, so that a single fsync of it suffices.
     folder = new_id()[:FOLDER_CHARACTERS]
     files = [
         StoredFile(folder + new_id()[FOLDER_CHARACTERS:], len(content), hashlib.sha256(content).hexdigest())

@@ -63,6 +63,6 @@ def _set_encoding(work: UnitOfWork, lock: NameLock, document: Document, encoding
     chosen = None if encoding == AUTO_ENCODING else encoding
     if chosen != document.chosen_encoding:
         document.chosen_encoding = chosen
-        # Searchable soon, even while a re-index processes the old chunks.
+        # Goes first, even while a re-index processes old documents.
         document.generation = lock.generation
         begin_revision(work, document)

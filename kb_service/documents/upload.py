@@ -122,7 +122,7 @@ class _UploadBatch:
         namesakes = await self.by_name.get(upload.name)
         name, present = upload.name, _match(namesakes, upload)
         if present is not None and present.sha256 != upload.file.sha256:
-            # Bytes of a restricted document must not become visible to more people.
+            # A restricted document's content must not become visible to more people.
             is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(namesakes) > 1
             if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
                 raise DocumentNameTaken(field="file", name=name, document_id=present.id)
@@ -157,7 +157,7 @@ class _UploadBatch:
         is_same = present.sha256 == upload.file.sha256
         outcome = UploadOutcome.RETRIED if is_same else UploadOutcome.REPLACED
         spare = _replace_file(present, upload)
-        # New bytes are to be searchable soon, even while a re-index processes the old ones.
+        # New content goes first, even while a re-index processes old documents.
         present.generation = self.lock.generation
         present.updated_at = self.now
         begin_revision(self.work, present)
@@ -193,7 +193,7 @@ def _new(knowledge_base: KnowledgeBase, *, name: str, file: StoredFile, file_typ
     defaults = {name: make() for name, make in _default_factories().items()}
     values: dict[str, Any] = defaults | {"created_at": now, "updated_at": now}
     return Document(
-        # Left to the columns, their defaults would take longer than all the rest.
+        # Computing the defaults in the columns would take longer than everything else.
         **values,
         knowledge_base_id=knowledge_base.id,
         name=name,

@@ -5,9 +5,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Marks and blanks come and go with formats and splitters; letters and digits stay.
+# Punctuation and whitespace vary between formats and splitters; letters and digits do not.
 _NO_LETTERS = re.compile(r"[\W_]+")
-# Fewer letters than this prove nothing where only a part of the expected words is there.
+# A partial match of fewer letters proves nothing.
 _LEAST_LETTERS = 20
 
 

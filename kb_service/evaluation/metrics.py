@@ -35,7 +35,7 @@ def quality(places: Sequence[int | None]) -> Quality:
     gain = sum(map(_discount, ranks))
     ideal = sum(map(_discount, range(1, min(len(places), CUT_OFF) + 1)))
     reciprocal = 1 / min(ranks) if ranks else 0.0
-    # Things that share a rank gain more together than the ideal of one thing a rank allows.
+    # Things that share a rank can gain more than the ideal, which has one thing per rank.
     return Quality(recall_1, recall_5, recall_10, reciprocal, min(1.0, gain / ideal))
 
 

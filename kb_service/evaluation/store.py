@@ -187,7 +187,7 @@ async def list_evaluations(
     mine = and_(*_visible(knowledge_base, viewer))
     whole = PageRequest(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
-    # They are few, and a row's predecessor may stand on another page.
+    # All rows: they are few, and a row's predecessor may be on another page.
     short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
     rows = (await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
     by_age = sorted(rows, key=lambda row: row.created_at)

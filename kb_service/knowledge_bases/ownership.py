@@ -42,7 +42,7 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
     """
     used_keys = {base.name_key for base in await _owned(work.session, heir_id)}
     bases = await _owned(work.session, owner_id)
-    # What is one's own is not shared with one.
+    # Owners have no shares of their own knowledge bases.
     ids = [base.id for base in bases]
     await delete_user_shares(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
     inside = select(Document.id).where(col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True))
@@ -62,7 +62,7 @@ async def delete_all(work: UnitOfWork, owner_id: str) -> None:
     """Delete all knowledge bases, imports and copies of a user; idempotent."""
     for base in await _owned(work.session, owner_id):
         await knowledge_bases.delete(work, base)
-    # A worker that carries one out loses it at its next write.
+    # Workers on them stop at their next write.
     await work.session.exec(delete(Transfer).where(col(Transfer.owner_id) == owner_id))
     await _sign_over_evaluations(work, owner_id)
 

@@ -133,7 +133,7 @@ def clean_name(name: str) -> str:
     cleaned = " ".join(name.split())
     if not cleaned:
         raise InvalidRequest("name", "The name must not be empty", "名称不能为空")
-    # One letter can become eighteen when it is folded.
+    # Case folding can turn one letter into eighteen.
     if len(cleaned) > NAME_LENGTH or len(fold(cleaned)) > NAME_KEY_LENGTH:
         raise InvalidRequest("name", "The name is too long", "名称过长")
     return cleaned

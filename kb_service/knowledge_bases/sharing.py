@@ -57,6 +57,6 @@ async def replace_shares(
     version: str | None = None,
 ) -> list[ShareEntry]:
     """Share a knowledge base with exactly these people and roles; ``Conflict`` if ``version`` is outdated."""
-    # Two requests at a time would both add what neither finds.
+    # Without the lock, two concurrent requests would both add the same entry.
     row = await get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
     return await replace_share_list(work, row, specs, version, SHARE_AUDIT_ACTIONS)

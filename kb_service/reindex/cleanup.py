@@ -7,7 +7,7 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document
 from kb_service.reindex.service import get_for_update
 
-# Deleting rows holds SQLite's one writer: about 20 ms for this many.
+# Deleting this many rows blocks SQLite's only writer for about 20 ms.
 _BATCH = 500
 
 

@@ -21,8 +21,7 @@ from kb_service.reindex.status import count_documents, count_edited_chunks, lack
 
 REINDEX_JOB = "knowledge_base.reindex"
 
-# So many documents wait or are made anew at a time: new uploads need not wait for all of them,
-# and all but these few look as finished as they are.
+# Documents queued for a rebuild at a time: uploads wait only for these, and the others keep their status.
 WINDOW = 32
 
 _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value, DocumentStatus.PAUSED.value)
@@ -165,7 +164,7 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
         .where(*lacks_shadow(knowledge_base.id), col(Document.status) == DocumentStatus.COMPLETED.value)
         .order_by(col(Document.created_at), col(Document.id))
         .limit(room)
-        # One that is being replaced or deleted at this moment comes next time.
+        # Documents that are just being replaced or deleted come next time.
         .with_for_update(skip_locked=True)
     )
     rows = (await work.session.exec(query)).all()
@@ -252,7 +251,7 @@ async def _restart_documents(work: UnitOfWork, knowledge_base_id: str, generatio
         .values(
             generation=generation.number,
             revision=col(Document.revision) + 1,
-            # A worker that has it in hand finds that out, and its lease ends with that.
+            # A worker on it notices, and releases its lease.
             status=case((status == DocumentStatus.PAUSED.value, status), else_=DocumentStatus.PENDING.value),
             stage=DocumentStage.QUEUED.value,
             progress=0,
@@ -269,7 +268,7 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
     """Cancel a re-index and discard its results; searches stay as they are."""
     target = require_target(knowledge_base)
     present = index_version.current(knowledge_base)
-    # What failed was only the new form: the document is as whole as it was.
+    # Only the rebuild failed: the searchable revision is intact.
     await work.session.exec(
         update(Document)
         .where(
@@ -319,7 +318,7 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
         "cutover": Cutover.AUTO.value,
         "started_at": utc_now().isoformat(),
         "edited_chunks": 0,
-        # A person has decided: nothing is to be measured.
+        # A person decided: no measurement needed.
         "recall": None,
     }
     tally = await count_documents(work.session, knowledge_base)

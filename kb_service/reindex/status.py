@@ -18,7 +18,7 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.reindex.quality_gate import is_held, recall_fields, wait_reason
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, sees_all, visible_to
 
-# Of thousands, the last that were in hand say what all wait for.
+# The most recently tried documents show what all of them wait for.
 _LOOKED_AT = 50
 _AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
 _ENDED_BADLY = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
@@ -114,7 +114,7 @@ async def count_documents(
         else_=_WAITING,
     )
     query = (
-        # A document without chunks is work, too.
+        # Documents without chunks are work, too.
         select(kind, func.count(), func.sum(col(Document.chunk_count) + 1))
         .where(
             col(Document.knowledge_base_id) == knowledge_base.id,
@@ -190,7 +190,7 @@ async def get_status(session: AsyncSession, viewer: Viewer, knowledge_base: Know
     recall = noted["recall"]
     if not sees_all(knowledge_base, viewer):
         tally = await count_documents(session, knowledge_base, viewer)
-        # Figures over questions that may be about anything.
+        # The questions may be about hidden documents.
         recall = None
         if options:
             edited = await count_edited_chunks(session, knowledge_base.id, viewer)

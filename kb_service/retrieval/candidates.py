@@ -28,7 +28,7 @@ PUSHED_DOCUMENTS = 1000
 """Documents that go into one query of the index as a filter."""
 
 # Hits that may not be shown (disabled, of another revision, filtered away) crowd out others;
-# then a leg is asked again for more. 1,600 hits take the index about 20 ms.
+# then a leg is searched again for more. 1,600 hits take the index about 20 ms.
 _DEEPER = (4 * DEPTH, 16 * DEPTH)
 
 
@@ -124,7 +124,7 @@ class SpaceQuery:
     async def search(self, depth: int, documents: Sequence[str] | None = None) -> SpaceHits:
         """The best hits of each leg, in these documents or (None) in all."""
         if self._with_dense and self.lacks_vector:
-            # Whoever needs its vector late is seldom alone with that.
+            # If one query still lacks its vector, its siblings usually do, too.
             await encode_together(self._siblings)
         if self._with_dense and self._failure is not None:
             raise self._failure
@@ -224,10 +224,10 @@ class CandidateCollector:
                 return candidates
         hits = self._search(first)
         if not hits.legs.sparse and not self._query.with_dense:
-            # An encoder that can't read the query is asked only when no word of it is found.
+            # An encoder that can't read the query is a fallback for queries without a sparse hit.
             self._query.include_dense()
             hits = self._search(None)
-        # Points and rows of a generation that is cleared away are not all gone at one moment.
+        # Points and rows of a retired generation are not deleted at one moment.
         is_empty = not self._checked.alive and not self._scope.is_shadow
         if is_empty and has_other_generation(self._reads.connection, self._scope.generations):
             raise IndexChanged

@@ -10,7 +10,7 @@ from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import ContextPart, FoundChunk, FoundPassage, select_chunks
 
-# A section of the smallest chunks still ends there; the token budget ends it earlier.
+# Enough for a section of the smallest chunks; the token budget usually ends it earlier.
 _SECTION_CHUNKS = 40
 
 

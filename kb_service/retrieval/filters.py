@@ -16,7 +16,7 @@ from kb_service.models import Document
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
 Word = Annotated[Storable, Field(max_length=1000)]
-# What SQL and JSON agree on.
+# The types on which SQL and JSON agree.
 _Integer = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 _Number = Annotated[FiniteFloat, Field(strict=True)]
 _Flag = Annotated[bool, Field(strict=True)]
@@ -151,7 +151,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
             every.append(f"{{row}}.type IN {_TYPES[type(value)]} AND {{row}}.value {sign} :{parameter}")
         either.append(f"({' AND '.join(every)})")
     test = " OR ".join(either)
-    # Only operators and names of ours are put in; every value is a parameter.
+    # Only our own operators and names are interpolated; every value is a parameter.
     clause = text(
         "EXISTS (SELECT 1 FROM json_each(document.attributes) AS field "  # noqa: S608
         f"WHERE field.key = :{name}_key AND ({test.format(row='field')} "
@@ -161,7 +161,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
     return clause.bindparams(**values)
 
 
-# JSON keeps true apart from 1, and 1 from "1"; SQLite's comparison does not.
+# JSON distinguishes true, 1 and "1"; SQLite's comparison does not.
 _NUMBER = "('integer', 'real')"
 _TYPES: dict[type, str] = {bool: "('true', 'false')", int: _NUMBER, float: _NUMBER, str: "('text')"}
 

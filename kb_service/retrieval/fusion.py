@@ -189,7 +189,7 @@ def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> Fuse
         id_ = entry[0]
         return (*places[id_], id_)
 
-    # Mostly the last of each leg, or the same text in several places.
+    # Ties are mostly the last of each leg, or the same text in several places.
     order = list(fusion.order)
     scores = [score for _, score in order]
     tied = {score for score, following in pairwise(scores) if score == following}

@@ -123,7 +123,7 @@ class RetrievalPipeline:
             ranked = list(candidates.ranked)
             return replace(candidates, ranked=ranked), load_texts(reads, ranked[: reranker.depth])
 
-        # No connection is held while another server thinks.
+        # Holds no connection while the reranker's server works.
         candidates, texts = await database.read(find_with_texts)
         reranked = replace(candidates, ranked=await self._rerank_again(reranker, candidates, texts))
         return await database.read(lambda reads: self._answer(reads, reranked))
@@ -145,7 +145,7 @@ class RetrievalPipeline:
             if not hits.legs.sparse:
                 wordless.append(query)
         self._require_any(searched)
-        # They are searched by meaning after all.
+        # Without a sparse hit, the dense leg is searched as a fallback.
         await encode_together(wordless)
         return searched
 
@@ -156,7 +156,7 @@ class RetrievalPipeline:
         """
         queries = [query for query in self._queries if query.with_dense and query.lacks_vector]
         if queries and self._scope.condition is not None:
-            # Where no document meets the filters, no model is worth waiting for.
+            # If no document meets the filters, no model is needed.
             queries = await self._deps.database.read(
                 lambda reads: [query for query in queries if matching_documents(reads.connection, query.scope)]
             )
@@ -200,7 +200,7 @@ class RetrievalPipeline:
             try:
                 collector, candidates = self._collect(reads, query, first)
             except MODEL_ERRORS as error:
-                # What is filtered, or found by no word, comes to the encoder only here.
+                # Filtered queries and those without a sparse hit may be encoded only here.
                 self._skip(query.space.model.name, query.scope.generations, error)
                 continue
             rankings.append(self._rank(reads, candidates))
@@ -211,7 +211,7 @@ class RetrievalPipeline:
         ranked = merge(*rankings, key=lambda hit: -hit.score)
         if not self._explain:
             return CandidateSet(ranked, weight, generations)
-        # Those behind are asked about as they are reached: first all of them, then what was refused.
+        # Hits behind the front are checked when reached: consume all before reading what was refused.
         explained = CandidateSet(list(ranked), weight, generations)
         for collector in collectors:
             explained.documents.update(collector.documents_of_hits)
@@ -261,8 +261,7 @@ class RetrievalPipeline:
         selection = Selection(reads, self._request)
         selection.fill(candidates.ranked)
         if selection.missing:
-            # SQL had them a moment ago: a cut-over, a new revision or a deletion came between, and
-            # what took their place may not be among the candidates.
+            # A cut-over, a new revision or a deletion came between, and the replacements may not be candidates.
             raise IndexChanged
         passages = with_context(reads.connection, selection.passages, self._request)
         self._stopwatch.add("database", started)

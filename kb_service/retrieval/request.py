@@ -131,5 +131,5 @@ def _defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return RetrievalOptions.model_validate(dict(stored)).choices()
     except ValidationError:
-        # Written by another version: a search must not fail over a default.
+        # Written by another version: an invalid default must not fail a search.
         return {}

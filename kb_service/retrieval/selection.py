@@ -29,7 +29,7 @@ class Selection:
 
     def fill(self, ranked: Iterable[RankedHit]) -> None:
         """Fill ``passages``, and ``reasons`` for rejected hits; consumes no more of ``ranked`` than needed."""
-        # Scores never rise, and whoever goes on has SQL asked about what stands behind.
+        # Scores never rise; stop early, because later hits still need a check in SQL.
         good = takewhile(lambda hit: hit.score >= self._request.score_threshold, ranked)
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._add(part)

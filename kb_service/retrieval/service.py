@@ -24,7 +24,7 @@ from kb_service.retrieval.token_cache import TermCache
 from kb_service.retrieval.visibility import DocumentScope
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
-# A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
+# A cut-over is momentary: hitting it once per search is bad luck, five times is a bug.
 _TRIES = 5
 _WARM_UP_QUERY = "How is a search warmed up? 如何预热搜索"
 
@@ -128,7 +128,7 @@ class Searcher:
                 id="", owner_id="", name="", name_key="", embedding_model=model, chunk_size=0, chunk_overlap=0
             )
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
-            # One that is away has nothing to warm up; the next ones have.
+            # A model that is down must not stop the others.
             with suppress(*MODEL_ERRORS):
                 await self.search(SYSTEM_VIEWER, [nowhere], request, explain=True)
 

@@ -69,7 +69,7 @@ class TermCache:
         stale = [id_ for id_ in missing if (id_, missing[id_]) not in made and id_ not in texts]
         texts |= _load_texts(reads.connection, stale)
         if texts:
-            # A millisecond each: not on an event loop.
+            # Takes a millisecond each: not on the event loop.
             fresh = reads.wait_for(to_thread.run_sync(_analysed, texts))
             made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
         self.add(made)
@@ -78,7 +78,7 @@ class TermCache:
 
 @cache
 def _stored() -> PreparedQuery:
-    # The text only where it is needed: it is the larger part of a row.
+    # The text only if needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
     ids = id_array("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)

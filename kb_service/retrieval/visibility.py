@@ -87,10 +87,10 @@ def check_visibility(reads: ReadContext, chunk_ids: Iterable[str], scope: Docume
         return VisibilityResult()
     if scope.condition is None:
         return _classify(reads.rows(_prepared_query(is_shadow=scope.is_shadow), ids), scope)
-    # As a column, not a condition: SQLite would go through all documents of the base.
+    # A column, not a condition: SQLite would scan all documents of the knowledge base.
     passes = case((scope.condition, True), else_=False)
     query = _visibility_query(passes, is_shadow=scope.is_shadow)
-    # All at once: to ask for one row takes longer than what is done with it.
+    # Fetched together: fetching a single row takes longer than processing it.
     return _classify(reads.connection.execute(query, {"ids": ids}).all(), scope)
 
 
@@ -135,7 +135,7 @@ def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> Visibility
 
 @cache
 def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
-    # Built once: building it takes as long as asking it, and most searches ask it.
+    # Cached: building it takes as long as executing it, and most searches run it.
     return PreparedQuery(_visibility_query(true(), is_shadow=is_shadow))
 
 
@@ -149,9 +149,8 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
         Document.id,
         Document.name,
         Chunk.position,
-        # The revision that searches of this kind see.
         visible_revision,
-        # The moment itself would be made for every row.
+        # A flag, because parsing a timestamp per row is slow.
         _number(col(Document.deleted_at).is_not(None)),
         KnowledgeBase.id,
         KnowledgeBase.generation,

@@ -41,13 +41,12 @@ _END, _END64, _LOCATOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
 _LONGEST_COMMENT = 65_535
 _UNSET = 0xFFFFFFFF
-# An entry takes about 70 bytes; two for each document would be a lot.
+# An entry takes about 70 bytes; even two per document would be many.
 _MAX_DIRECTORY_BYTES = 64 * 2**20
 _MAX_ENTRIES = 3 * MAX_DOCUMENTS
 _MOST_RATIO = 100
 _RATIO_FROM_BYTES = 64 * 2**20
-# By the last part of the name. The largest are read as a whole: this is what a file can make the
-# memory hold.
+# By the last part of the name. Members are read whole, so these bound the memory that an archive can take.
 _MAX_PART_BYTES = {
     "manifest.json": 2**20,
     "questions.jsonl": 64 * 2**20,
@@ -133,7 +132,7 @@ def _limit_of(name: str, limits: ArchiveLimits) -> int:
 
 
 _BLOCK = 2**20
-# Text is packed to a third or a quarter, vectors hardly at all.
+# Text compresses to a third or a quarter, vectors hardly at all.
 _UNPACKED = 4
 _MAX_QUESTION_LINES = MAX_QUESTIONS * MAX_EXPECTED
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)

@@ -22,10 +22,10 @@ from kb_service.transfer.archive_format import (
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.transfer.export_source import KnowledgeBaseSource
 
-# Fast, and within a tenth of the best for text; vectors hardly shrink at all.
+# Fast, and within a tenth of the best for text; vectors hardly compress.
 _LEVEL = 1
 _ZIP64_FROM_BYTES = 2**30
-# The same content gives the same bytes, whenever it is written.
+# Constant, so that equal content gives equal bytes.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 

@@ -96,7 +96,7 @@ def _read(content: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[A
         if version != (1, 0):
             raise InvalidArchive(f"{name}: not version 1.0 of the array format")
         dimensions, is_fortran, kind = npy.read_array_header_1_0(file, _MAX_HEADER_BYTES)
-    # A header is a Python literal; what its reader raises on nonsense is not documented.
+    # A header is a Python literal; its reader's exceptions on invalid input are not documented.
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError) as error:
         raise InvalidArchive(f"{name}: not an array") from error
     dtype = np.dtype(_TYPES[name])

@@ -36,9 +36,9 @@ from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
 from kb_service.visibility import Viewer, knowledge_base_visible_to, visible_to
 
 _BLOCK = 2**20
-# Rows of this many chunks are made at a time: more would hold up the event loop.
+# Loading more rows at a time would block the event loop.
 _CHUNKS_PER_QUERY = 100
-# A document that changes under the viewer is read again.
+# A document that changes while it is read is read again.
 _TRIES = 20
 _PAUSE_SECONDS = 0.25
 
@@ -154,7 +154,7 @@ class KnowledgeBaseSource:
         )
         async with self._stores.database.reading() as session:
             rows = (await session.exec(query)).all()
-        # Here, because databases differ in how they sort names.
+        # Sorted here, because databases sort names differently.
         return [id_ for id_, _ in sorted(rows, key=lambda row: row[1])]
 
     @asynccontextmanager
@@ -167,7 +167,7 @@ class KnowledgeBaseSource:
                     yield None
                     return
                 content = await self._read(number, state.document, stack)
-                # What is open stays readable, whatever becomes of the document from here on.
+                # Open files stay readable, whatever happens to the document.
                 if content is not None and await self._is_still(state):
                     yield content
                     return
@@ -191,7 +191,7 @@ class KnowledgeBaseSource:
             present = await self._present(session)
             if present.generation != self._knowledge_base.generation:
                 raise SettingsChanged
-            # Who read it at the start may not any more.
+            # The viewer may have lost access since the start.
             query = select(Document).where(
                 Document.id == document_id, col(Document.deleted_at).is_(None), visible_to(self._viewer)
             )

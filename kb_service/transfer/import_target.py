@@ -89,5 +89,5 @@ def _known_options(options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return RetrievalOptions.model_validate(dict(options)).choices()
     except ValidationError:
-        # Of another version: defaults are better than no knowledge base.
+        # From another version: defaults are better than a failed import.
         return {}

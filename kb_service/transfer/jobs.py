@@ -140,7 +140,7 @@ async def acquire(work: UnitOfWork, transfer_id: str, *, owner: str, seconds: fl
 
 
 def _is_free(now: datetime) -> ColumnElement[bool]:
-    # What lies further ahead than any lease was written before a clock was set back.
+    # A time further ahead than any lease was written before the clock was set back.
     until = col(Transfer.lease_until)
     return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
 
@@ -165,7 +165,7 @@ async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progr
     if progress is not None:
         values["progress"] = progress
     statement = update(Transfer).where(*_held_condition(lease), alive).values(**values)
-    # What the session holds of other tables is none of this statement's business.
+    # No need to synchronise the session's objects of other tables.
     options = {"synchronize_session": False}
     return (await work.session.exec(statement, execution_options=options)).rowcount > 0
 

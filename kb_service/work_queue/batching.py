@@ -61,9 +61,9 @@ def _untried() -> Select[str, int]:
         col(Document.media_type).in_(bindparam("media_types", expanding=True)),
         col(Document.deleted_at).is_(None),
         col(Document.lease_owner).is_(None),
-        # A revision that was ever taken has a moment when it was.
+        # Never tried before.
         col(Document.started_at).is_(None),
     )
     query = query.order_by(col(Document.created_at), col(Document.id)).limit(bindparam("most"))
-    # Whoever has one of them in hand just now has more important things to do with it.
+    # A row that is locked is being changed by something more important.
     return query.with_for_update(skip_locked=True)

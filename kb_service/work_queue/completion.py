@@ -18,7 +18,7 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.work_queue.leases import Lease, any_held_condition, any_held_params, held_condition, held_params
 
-# Making and sending rows holds up the event loop: about 5 ms for this many.
+# Building and sending this many rows blocks the event loop for about 5 ms.
 _CHUNKS_PER_INSERT = 100
 
 
@@ -114,18 +114,18 @@ def _place(
     lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
 ) -> RevisionSwitch | None:
     if made_for == present:
-        # A shadow or a kept revision is of the content before.
+        # A shadow or kept revision has outdated content.
         return RevisionSwitch(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
         return RevisionSwitch(True, True, frozenset({lease.revision} | ({active} if active else set())))
     return None
 
 
-# No generation has the number 0: what is not there belongs nowhere.
+# Placeholder for missing rows: no generation has the number 0.
 _NOWHERE: tuple[Any, ...] = (None, None, 0, -1, None)
 
 
-# Built once: building them takes longer than carrying them out, and each document needs them.
+# Cached: building them takes longer than executing them, and each document needs them.
 @cache
 def _standing() -> Select[*tuple[Any, ...]]:
     query = select(
@@ -217,5 +217,5 @@ def _new_chunks() -> Insert:
 
 
 def _chunks() -> Table:
-    # The table, not the class: nothing is to be made of the rows here.
+    # The table, not the class: no ORM objects are needed.
     return cast(Table, mapper_of(Chunk).local_table)

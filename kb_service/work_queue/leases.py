@@ -51,7 +51,7 @@ def is_held(document: Document, now: datetime) -> bool:
 
 def is_free(now: TimeExpression, longest: TimeExpression) -> ColumnElement[bool]:
     """Documents that no worker holds; ``longest`` is ``LONGEST_LEASE`` from now."""
-    # What lies further ahead than any lease was written before a clock was set back.
+    # A time further ahead than any lease was written before the clock was set back.
     until = col(Document.lease_until)
     return or_(until.is_(None), until < now, until > longest)
 
@@ -89,8 +89,7 @@ async def acquire(work: UnitOfWork, document_ids: Sequence[str], *, owner: str, 
     return (await work.session.exec(_acquire(), params=values)).scalars().all()
 
 
-# Built once, like those below: building a statement takes longer than carrying it out, and each
-# document needs all of them.
+# Cached, like those below: building a statement takes longer than executing it.
 @cache
 def _acquire() -> ReturningUpdate[Any]:
     now, until = _moment("now"), _moment("until")
@@ -220,7 +219,7 @@ def _renew() -> Update:
         .values(
             lease_until=_moment("until"),
             updated_at=now,
-            # None, which nothing equals, leaves what is there.
+            # None leaves the column unchanged.
             stage=func.coalesce(stage, Document.stage),
             stage_since=case((is_new, now), else_=col(Document.stage_since)),
             progress=func.coalesce(bindparam("progress_now", type_=Integer()), Document.progress),
@@ -261,7 +260,7 @@ def held_condition() -> tuple[ColumnElement[bool], ...]:
 
 def held_params(lease: Lease) -> dict[str, object]:
     """Parameters of ``held_condition``."""
-    # A parameter of a column's name would be written into that column.
+    # Prefixed: a parameter named like a column would be written into it.
     return {
         "held_document": lease.document_id,
         "held_owner": lease.owner,

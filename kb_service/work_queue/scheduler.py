@@ -39,7 +39,7 @@ async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
 
 @cache
 def _oldest_queued() -> Select[str, str, datetime]:
-    # Built once: building it takes longer than asking it, and workers ask for every document.
+    # Cached: building it takes longer than executing it, and workers run it for every document.
     now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
     bases = select(_first_base().label("id")).cte("bases", recursive=True)
     bases = bases.union_all(select(_first_base(bases.c.id)).where(bases.c.id.is_not(None)))

@@ -91,7 +91,7 @@ class ApiReranker:
                     raise RerankerUnavailable(reason=reason)
                 pause = _retry_after(response, pause)
             if _ends_by(limit, pause):
-                # The person who searches need not wait for what can't come in time.
+                # A retry could not finish in time.
                 raise RerankerUnavailable(reason="the endpoint asks to wait longer than a search")
             await asyncio.sleep(pause)
         raise RerankerUnavailable(reason="no request was allowed")

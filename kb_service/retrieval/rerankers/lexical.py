@@ -17,8 +17,7 @@ RERANK_DEPTH = 50
 WINDOW_WEIGHT = 0.5
 PHRASE_WEIGHT = 0.25
 _EPSILON = 1e-9
-# Of a token's hash: so many that few tokens share them, so few that a table of them stays in the
-# processor's first cache.
+# Bits of a token's hash: enough to avoid most collisions, few enough for a table in the L1 cache.
 _BITS = 0x3FFF
 _NO_TERMS = Terms(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
@@ -150,8 +149,7 @@ def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
 
 def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:
     """Positions of the terms in a row, and the number of the term at each."""
-    # Most tokens are none of the query's, and most of those differ in these bits already: to look
-    # at the others only takes a third of the time.
+    # Most other tokens already differ in these bits; comparing only the rest takes a third of the time.
     alike = np.zeros(_BITS + 1, dtype=np.bool_)
     alike[terms & _BITS] = True
     place = np.flatnonzero(alike[row & _BITS])
@@ -167,7 +165,7 @@ def _coverage(numbers: Ints, terms: int, matches: _Matches, passages: int) -> _F
     frequency = present.reshape(passages, terms).sum(axis=0)
     idf = np.log1p((passages - frequency + 0.5) / (frequency + 0.5)) * (frequency > 0)
     weight = idf * np.bincount(numbers, minlength=terms)
-    # A window's mass is the masses of its two sentences less that of the terms in both.
+    # A window's mass: those of its two sentences, minus that of the terms in both.
     height = len(matches.sentence_passage)
     cells = _distinct(matches.sentence * terms + matches.term, height * terms)
     mass = _masses(cells, weight, height)
@@ -192,7 +190,7 @@ def _masses(cells: NDArray[np.bool_], weight: _Floats, height: int) -> _Floats:
     """Per sentence, the weights of the terms whose cells are set."""
     sentence, term = np.divmod(np.flatnonzero(cells), len(weight))
     masses = np.bincount(sentence, weights=weight[term], minlength=height)
-    # Of nothing at all, whole numbers are returned.
+    # ``bincount`` of nothing returns integers.
     return masses.astype(np.float64, copy=False)
 
 
