@@ -47,19 +47,19 @@ class DocumentAcl:
     """Who can read a document; readers count only if they can read the knowledge base."""
 
     restricted: bool
-    named: Sequence[ShareEntry] = ()
+    readers: Sequence[ShareEntry] = ()
 
     @property
     def version(self) -> str:
         """Version hash of the reader list."""
-        return share_list_version(self.named) if self.restricted else _OPEN
+        return share_list_version(self.readers) if self.restricted else _OPEN
 
 
 @dataclass(frozen=True)
 class DocumentAclUpdate:
     """New readers of a document besides the owner; ``version`` is of the list that the caller saw."""
 
-    wanted: Sequence[ShareSpec]
+    readers: Sequence[ShareSpec]
     version: str | None = None
 
 
@@ -92,7 +92,7 @@ async def restrict(
         raise Conflict(**_CHANGED, version=version)
     if not present.restricted:
         await _require_room(session, base)
-    await replace_shares(work, resource, acl.wanted, field="readers")
+    await replace_shares(work, resource, acl.readers, field="readers")
     if not present.restricted:
         document.restricted = True
         await questions.restrict_questions(session, document)
@@ -102,7 +102,7 @@ async def restrict(
         await _touch(work, document)
         target = AuditTarget(Document.SHARE_KIND, document.id)
         # A list: as a key, a name that looks like a secret's would be redacted.
-        audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.named)]})
+        audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.readers)]})
     return now
 
 

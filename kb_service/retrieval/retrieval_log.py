@@ -76,7 +76,7 @@ class Replay:
     """
 
     result: SearchResult
-    kept: Sequence[KeptPassage]
+    retained: Sequence[KeptPassage]
     lost: Sequence[LostPassage]
     new: Sequence[tuple[int, FoundPassage]]
     missing: Sequence[str] = field(default_factory=list[str])
@@ -84,7 +84,7 @@ class Replay:
     @property
     def is_same(self) -> bool:
         """Whether passages, places and scores are equal."""
-        return not self.lost and not self.new and all(passage.is_same for passage in self.kept)
+        return not self.lost and not self.new and all(passage.is_same for passage in self.retained)
 
 
 async def save(work: UnitOfWork, user_id: str, result: SearchResult, *, run_id: str) -> RetrievalRecord:
@@ -175,7 +175,7 @@ async def replay(database: Database, searcher: Searcher, principal: Principal, r
     visible = {row.id for row in rows}
     return Replay(
         result=result,
-        kept=in_both,
+        retained=in_both,
         lost=[LostPassage(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
         new=[
             (place, passage) for place, passage in enumerate(result.passages, start=1) if passage.chunk.id not in then

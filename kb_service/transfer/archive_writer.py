@@ -61,7 +61,7 @@ class _Sink(io.RawIOBase):
         self._parts.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         """Return and clear the buffer."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
@@ -83,8 +83,8 @@ class _ArchiveWriter:
             async for block in content.original:
                 await to_thread.run_sync(member.write, block)
                 self.original_bytes += len(block)
-                yield self._sink.taken()
-        yield self._sink.taken()
+                yield self._sink.take()
+        yield self._sink.take()
 
     def write_shard(self, shard: _Shard) -> bytes:
         number = self.shards
@@ -96,14 +96,14 @@ class _ArchiveWriter:
         self.documents += len(shard.documents)
         self.chunks += len(shard.chunks)
         self.points += len(shard.points)
-        return self._sink.taken()
+        return self._sink.take()
 
     def finish(self, manifest: Manifest, questions: Iterable[ArchivePart]) -> bytes:
         """Write the parts that are only known at the end."""
         self._add(member_names.QUESTIONS, _lines(questions))
         self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
         self._zip.close()
-        return self._sink.taken()
+        return self._sink.take()
 
     def _add(self, name: str, content: bytes) -> None:
         self._zip.writestr(_info(name), content, compresslevel=_LEVEL)

@@ -37,7 +37,7 @@ class RevisionSwitch:
 
     is_shadow: bool
     is_reindexing: bool
-    shown: frozenset[int]
+    visible_revisions: frozenset[int]
 
 
 async def commit_revisions(
@@ -74,7 +74,7 @@ async def commit_revisions(
 
 def _kept_revision(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
-    revision = max(switch.shown - {lease.revision}, default=0)
+    revision = max(switch.visible_revisions - {lease.revision}, default=0)
     return {"of_document": lease.document_id, "kept": revision}
 
 
