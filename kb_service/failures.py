@@ -25,7 +25,7 @@ MODEL_ERRORS = (
     EmbeddingsUnavailable,
     InvalidVector,
 )
-"""What is wrong with one embedding model alone: knowledge bases of the others can be used."""
+"""Errors of a single embedding model: knowledge bases of other models stay usable."""
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -46,7 +46,6 @@ class Outage:
         return dict(vars(self))
 
     def of_model(self, model: str) -> "Outage":
-        """Fill in the model's name."""
         return Outage(**{key: text.format(model=model) for key, text in self.words.items()})
 
 

@@ -26,7 +26,7 @@ MAX_NAME_CHARACTERS = 255
 SORT_FIELDS = ("created_at", "updated_at")
 
 PassageSpec = dict[str, str]
-"""``document``, the name of a document, and where it matters ``text``, words of the passage."""
+"""``document``, a name, and optionally ``text``, words of the passage."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,6 @@ async def rename_document(session: AsyncSession, document: Document, before: str
 
 
 async def _namesakes(session: AsyncSession, document: Document, name: str) -> set[str]:
-    """The ids of the other restricted documents of a name."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id) == document.knowledge_base_id,
         col(Document.name) == name,

@@ -13,7 +13,7 @@ from core.errors.requests import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
 
 MOST_HIDDEN = 20_000
-"""Documents that one search can leave out: each of its legs names them all."""
+"""Documents that one search can exclude: each leg lists all their ids."""
 _TOO_MANY = "Too many documents of these are restricted for one search: name fewer knowledge bases"
 
 
@@ -40,7 +40,7 @@ class _SystemViewer:
 
 
 SYSTEM_VIEWER: Viewer = _SystemViewer()
-"""The product itself at work: for what no person is shown."""
+"""The system itself, for results that no person sees."""
 
 
 def visible_to(viewer: Viewer) -> ColumnElement[bool]:

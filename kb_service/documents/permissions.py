@@ -33,7 +33,7 @@ from kb_service.knowledge_bases.sharing import get_for_update
 from kb_service.models import Document, KnowledgeBase
 
 MOST_RESTRICTED = 1000
-"""Restricted documents of one knowledge base: searches name those that they must not find."""
+"""Restricted documents of one knowledge base: searches must exclude the hidden ones by id."""
 _OPEN = "open"
 _CHANGED = {
     "field": "version",
@@ -51,7 +51,6 @@ class DocumentAcl:
 
     @property
     def version(self) -> str:
-        """Version hash of the reader list."""
         return share_list_version(self.readers) if self.restricted else _OPEN
 
 

@@ -236,7 +236,6 @@ async def _groups(session: AsyncSession, conditions: Sequence[ColumnElement[bool
 async def _work(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], in_work: _Group, waiting: _Group
 ) -> tuple[list[WorkSample], Backlog]:
-    """Recently finished work of a knowledge base, and its open backlog."""
     now = utc_now()
     status, size = col(Document.status), col(Document.file_size)
     since, until = col(Document.started_at), col(Document.completed_at)

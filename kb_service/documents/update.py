@@ -15,7 +15,7 @@ from kb_service.models import Document
 from kb_service.visibility import Viewer
 
 AUTO_ENCODING = "auto"
-"""The encoding of a text is found out by its bytes."""
+"""Detect the encoding from the bytes."""
 
 
 @dataclass(frozen=True)

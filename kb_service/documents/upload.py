@@ -20,7 +20,7 @@ from kb_service.models import Document, DocumentStage, DocumentStatus, Knowledge
 from kb_service.visibility import Viewer
 
 UploadRefusal = DocumentNameTaken | QuotaExceeded
-"""Why an upload is not taken in, while others are."""
+"""Why a single upload of a batch is refused."""
 
 _ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
 
@@ -172,7 +172,6 @@ class _UploadBatch:
 
 
 def _match(namesakes: Sequence[Document], upload: Upload) -> Document | None:
-    """The namesake with the upload's bytes, else the first one."""
     same = (document for document in namesakes if document.sha256 == upload.file.sha256)
     return next(same, namesakes[0] if namesakes else None)
 

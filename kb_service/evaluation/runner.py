@@ -12,7 +12,7 @@ from kb_service.retrieval.service import FoundPassage, Searcher, SearchResult
 from kb_service.visibility import Viewer
 
 AskQuestion = Callable[[str], Awaitable[SearchResult]]
-"""One search for a question, at least ``CUT_OFF`` passages deep, over whatever is measured."""
+"""Searches for a question, at least ``CUT_OFF`` passages deep, in what is measured."""
 
 _SHOWN_PASSAGES = 5
 
@@ -52,7 +52,6 @@ class QuestionResult:
 
     @property
     def rank(self) -> int | None:
-        """The best rank of a right passage."""
         return min((place for place in self.places if place is not None), default=None)
 
 

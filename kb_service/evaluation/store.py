@@ -23,7 +23,7 @@ from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
 from kb_service.visibility import Viewer, sees_all, visible_to
 
 MAX_EVALUATIONS = 50
-"""Measurements kept of a knowledge base; the oldest go first."""
+"""Evaluations kept per knowledge base; the oldest are deleted first."""
 
 SORT_FIELDS = ("created_at",)
 FIGURES = ("recall_1", "recall_5", "recall_10", "mrr_10", "ndcg_10")

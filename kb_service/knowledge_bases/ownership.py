@@ -100,7 +100,6 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
 
 
 def _free_name(name: str, label: str, used_keys: set[str]) -> str:
-    """The name, else with the label, else with the label and a number."""
     candidate, number = name, 1
     while fold(candidate) in used_keys:
         ending = f" ({label})" if number == 1 else f" ({label} {number})"

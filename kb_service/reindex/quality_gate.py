@@ -7,7 +7,7 @@ from kb_service.failures import Outage
 from kb_service.models import KnowledgeBase
 
 MAX_RECALL_LOSS = 0.02
-"""Recall at 5 that new settings may lose and still come into force without a person's word."""
+"""Loss of recall at 5 up to which new settings are put in force without asking a person."""
 
 
 def is_measured(knowledge_base: KnowledgeBase) -> bool:

@@ -70,7 +70,6 @@ class ReindexTally:
         return min(99, 100 * self.work_done // self.work)
 
     def state(self) -> State:
-        """State of a re-index under way with these counts."""
         if self.left:
             return State.RUNNING
         return State.BLOCKED if self.failed else State.READY

@@ -25,7 +25,7 @@ from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, DocumentFilter, HitList, HybridHits, HybridQuery, IndexHit
 
 PUSHED_DOCUMENTS = 1000
-"""Documents that go into one query of the index as a filter."""
+"""Document ids passed as a filter in one index query."""
 
 # Hits that may not be shown (disabled, of another revision, filtered away) crowd out others;
 # then a leg is searched again for more. 1,600 hits take the index about 20 ms.
@@ -47,7 +47,6 @@ class Stopwatch:
         self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - since
 
     def shift(self, part: str, seconds: float, *, out_of: str) -> None:
-        """Move seconds from one part to another."""
         self.spent[part] = self.spent.get(part, 0.0) + seconds
         self.spent[out_of] = self.spent.get(out_of, 0.0) - seconds
 
@@ -294,7 +293,6 @@ class CandidateCollector:
         )
 
     def _only_visible(self, hits: SpaceHits) -> SpaceHits:
-        """The hits that may be shown, at most ``DEPTH`` per leg."""
         legs = (hits.legs.dense, hits.legs.sparse)
         self._check(dict(_documents(hits.legs)))
         if self._is_outdated(legs):
@@ -308,7 +306,6 @@ class CandidateCollector:
         )
 
     def _check(self, documents: dict[str, str]) -> None:
-        """Check hits in SQL, given with their documents, that were not checked yet."""
         new = documents.keys() - self.documents_of_hits.keys()
         self.documents_of_hits |= documents
         started = time.perf_counter()

@@ -122,7 +122,6 @@ class Explainer:
         self._request = request
 
     async def explain(self, document: Document, chunk: Chunk | None) -> PassageExplanation:
-        """Why this passage is not in the answer, or that it is."""
         base = self._knowledge_base
         result = await self._searcher.search(self._reader, [base], self._request, explain=True)
         if chunk is None:

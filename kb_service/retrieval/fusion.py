@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol
 from kb_service.text.tokenizer import is_cjk_dominant
 
 DEPTH = 100
-"""Hits asked of each leg; the score at this depth is the lower end of its scale."""
+"""Hits requested from each leg; the score at this depth is the lower end of its scale."""
 
 MULTILINGUAL = "mul"
-"""Language code of an encoder made for many languages (ISO 639-2)."""
+"""Language code of a multilingual encoder (ISO 639-2)."""
 
 _EPSILON = 1e-9
 _MONOLINGUAL_WEIGHT = 0.5
@@ -107,7 +107,6 @@ class FusedHits:
         return self.reordered(self.order[start:stop])
 
     def reordered(self, order: Sequence[tuple[str, float]]) -> "FusedHits":
-        """A list of these hits in this order."""
         return FusedHits(order, *self._legs, self.dense_weight)
 
 

@@ -163,7 +163,6 @@ class RetrievalPipeline:
         await encode_together(queries)
 
     def _skip(self, model: str, ids: Container[str], error: AgentexError) -> None:
-        """Leave out the knowledge bases of a model, with a warning in the answer."""
         log.warning("search.model_failed", model=model, error=type(error).__name__)
         names = [row.name for row in self._knowledge_bases if row.id in ids]
         self._unsearched.append(UnsearchedWarning(names, model, error))
@@ -278,7 +277,6 @@ class RetrievalPipeline:
 
 
 def _by_model(knowledge_bases: Sequence[KnowledgeBase], *, shadow: bool) -> dict[str, dict[str, int]]:
-    """Generations by knowledge base, for each embedding model."""
     models: dict[str, dict[str, int]] = {}
     for row in knowledge_bases:
         model, generation = row.embedding_model, row.generation

@@ -14,7 +14,7 @@ from kb_service.retrieval.rerankers import NAMES as RERANKERS
 MAX_TOP_K = 100
 MAX_NEIGHBOURS = 5
 EXPANSION_TOKENS = 1500
-"""Tokens of a section shown around a passage, the passage included, unless the request says."""
+"""Default number of tokens of a section shown around a passage, including the passage."""
 
 Expansion = Literal["none", "section"]
 
@@ -54,7 +54,6 @@ class RetrievalOptions(StrictJsonModel):
     dense_weight: Annotated[float | None, Field(ge=0, le=2, allow_inf_nan=False)] = None
 
     def choices(self) -> dict[str, Any]:
-        """The options that are set, JSON-ready."""
         names = RetrievalOptions.model_fields.keys()
         return self.model_dump(mode="json", include=set(names), exclude_none=True)
 

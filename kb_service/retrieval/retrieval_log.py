@@ -24,7 +24,7 @@ from kb_service.retrieval.visibility import DocumentScope, check_visibility
 from kb_service.visibility import Viewer, hidden_document_ids
 
 MOST_PER_USER = 2000
-"""Records kept for one user; the oldest go first."""
+"""Records kept per user; the oldest are deleted first."""
 
 _SAME_SCORE = 1e-6
 _GENERATIONS = "generations"
@@ -83,7 +83,6 @@ class Replay:
 
     @property
     def is_same(self) -> bool:
-        """Whether passages, places and scores are equal."""
         return not self.lost and not self.new and all(passage.is_same for passage in self.retained)
 
 

@@ -32,7 +32,6 @@ class TermCache:
         self._lock = Lock()
 
     def get(self, versions: Iterable[ChunkVersion]) -> dict[str, Terms]:
-        """The cached terms, by chunk id."""
         terms_by_id: dict[str, Terms] = {}
         with self._lock:
             for version in versions:

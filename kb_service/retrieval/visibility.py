@@ -40,7 +40,6 @@ class DocumentScope:
 
     @property
     def index_scopes(self) -> list[str]:
-        """The index scope of each knowledge base."""
         return [index_scope(id_, generation) for id_, generation in self.generations.items()]
 
 
@@ -95,7 +94,6 @@ def check_visibility(reads: ReadContext, chunk_ids: Iterable[str], scope: Docume
 
 
 def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> VisibilityResult:
-    """Classify the rows of ``_visibility_query``; a search has two hundred of them."""
     result = VisibilityResult()
     is_moved = False
     for (

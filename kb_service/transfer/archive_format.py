@@ -21,11 +21,11 @@ MAX_CHUNKS = 2_000_000
 MAX_DOCUMENT_CHUNKS = 200_000
 SHARD_DOCUMENTS = 64
 SHARD_POINTS = 2000
-"""A shard of documents ends with the one that brings it to either number."""
+"""A shard ends with the document that reaches either number."""
 MAX_WINDOWS = 1000
 """Windows of one chunk."""
 MAX_TIES = 1000
-"""Restricted documents that one question is about."""
+"""Restricted documents tied to one question."""
 MAX_TERMS = 100_000
 """Terms of one sparse vector."""
 
@@ -129,9 +129,9 @@ class DocumentEntry(ArchivePart):
 
 
 DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {"chunk_count", "failure"}
-"""Columns that travel as they are."""
+"""Columns that are exported as they are."""
 RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
-"""Those that a restored row begins with; the others come with its revision."""
+"""Those that a restored row starts with; the others are set with its revision."""
 
 
 class ChunkEntry(ArchivePart):

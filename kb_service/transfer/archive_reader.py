@@ -185,7 +185,6 @@ class ArchiveReader:
             raise InvalidArchive(f"manifest.json: {_first(error)}") from error
 
     def _check_documents(self) -> None:
-        """Check the documents of all shards against the manifest and the directory."""
         counts, last, chunks, size = self.counts, 0, 0, 0
         names_of_open: set[str] = set()
         number = restricted = 0

@@ -99,7 +99,6 @@ class _ArchiveWriter:
         return self._sink.take()
 
     def finish(self, manifest: Manifest, questions: Iterable[ArchivePart]) -> bytes:
-        """Write the parts that are only known at the end."""
         self._add(member_names.QUESTIONS, _lines(questions))
         self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
         self._zip.close()

@@ -100,7 +100,6 @@ class KnowledgeBaseSource:
         return self._stores.spaces.of(self._knowledge_base.embedding_model).model.dimension
 
     async def extent(self) -> Extent:
-        """Current number and size of the documents."""
         query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
@@ -159,7 +158,6 @@ class KnowledgeBaseSource:
 
     @asynccontextmanager
     async def _opened(self, number: int, document_id: str) -> AsyncGenerator[DocumentContent | None]:
-        """A document with its file open; None if it was deleted."""
         for turn in range(_TRIES):
             async with AsyncExitStack() as stack:
                 state = await self._state(document_id)
@@ -290,7 +288,6 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
 
 
 def _point_entries(row: Document, chunks: Sequence[Chunk], points: Sequence[ChunkPoint]) -> list[PointEntry]:
-    """The points of these chunks, by chunk and window."""
     places = {chunk.id: place for place, chunk in enumerate(chunks)}
     windows: dict[str, set[str]] = defaultdict(set)
     for point in points:

@@ -33,12 +33,10 @@ class ImportTarget:
         return self.embedding_model != self.settings.embedding_model
 
     def cargo(self, kind: str, source: str) -> TransferSpec:
-        """The specification of a transfer from this source."""
         return TransferSpec(kind, source, self.extent.original_bytes, self.facts)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Details for people, stored on the transfer's row."""
         return {
             "name": self.name,
             "documents": self.extent.documents,

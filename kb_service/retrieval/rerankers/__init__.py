@@ -9,12 +9,12 @@ from kb_service.retrieval.rerankers import http
 from kb_service.retrieval.rerankers.protocol import Reranker
 
 LEXICAL = "lexical"
-"""The order that needs no model; always there, always first."""
+"""The reranker that needs no model; always available, always first."""
 
 _REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {"api": http.open_reranker}
 
 NAMES = (LEXICAL, *_REGISTRY)
-"""What a request may name."""
+"""Reranker names that a request may use."""
 
 
 def open_rerankers(settings: Settings, client: httpx.AsyncClient) -> dict[str, Reranker]:

@@ -12,7 +12,7 @@ from kb_service.retrieval.fusion import FusedHit, FusedHits
 from kb_service.text.tokenizer import Ints, Terms, hash_token, tokenize
 
 RERANK_DEPTH = 50
-"""Fused hits that are reranked; later ones keep their order behind them."""
+"""Fused hits that are reranked; later ones follow in their order."""
 
 WINDOW_WEIGHT = 0.5
 PHRASE_WEIGHT = 0.25
@@ -148,7 +148,6 @@ def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
 
 
 def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:
-    """Positions of the terms in a row, and the number of the term at each."""
     # Most other tokens already differ in these bits; comparing only the rest takes a third of the time.
     alike = np.zeros(_BITS + 1, dtype=np.bool_)
     alike[terms & _BITS] = True
