@@ -1,4 +1,4 @@
-"""What documents are called: display names cleaned of what misleads, and numbered ones."""
+"""Document display names: cleaned of misleading characters, and numbered."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -17,16 +17,12 @@ from kb_service.models import Document, KnowledgeBase
 from kb_service.visibility import Viewer, granted_to
 
 _NAME_BYTES = 255
-# Direction marks and zero-width characters make a name look like another one.
+# Direction marks and zero-width characters can make two names look alike.
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def clean_name(name: str) -> str:
-    """A file's display name: no path, no invisible characters, at most 255 bytes.
-
-    Raises:
-        InvalidFileName: nothing is left.
-    """
+    """A file's display name: no path, no invisible characters, at most 255 bytes."""
     text = unicodedata.normalize("NFC", name)
     text = text.replace("\\", "/").rpartition("/")[2]
     text = "".join(c for c in text if unicodedata.category(c) not in _INVISIBLE)
@@ -56,13 +52,7 @@ def numbered_names(name: str) -> Iterator[str]:
 
 
 class NameLock(NamedTuple):
-    """A knowledge base whose names nobody else gives at this moment.
-
-    Args:
-        knowledge_base_id: which one.
-        generation: that searches see now.
-        narrowed: whether it may have restricted documents.
-    """
+    """A knowledge base whose names are locked; ``narrowed`` if it may have restricted documents."""
 
     knowledge_base_id: str
     generation: int
@@ -70,10 +60,10 @@ class NameLock(NamedTuple):
 
 
 async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
-    """Wait for those who give names before.
+    """Lock a knowledge base's document names.
 
     Raises:
-        KnowledgeBaseNotFound: it was deleted at this moment.
+        KnowledgeBaseNotFound: it was just deleted.
     """
     row = (await session.exec(_lock_query(), params={"id": knowledge_base_id})).first()
     if row is None:
@@ -81,11 +71,11 @@ async def lock_names(session: AsyncSession, knowledge_base_id: str) -> NameLock:
     return NameLock(*row)
 
 
-# Built once: building a statement takes as long as asking it, and every upload asks these.
+# Cached: building a statement takes as long as executing it, and every upload needs these.
 @cache
 def _lock_query() -> Select[*tuple[Any, ...]]:
     columns = (KnowledgeBase.id, KnowledgeBase.generation, KnowledgeBase.narrowed)
-    # On SQLite the transaction is the only writer anyway.
+    # On SQLite, where locks are ignored, the transaction is the only writer anyway.
     query = cast("Select[*tuple[Any, ...]]", select(*columns)).where(
         KnowledgeBase.id == bindparam("id"), col(KnowledgeBase.deleted_at).is_(None)
     )
@@ -93,13 +83,7 @@ def _lock_query() -> Select[*tuple[Any, ...]]:
 
 
 class DocumentsByName:
-    """The documents of each name that somebody reads, their rows locked.
-
-    Args:
-        session: the transaction's.
-        viewer: who reads them; others' restricted documents are none to them.
-        turn: in it no other transaction gives names.
-    """
+    """The viewer's documents of each name, their rows locked; needs the lock on names."""
 
     def __init__(self, session: AsyncSession, viewer: Viewer, lock: NameLock) -> None:
         self._session = session
@@ -108,7 +92,7 @@ class DocumentsByName:
         self._documents: dict[str, list[Document]] = {}
 
     async def load(self, names: Iterable[str]) -> None:
-        """Ask for these at once, so that ``get`` need not ask for each."""
+        """Load several names in one query."""
         new = sorted({*names} - self._documents.keys())
         params = {"knowledge_base_id": self._lock.knowledge_base_id, "names": new}
         rows: list[Document] = []
@@ -121,13 +105,13 @@ class DocumentsByName:
             self._documents[row.name].append(row)
 
     async def get(self, name: str) -> list[Document]:
-        """Those of a name: restricted ones first, at most one that is open to all readers."""
+        """Documents of a name: restricted ones first, at most one that is open to all readers."""
         if name not in self._documents:
             await self.load([name])
         return self._documents[name]
 
     def add(self, document: Document) -> None:
-        """One was made in this transaction, open to all who read the knowledge base."""
+        """Register an open document that this transaction created."""
         self._documents.setdefault(document.name, []).append(document)
 
 
@@ -149,5 +133,5 @@ def _query(*conditions: ColumnElement[bool]) -> SelectOfScalar[Document]:
     query = query.where(
         Document.knowledge_base_id == bindparam("knowledge_base_id"), col(Document.deleted_at).is_(None), *conditions
     )
-    # A worker may be about to end a try of one of them.
+    # A worker may be about to complete one of them.
     return query.with_for_update(key_share=True, of=Document)

@@ -21,10 +21,9 @@ from kb_service.vector_index.protocol import EncodingIndex, VectorIndex
 
 @dataclass(frozen=True)
 class EmbeddingSpace:
-    """One embedding model at work.
+    """One embedding model in use.
 
     Args:
-        model: its capabilities: dimension, languages, window.
         index: holds the points of every knowledge base that uses it.
         counter: counts tokens as its tokenizer does, for splitters.
     """
@@ -36,19 +35,14 @@ class EmbeddingSpace:
 
     @property
     def encoding_index(self) -> EncodingIndex | None:
-        """The index, where one request both encodes a question and asks it; else None."""
+        """The index, if it can encode and search in one request; else None."""
         if isinstance(self.index, EngineVectorIndex) and isinstance(self.encoder, EngineEncoder):
             return self.index
         return None
 
 
 class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
-    """The spaces of all served models by name, the default model's first.
-
-    Args:
-        spaces: the default model's first.
-        http: what encoders behind endpoints use; closed with the spaces.
-    """
+    """The spaces of all served models by name, the default model's first."""
 
     def __init__(self, spaces: Sequence[EmbeddingSpace], http: httpx.AsyncClient | None = None) -> None:
         self._http = http
@@ -56,26 +50,22 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
 
     @property
     def default(self) -> EmbeddingSpace:
-        """The space of the default model."""
         return next(iter(self._by_name.values()))
 
     def __getitem__(self, model: str) -> EmbeddingSpace:
-        """The space of this model; ``KeyError`` where there is none, as of any mapping."""
         return self._by_name[model]
 
     def __iter__(self) -> Iterator[str]:
-        """The names, the default model's first."""
         return iter(self._by_name)
 
     def __len__(self) -> int:
-        """The number of served models."""
         return len(self._by_name)
 
     def of(self, model: str) -> EmbeddingSpace:
         """The space of a knowledge base's model.
 
         Raises:
-            EmbeddingModelNotServed: the operator has taken the model out of the settings.
+            EmbeddingModelNotServed: the operator has removed the model from the settings.
         """
         space = self._by_name.get(model)
         if space is None:
@@ -83,11 +73,7 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
         return space
 
     async def count(self) -> int:
-        """The points of all indexes but of those that the engine could not open.
-
-        Raises:
-            VectorIndexUnavailable: the index did not answer.
-        """
+        """The points of all indexes except those that the engine could not open."""
         total = 0
         for space in self._by_name.values():
             with suppress(EmbeddingModelUnusable):
@@ -97,28 +83,21 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
     async def delete_documents(self, document_ids: Sequence[str], *, revisions: Collection[int] | None = None) -> None:
         """Delete points of documents in every index; see ``VectorIndex.delete_documents``.
 
-        One that the engine could not open must not keep anybody's documents from going: when it
-        can be opened again, the sweep takes away what no row knows.
-
-        Raises:
-            VectorIndexUnavailable: the index did not answer.
+        An index that the engine could not open must not prevent deletions: once it can be opened again, the sweep
+        removes its orphaned points.
         """
         for space in self._by_name.values():
             with suppress(EmbeddingModelUnusable):
                 await space.index.delete_documents(document_ids, revisions=revisions)
 
     async def delete_knowledge_base(self, scope: str) -> None:
-        """Delete all points of an index scope in every index, likewise.
-
-        Raises:
-            VectorIndexUnavailable: the index did not answer.
-        """
+        """Delete all points of an index scope in every index that can be opened."""
         for space in self._by_name.values():
             with suppress(EmbeddingModelUnusable):
                 await space.index.delete_knowledge_base(scope)
 
     async def close(self) -> None:
-        """Close every index and the HTTP client; the engine's client is its maker's to close."""
+        """Close every index and the HTTP client; the engine's client belongs to the caller."""
         for space in self._by_name.values():
             await space.index.close()
         if self._http is not None:
@@ -126,17 +105,13 @@ class EmbeddingSpaces(Mapping[str, EmbeddingSpace]):
 
 
 def open_spaces(settings: Settings, engine: EngineClient) -> EmbeddingSpaces:
-    """The spaces of all models that this installation serves; nothing is connected yet.
-
-    Args:
-        settings: where vectors are kept, and the models beside the built-in one.
-        engine: the engine's client; the caller closes it.
+    """The spaces of all models that this installation serves; connects to nothing yet.
 
     Raises:
         UnusableSetting: a model's capabilities are not known.
     """
     models = served_models(settings)
-    # An endpoint's key must not follow a redirect to somebody else.
+    # An endpoint's key must not follow a redirect to another host.
     http = httpx.AsyncClient(follow_redirects=False) if any(map(_is_endpoint, models)) else None
 
     def open_space(model: EmbeddingModel) -> EmbeddingSpace:

@@ -1,4 +1,4 @@
-"""What is away when something can't be done, in words for a person: one table for all who tell it."""
+"""User-facing descriptions of outages, shared by everything that reports them."""
 
 import errno
 from collections.abc import Mapping
@@ -25,22 +25,14 @@ MODEL_ERRORS = (
     EmbeddingsUnavailable,
     InvalidVector,
 )
-"""What is wrong with one embedding model alone: knowledge bases of the others can be used."""
+"""Errors of a single embedding model: knowledge bases of other models stay usable."""
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True)
 class Outage:
-    """What is wrong, as a fact, and what to do about it while something waits for it.
-
-    Args:
-        reason: the fact's code.
-        message: the fact.
-        message_zh: the same in Chinese.
-        next_action: for whoever waits.
-        next_action_zh: the same in Chinese.
-    """
+    """An outage: what is wrong, and what to do while something waits for it."""
 
     reason: str
     message: str
@@ -50,11 +42,10 @@ class Outage:
 
     @property
     def words(self) -> dict[str, str]:
-        """What rows keep and answers give."""
+        """The JSON form for rows and responses."""
         return dict(vars(self))
 
     def of_model(self, model: str) -> "Outage":
-        """The same with the model's name in its place."""
         return Outage(**{key: text.format(model=model) for key, text in self.words.items()})
 
 
@@ -118,17 +109,12 @@ _SOMETHING = Outage(
 
 
 def describe_model_outage(error: AgentexError, model: str) -> Outage:
-    """What is wrong with an embedding model.
-
-    Args:
-        error: one of ``MODEL_ERRORS``.
-        model: its name.
-    """
+    """What is wrong with an embedding model; ``error`` is one of ``MODEL_ERRORS``."""
     return _OF_MODELS[error.code].of_model(model)
 
 
 def describe_outage(error: Exception) -> Outage:
-    """What is away that an error comes from."""
+    """The outage that an error stems from."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return _OF_PARTS[StorageFull.code]
     if not isinstance(error, AgentexError):

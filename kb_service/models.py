@@ -26,7 +26,7 @@ class DocumentStatus(StrEnum):
 
 
 class DocumentStage(StrEnum):
-    """What is done with a document at this moment."""
+    """The current processing step of a document."""
 
     QUEUED = "queued"
     PARSING = "parsing"
@@ -36,7 +36,7 @@ class DocumentStage(StrEnum):
 
 
 class SplitterName(StrEnum):
-    """The ways to cut documents into passages; ``ingestion.splitters`` does it by these names."""
+    """Splitter names; ``ingestion.splitters`` implements them."""
 
     HEADING_RECURSIVE = "heading_recursive"
     SENTENCE = "sentence"
@@ -46,7 +46,7 @@ class SplitterName(StrEnum):
 
 
 class NullableJson(JSON):
-    """JSON whose None is the database's NULL, so that queries can ask for it."""
+    """JSON that stores None as the database's NULL, so that queries can test for it."""
 
     cache_ok = True
 
@@ -57,12 +57,10 @@ class NullableJson(JSON):
 class KnowledgeBase(Table, table=True):
     """A collection of documents that is searched as one; chunk sizes are in tokens.
 
-    ``generation`` numbers the settings (model, splitter, sizes) that searches see; no number
-    above ``last_generation`` was given yet. ``target`` holds the settings of the generation that
-    a re-index works towards, ``previous`` those of the one before, kept for the way back; there is
-    never more than one of both. ``retired`` names generations whose points are yet to go.
-    ``narrowed`` says that a document of it was restricted at some time: only then who reads it is
-    asked document by document (``kb_service.readers``).
+    ``generation`` numbers the settings (model, splitter, sizes) that searches see; no number above ``last_generation``
+    was used yet. ``target`` holds the settings that a re-index builds, ``previous`` those before the last cut-over,
+    kept for a rollback; never both. ``retired`` names generations whose points are still to be deleted. ``narrowed``
+    says that a document was once restricted: only then readers are checked per document (``kb_service.visibility``).
     """
 
     SHARE_KIND: ClassVar[str] = "knowledge_base"
@@ -105,20 +103,17 @@ class KnowledgeBase(Table, table=True):
 class Document(Table, table=True):
     """An uploaded file and the state of its processing.
 
-    ``revision`` is the one being worked on, ``active_revision`` the one that searches see,
-    ``shadow_revision`` one that is ready for the knowledge base's next generation, or kept of the
-    previous one.
-    ``generation`` is that of the settings ``revision`` is made with. ``attempt`` counts the tries
-    of this revision and fences a worker that lost its lease. ``superseded_keys`` are files of
-    older revisions, ``superseded_bytes`` long, kept until the newest one is searchable.
-    ``encoding`` is what the text was read as, ``chosen_encoding`` what somebody said it is.
-    A ``restricted`` one is only for its knowledge base's owner and for those among its readers
-    whom it is shared with; its name is not taken for anybody else.
+    ``revision`` is being worked on, ``active_revision`` is what searches see, ``shadow_revision`` is ready for the next
+    generation or kept from the previous one. ``generation`` is that of the settings ``revision`` is made with.
+    ``attempt`` counts the tries of this revision and fences a worker that lost its lease. ``superseded_keys`` are files
+    of older revisions, ``superseded_bytes`` long, kept until the newest one is searchable. ``encoding`` is what the
+    text was read as, ``chosen_encoding`` what a user set. A ``restricted`` document is only for its knowledge base's
+    owner and the readers it is shared with; others may use its name.
 
-    Where a field belongs is said once: ``PARSED_FIELDS`` are written with each revision and have the
-    names of ``ingestion.parsers.model.ParsedDocument``; ``FILE_FIELDS`` were chosen for the present
-    file and return to their defaults with another one; what ``transfer.archive_format.DocumentEntry``
-    has travels with exports; what ``api.knowledge_bases.schemas.DocumentAnswer`` has is shown.
+    Where else a field must be listed: ``PARSED_FIELDS`` are written with each revision and named as in
+    ``ingestion.parsers.model.ParsedDocument``; ``FILE_FIELDS`` return to their defaults with another file; fields of
+    ``transfer.archive_format.DocumentEntry`` are exported; those of ``api.knowledge_bases.schemas.DocumentAnswer`` are
+    shown.
     """
 
     SHARE_KIND: ClassVar[str] = "document"
@@ -185,8 +180,8 @@ class Document(Table, table=True):
 class Chunk(Table, table=True):
     """A passage of one revision of a document; its id is the point's id in the vector index.
 
-    ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank.
-    A chunk that is not ``enabled`` is kept and shown, but no search finds it.
+    ``version`` rises with every edit of the text. ``terms`` are the tokens for the rerank. A chunk that is not
+    ``enabled`` is kept and shown, but no search finds it.
     """
 
     id: str = Field(primary_key=True, max_length=ID_LENGTH)
@@ -206,7 +201,7 @@ class Chunk(Table, table=True):
 
     __table_args__ = (
         Index("ix_chunk_document", "document_id", "revision", "position", unique=True),
-        # All that a search asks of two hundred hits, without reading their texts' pages.
+        # Covers a search's check of its hits, without reading the pages of their texts.
         Index("ix_chunk_vouched", "id", "document_id", "revision", "enabled", "version", "position"),
     )
 
@@ -214,9 +209,9 @@ class Chunk(Table, table=True):
 class Question(Table, table=True):
     """A saved question of a knowledge base and the passages that would answer it.
 
-    ``expected`` holds at least one of ``{"document": name, "text": words of the passage}``;
-    without ``text`` any passage of the document is right. ``restricted_to`` are the restricted
-    documents that it is about: who does not read all of them does not know of it.
+    ``expected`` holds at least one of ``{"document": name, "text": words of the passage}``; without ``text`` any
+    passage of the document is right. ``restricted_to`` are restricted documents that it is about: the question is
+    hidden from everyone who cannot read all of them.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -231,7 +226,7 @@ class Question(Table, table=True):
 
 
 class Evaluation(Table, table=True):
-    """One measurement of a knowledge base's saved questions under the settings of its time.
+    """One measurement of a knowledge base's saved questions under the settings of that time.
 
     ``metrics`` are means over the questions, ``results`` has one entry per question.
     """
@@ -249,7 +244,7 @@ class Evaluation(Table, table=True):
 
 
 class RetrievalRecord(Table, table=True):
-    """The request and the outcome of one retrieval of a run, so that it can be replayed."""
+    """The request and the outcome of a run's retrieval, so that it can be replayed."""
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
     user_id: str = Field(foreign_key="user.id", max_length=ID_LENGTH, index=True)
@@ -262,11 +257,10 @@ class RetrievalRecord(Table, table=True):
 class Transfer(Table, table=True):
     """An import or a copy of a whole knowledge base that a worker carries out.
 
-    ``kind`` is ``import`` or ``copy``, ``source`` the storage key of the file or the id of the
-    knowledge base copied from. ``facts`` are for people: the new one's name, the number of
-    documents, and whether they are embedded anew. ``original_bytes`` are promised to it within
-    its owner's quota. The row outlives its knowledge base, so that its owner can read why it
-    failed.
+    ``kind`` is ``import`` or ``copy``, ``source`` the storage key of the file or the id of the source knowledge base.
+    ``facts`` are for display: the new name, the number of documents, and whether they are re-embedded.
+    ``original_bytes`` are reserved in the owner's quota. The row outlives its knowledge base, so that the owner can
+    read why it failed.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)
@@ -287,10 +281,10 @@ class Transfer(Table, table=True):
 
 
 class Attachment(Table, table=True):
-    """An image as it was taken in; its bytes are in the object store.
+    """An uploaded image; its bytes are in the object store.
 
-    ``stored_at`` is set once they are, ``session_id`` once a run used it, and ``deleted_at`` when
-    its session went: then the sweep removes file and row.
+    ``stored_at`` is set once they are, ``session_id`` once a run used it, and ``deleted_at`` when its session was
+    deleted: then the sweep removes file and row.
     """
 
     id: str = Field(default_factory=new_id, primary_key=True, max_length=ID_LENGTH)

@@ -1,4 +1,4 @@
-"""Questions as a file: JSON Lines or CSV with ``question``, ``document`` and optional ``text``."""
+"""Question files: JSON Lines or CSV with ``question``, ``document`` and optional ``text``."""
 
 import csv
 import io
@@ -20,11 +20,7 @@ _MAX_LINES = MAX_QUESTIONS * MAX_EXPECTED
 
 
 def parse(content: bytes, kind: FileFormat) -> list[QuestionDraft]:
-    """The questions of a file; lines of the same question are one question.
-
-    Raises:
-        InvalidRequest: a line can't be used; the error names it.
-    """
+    """Parse a file; lines with the same question are merged. An error names the unusable line."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -92,7 +88,7 @@ def _csv_lines(text: str) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def render(questions: Iterable[Question], kind: FileFormat) -> bytes:
-    """The questions as a file, one line for each expected passage."""
+    """Write questions to a file, one line for each expected passage."""
     lines = [
         {"question": row.text, "document": passage["document"], "text": passage.get("text", "")}
         for row in questions
@@ -111,5 +107,5 @@ def _to_csv(lines: Sequence[dict[str, str]]) -> bytes:
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
     writer.writerows({name: escape_cell(value) for name, value in line.items()} for line in lines)
-    # Spreadsheets take a file without the mark for their own old encoding.
+    # Without a byte order mark, spreadsheets assume a legacy encoding.
     return file.getvalue().encode("utf-8-sig")

@@ -26,18 +26,16 @@ MAX_NAME_CHARACTERS = 255
 SORT_FIELDS = ("created_at", "updated_at")
 
 PassageSpec = dict[str, str]
-"""``document``, the name of a document, and where it matters ``text``, words of the passage."""
+"""``document``, a name, and optionally ``text``, words of the passage."""
 
 
 @dataclass(frozen=True)
 class QuestionDraft:
-    """A question as a caller gives it; checked before it is saved.
+    """An unchecked question from a caller.
 
     Args:
-        text: the question.
-        expected: what would answer it.
-        restricted_to: where it comes from another knowledge base: the documents that it was tied
-            to there, as ``Question.restricted_to``. It stays apart from others of its text.
+        restricted_to: on import: the documents that ``Question.restricted_to`` had; keeps it apart from others of its
+            text.
     """
 
     text: str
@@ -47,7 +45,7 @@ class QuestionDraft:
 
 @dataclass(frozen=True)
 class QuestionListing:
-    """One page of questions and how many there are in all."""
+    """One page of questions, and the total."""
 
     items: Sequence[Question]
     total: int
@@ -55,7 +53,7 @@ class QuestionListing:
 
 @dataclass(frozen=True)
 class ImportCounts:
-    """What became of a file of questions: how many came new, grew, or were already there."""
+    """How many imported questions were new, got more passages, or already existed."""
 
     added: int
     extended: int
@@ -63,11 +61,7 @@ class ImportCounts:
 
 
 def validate_draft(draft: QuestionDraft) -> QuestionDraft:
-    """The question without blanks around its parts and without repeated passages.
-
-    Raises:
-        InvalidRequest: a part is empty or too long, or nothing is expected.
-    """
+    """Strip the question and its passages, remove duplicates and check the lengths."""
     text = " ".join(draft.text.split())
     if not 0 < len(text) <= MAX_QUESTION_CHARACTERS:
         raise _wrong_length("question", 1, MAX_QUESTION_CHARACTERS)
@@ -96,18 +90,14 @@ def _checked_passage(passage: PassageSpec) -> PassageSpec:
     text = passage.get("text", "").strip()
     if len(text) > MAX_TEXT_CHARACTERS:
         raise _wrong_length("text", 0, MAX_TEXT_CHARACTERS)
-    # Words without a letter or a digit would fit every passage.
+    # Text without a letter or a digit would match every passage.
     if text and not any(character.isalnum() for character in text):
         raise InvalidRequest("text", "Use words of the passage", "请使用段落中的文字")
     return {"document": document, **({"text": text} if text else {})}
 
 
 async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, question_id: str) -> Question:
-    """Load a question of a knowledge base that already passed the gate.
-
-    Raises:
-        QuestionNotFound: there is none in this knowledge base, or not for this viewer.
-    """
+    """Load a question of a knowledge base that already passed the gate."""
     query = (
         select(Question)
         .where(Question.id == question_id, Question.knowledge_base_id == knowledge_base.id)
@@ -122,9 +112,9 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBa
 async def _visible(
     session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, rows: Sequence[Question]
 ) -> Sequence[Question]:
-    """Those of these questions that hold no words of a document that is not for somebody.
+    """Filter out questions about documents that are hidden from the viewer.
 
-    One about a restricted document that was deleted since is the owner's alone.
+    A question about a restricted document that was deleted since is the owner's alone.
     """
     about = {id_ for row in rows for id_ in row.restricted_to}
     if not about or sees_all(knowledge_base, viewer):
@@ -134,18 +124,18 @@ async def _visible(
 
 
 async def _bind(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, rows: Sequence[Question]) -> None:
-    """Tie questions to the restricted documents that they are about, as who saves them reads."""
+    """Tie new questions to the restricted documents that they are about, as their author sees them."""
     names = {passage["document"] for row in rows for passage in row.expected}
     restricted = await restricted_ids_by_name(session, viewer, knowledge_base_id, names)
     for row in rows:
         ids = {id_ for passage in row.expected for id_ in restricted.get(passage["document"], ())}
-        # Ties are not lost with a name: the words stay.
+        # A tie survives the removal of a passage: the question's own words stay.
         row.restricted_to = sorted({*row.restricted_to, *ids})
         session.add(row)
 
 
 async def restrict_questions(session: AsyncSession, document: Document) -> None:
-    """Tie the questions about a document to it, because not all read it any more."""
+    """Tie the questions about a document to it after it was restricted."""
     mine = col(Question.knowledge_base_id) == document.knowledge_base_id
     for row in (await session.exec(select(Question).where(mine))).all():
         if any(passage["document"] == document.name for passage in row.expected):
@@ -154,16 +144,10 @@ async def restrict_questions(session: AsyncSession, document: Document) -> None:
 
 
 async def rename_document(session: AsyncSession, document: Document, before: str) -> None:
-    """Let the questions about a document name it by its new name, as its words stay in them.
+    """Update a renamed document's name in questions, in the transaction that holds the lock on names.
 
-    Of documents of one name, a question that is tied to a restricted one is about that one, as
-    far as can be told: to an open one that gets another name it is tied, too, in case that one
-    is restricted later.
-
-    Args:
-        session: of the transaction that renames it, which has the turn at names.
-        document: with its new name.
-        before: its name until now.
+    A question tied to restricted namesakes is taken to be about those. If the renamed document is open, such a question
+    is also tied to it, in case it is restricted later.
     """
     mine = col(Question.knowledge_base_id) == document.knowledge_base_id
     rows = (await session.exec(select(Question).where(mine))).all()
@@ -187,7 +171,6 @@ async def rename_document(session: AsyncSession, document: Document, before: str
 
 
 async def _namesakes(session: AsyncSession, document: Document, name: str) -> set[str]:
-    """The ids of the other restricted documents of a name."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id) == document.knowledge_base_id,
         col(Document.name) == name,
@@ -200,14 +183,14 @@ async def _namesakes(session: AsyncSession, document: Document, name: str) -> se
 async def list_questions(
     session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> QuestionListing:
-    """One page of what somebody may know of a knowledge base's questions."""
+    """One page of a knowledge base's questions that the viewer may see."""
     mine = select(Question).where(col(Question.knowledge_base_id) == knowledge_base.id)
     columns = {"created_at": col(Question.created_at), "updated_at": col(Question.updated_at)}
     if sees_all(knowledge_base, viewer):
         query = paginate(mine, page, columns=columns, tie=col(Question.id))
         total = select(func.count()).select_from(mine.subquery())
         return QuestionListing((await session.exec(query)).all(), (await session.exec(total)).one())
-    # Not a condition of SQL: both databases look into JSON in their own ways, and they are few.
+    # Not in SQL: the two databases differ in JSON queries, and questions are few.
     whole = replace(page, number=1, size=MAX_QUESTIONS)
     all_rows = (await session.exec(paginate(mine, whole, columns=columns, tie=col(Question.id)))).all()
     rows = await _visible(session, viewer, knowledge_base, all_rows)
@@ -216,7 +199,7 @@ async def list_questions(
 
 
 async def list_all(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> Sequence[Question]:
-    """All that somebody may know of, in the order in which they came; at most ``MAX_QUESTIONS``."""
+    """All questions that the viewer may see, oldest first; at most ``MAX_QUESTIONS``."""
     query = (
         select(Question)
         .where(col(Question.knowledge_base_id) == knowledge_base.id)
@@ -228,12 +211,7 @@ async def list_all(session: AsyncSession, viewer: Viewer, knowledge_base: Knowle
 async def add_questions(
     work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, drafts: Sequence[QuestionDraft]
 ) -> ImportCounts:
-    """Save questions; one that is already there gets the passages that are new.
-
-    Raises:
-        InvalidRequest: a question can't be used, or they would be too many; none is saved.
-        KnowledgeBaseNotFound: it was deleted at this moment.
-    """
+    """Save questions, all or none; an existing one gets the passages that are new."""
     await _lock_names(work, knowledge_base)
     rows = await list_all(work.session, SYSTEM_VIEWER, knowledge_base)
     visible = await _visible(work.session, viewer, knowledge_base, rows)
@@ -260,7 +238,7 @@ async def add_questions(
         raise InvalidRequest("questions", f"A knowledge base holds at most {MAX_QUESTIONS}", zh)
     await _bind(work.session, viewer, knowledge_base.id, [*touched.values()])
     if any(row.restricted_to for row in touched.values()) and not knowledge_base.narrowed:
-        # Be the documents open by now, or gone: who may know of these questions is asked.
+        # Even if the documents are open or deleted by now, these questions need the visibility check.
         knowledge_base.narrowed = True
         work.session.add(knowledge_base)
     await work.session.flush()
@@ -268,11 +246,7 @@ async def add_questions(
 
 
 async def _lock_names(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Wait for those who give names or say who reads, and look again at what they changed.
-
-    Raises:
-        KnowledgeBaseNotFound: it was deleted at this moment.
-    """
+    """Lock names and permissions, and refresh ``narrowed``, which other transactions may have set."""
     turn = await lock_names(work.session, knowledge_base.id)
     if turn.narrowed and not knowledge_base.narrowed:
         await work.session.refresh(knowledge_base, ["narrowed"])
@@ -288,16 +262,11 @@ def _extend(row: Question, passages: Sequence[PassageSpec]) -> bool:
 
 
 async def create(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, draft: QuestionDraft) -> Question:
-    """Save one question, which is new or gets more expected passages.
-
-    Raises:
-        InvalidRequest: it can't be used, or the knowledge base is full.
-        KnowledgeBaseNotFound: it was deleted at this moment.
-    """
+    """Save one question; an existing one gets the passages that are new."""
     await add_questions(work, viewer, knowledge_base, [draft])
     clean = validate_draft(draft)
     query = select(Question).where(Question.knowledge_base_id == knowledge_base.id, Question.text == clean.text)
-    # Another of this text may be there that is not for this viewer.
+    # There may be another question of this text that is hidden from the viewer.
     rows = (await work.session.exec(query)).all()
     visible = await _visible(work.session, viewer, knowledge_base, rows)
     return next(row for row in visible if all(passage in row.expected for passage in clean.expected))
@@ -306,13 +275,7 @@ async def create(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase
 async def change(
     work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, row: Question, draft: QuestionDraft
 ) -> Question:
-    """Put another text or other passages in place of a question's.
-
-    Raises:
-        InvalidRequest: it can't be used, or another question has this text.
-        QuestionNotFound: it was deleted, or is not for this viewer any more, at this moment.
-        KnowledgeBaseNotFound: it was deleted at this moment.
-    """
+    """Replace a question's text and passages."""
     clean = validate_draft(draft)
     await _lock_names(work, knowledge_base)
     row = await get(work.session, viewer, knowledge_base, row.id)
@@ -329,12 +292,12 @@ async def change(
 
 
 async def delete(work: UnitOfWork, row: Question) -> None:
-    """Remove a question; measurements that asked it stay as they are."""
+    """Delete a question; past measurements stay as they are."""
     await work.session.delete(row)
 
 
 async def delete_all(work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase) -> None:
-    """Remove all questions of a knowledge base that somebody may know of."""
+    """Delete all questions of a knowledge base that the viewer may see."""
     for row in await list_all(work.session, viewer, knowledge_base):
         await work.session.delete(row)
     await work.session.flush()

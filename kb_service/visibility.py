@@ -1,4 +1,4 @@
-"""Who reads which documents of a knowledge base that they passed the gate of: the one rule."""
+"""Document visibility inside a knowledge base that passed the gate: the only rule."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from core.errors.requests import InvalidRequest
 from kb_service.models import Document, KnowledgeBase
 
 MOST_HIDDEN = 20_000
-"""Documents that one search can leave out: each of its legs names them all."""
+"""Documents that one search can exclude: each leg lists all their ids."""
 _TOO_MANY = "Too many documents of these are restricted for one search: name fewer knowledge bases"
 
 
 class Viewer(Protocol):
-    """Somebody who reads; an authenticated caller is one."""
+    """A reader; authenticated callers are viewers."""
 
     @property
     def user_id(self) -> str:
@@ -28,30 +28,26 @@ class Viewer(Protocol):
 
 @dataclass(frozen=True)
 class UserViewer:
-    """Somebody by their account alone, for what goes on after their request, such as a run."""
+    """A viewer known only by account, for work that outlives the request, such as a run."""
 
     user_id: str
 
 
 class _SystemViewer:
-    """Reads for nobody in particular."""
+    """The system itself, not a user."""
 
     user_id = ""
 
 
 SYSTEM_VIEWER: Viewer = _SystemViewer()
-"""The product itself at work: for what no person is shown."""
+"""The system itself, for results that no person sees."""
 
 
 def visible_to(viewer: Viewer) -> ColumnElement[bool]:
-    """The rule as a condition on rows of ``Document``.
+    """The rule as a condition on rows of ``Document``; the knowledge base's own gate is passed.
 
-    A document that is not restricted is for whoever reads its knowledge base. A restricted one is
-    for the knowledge base's owner and for those whom it is shared with, by name or by the role
-    that they have at this moment.
-
-    Args:
-        viewer: who asks; the knowledge base's own gate is passed.
+    An open document is visible to everybody who reads its knowledge base. A restricted one is visible to the owner and
+    to those it is shared with, by name or by a role that they have now.
     """
     if viewer is SYSTEM_VIEWER:
         return true()
@@ -59,18 +55,14 @@ def visible_to(viewer: Viewer) -> ColumnElement[bool]:
 
 
 def granted_to(user_id: str | BindParameter[str]) -> ColumnElement[bool]:
-    """Who reads a document though it is restricted, as a condition on rows of ``Document``."""
+    """Condition on ``Document``: a restricted document that the user can read."""
     owned = select(KnowledgeBase.id).where(col(KnowledgeBase.owner_id) == user_id)
     shared = shared_resource_ids(user_id, Document.SHARE_KIND)
     return or_(col(Document.knowledge_base_id).in_(owned), col(Document.id).in_(shared))
 
 
 def knowledge_base_visible_to(viewer: Viewer) -> ColumnElement[bool]:
-    """Who reads a knowledge base, as a condition on its row: for what goes on behind the gate.
-
-    Args:
-        viewer: who passed the gate, and need not pass it any more.
-    """
+    """Condition on ``KnowledgeBase`` that the viewer can still read it, for work behind the gate."""
     if viewer is SYSTEM_VIEWER:
         return true()
     shared = shared_resource_ids(viewer.user_id, KnowledgeBase.SHARE_KIND)
@@ -82,7 +74,7 @@ def knowledge_base_visible_to(viewer: Viewer) -> ColumnElement[bool]:
 
 
 def sees_all(knowledge_base: KnowledgeBase, viewer: Viewer) -> bool:
-    """Whether there is surely nothing in a knowledge base that is not for this viewer."""
+    """Whether nothing in a knowledge base can be hidden from this viewer."""
     is_owner = knowledge_base.owner_id == viewer.user_id
     return viewer is SYSTEM_VIEWER or is_owner or not knowledge_base.narrowed
 
@@ -90,15 +82,12 @@ def sees_all(knowledge_base: KnowledgeBase, viewer: Viewer) -> bool:
 async def hidden_document_ids(
     session: AsyncSession, knowledge_bases: Sequence[KnowledgeBase], viewer: Viewer
 ) -> frozenset[str]:
-    """The documents of these knowledge bases that are not for this viewer, by their ids.
+    """Ids of the documents in these knowledge bases that are hidden from the viewer.
 
-    Args:
-        session: to read from.
-        knowledge_bases: they passed the gate; those that were never narrowed cost nothing.
-        viewer: who asks.
+    Knowledge bases that were never narrowed cost nothing.
 
     Raises:
-        InvalidRequest: they are more than one search can leave out.
+        InvalidRequest: there are more than one search can exclude.
     """
     narrowed = [row.id for row in knowledge_bases if row.narrowed]
     if not narrowed or viewer is SYSTEM_VIEWER:
@@ -110,10 +99,10 @@ async def hidden_document_ids(
 
 
 async def hidden_ids_in(session: AsyncSession, knowledge_base_ids: Sequence[str], viewer: Viewer) -> frozenset[str]:
-    """The same, whatever is known of the knowledge bases; one more than the most of them at most."""
+    """Hidden ids without looking at the knowledge bases' rows; stops one above the limit."""
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(knowledge_base_ids),
-        # As the index of restricted documents is written.
+        # Written exactly like the condition of the partial index.
         col(Document.restricted).is_(True),
         ~granted_to(viewer.user_id),
     )
@@ -121,7 +110,7 @@ async def hidden_ids_in(session: AsyncSession, knowledge_base_ids: Sequence[str]
 
 
 async def visible_ids(session: AsyncSession, viewer: Viewer, document_ids: Collection[str]) -> frozenset[str]:
-    """Those of these documents that are there and for this viewer."""
+    """Those of these documents that exist and are visible to the viewer."""
     query = select(Document.id).where(
         col(Document.id).in_(document_ids), col(Document.deleted_at).is_(None), visible_to(viewer)
     )
@@ -131,7 +120,7 @@ async def visible_ids(session: AsyncSession, viewer: Viewer, document_ids: Colle
 async def restricted_ids_by_name(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, names: Collection[str]
 ) -> dict[str, list[str]]:
-    """The ids of the restricted documents of these names that a viewer reads, by name."""
+    """Ids of the viewer's restricted documents with these names, by name."""
     query = select(Document.name, Document.id).where(
         col(Document.knowledge_base_id) == knowledge_base_id,
         col(Document.name).in_(names),
@@ -148,7 +137,7 @@ async def restricted_ids_by_name(
 async def count_documents(
     session: AsyncSession, viewer: Viewer, knowledge_bases: Sequence[KnowledgeBase]
 ) -> dict[str, int]:
-    """The number of documents of each that somebody reads; one without documents is absent."""
+    """Number of documents that the viewer can read, by knowledge base; empty ones are absent."""
     mine = [] if all(sees_all(row, viewer) for row in knowledge_bases) else [visible_to(viewer)]
     query = (
         select(Document.knowledge_base_id, func.count())

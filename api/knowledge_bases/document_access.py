@@ -68,9 +68,9 @@ def _reader(share: ShareEntry) -> ReaderAnswer:
     return ReaderAnswer(user=SharedUser.of(share.user), role=SharedRole.of(share.role), created_at=share.since)
 
 
-def _answer(readers: DocumentAcl) -> Envelope[AccessAnswer]:
-    items: Sequence[ReaderAnswer] = [_reader(share) for share in readers.named]
-    answer = AccessAnswer(restricted=readers.restricted, items=[*items], total=len(items), version=readers.version)
+def _answer(acl: DocumentAcl) -> Envelope[AccessAnswer]:
+    items: Sequence[ReaderAnswer] = [_reader(share) for share in acl.readers]
+    answer = AccessAnswer(restricted=acl.restricted, items=[*items], total=len(items), version=acl.version)
     return Envelope(data=answer)
 
 

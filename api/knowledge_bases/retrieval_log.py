@@ -126,7 +126,7 @@ def _changes(replay: Replay) -> list[ChangeAnswer]:
             place_now=one.place_now,
             score_now=one.score_now,
         )
-        for one in replay.kept
+        for one in replay.retained
     ]
     lost = [
         _change("gone", one.recorded, place_then=one.place_then).model_copy(

@@ -1,4 +1,4 @@
-"""What a person may do with a document that is there: one registry, for one and for many."""
+"""The registry of actions on existing documents, for single and bulk calls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,14 +41,13 @@ def _resume(work: UnitOfWork, document: Document) -> None:
 def _cancel(work: UnitOfWork, document: Document) -> None:
     _rest(document, DocumentStatus.CANCELLED)
     document.failure = None
-    # Stays until the points of a broken-off try are known to be gone.
+    # Stays until the points of the aborted try are known to be deleted.
     document.lease_owner = document.lease_owner or _TO_BE_CLEARED
     enqueue_clear(work, document)
 
 
 def _rest(document: Document, status: DocumentStatus) -> None:
-    # The lease stays: a worker that has the document in hand gives it up when it notices, and
-    # until then nobody else may write its points.
+    # The lease stays: its worker gives it up when it notices, and until then nobody else may write points.
     document.status, document.stage = status.value, DocumentStage.QUEUED.value
     document.progress, document.retry_at, document.stage_since = 0, None, None
 
@@ -58,14 +57,12 @@ _TO_BE_CLEARED = "-"
 
 @dataclass(frozen=True)
 class DocumentAction:
-    """Something that can be done with documents in some states.
+    """An action that documents in some states allow.
 
     Args:
-        apply: changes the row, which is locked, and enqueues what follows.
-        begins: statuses that it can be done in.
-        settled: statuses in which it is done already, so that doing it again changes nothing.
-        refusal: what a caller hears in any other status.
-        refusal_zh: the same in Chinese.
+        apply: changes the locked row and enqueues the follow-up jobs.
+        settled: statuses in which it is already done: repeating it changes nothing.
+        refusal: the error message for any other status.
     """
 
     apply: Callable[[UnitOfWork, Document], None]
@@ -127,7 +124,7 @@ class ActionOutcome(StrEnum):
 
 
 async def perform(work: UnitOfWork, name: ActionName, document: Document) -> ActionOutcome:
-    """Do something with a document whose row is locked, where its status allows it."""
+    """Apply an action to a document whose row is locked, if its status allows it."""
     action, status = ACTIONS[name], DocumentStatus(document.status)
     if status in action.settled:
         return ActionOutcome.UNCHANGED
@@ -144,12 +141,7 @@ async def perform(work: UnitOfWork, name: ActionName, document: Document) -> Act
 async def apply_action(
     work: UnitOfWork, viewer: Viewer, name: ActionName, knowledge_base_id: str, document_id: str
 ) -> Document:
-    """Do something with one document of a knowledge base that already passed the gate.
-
-    Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
-        Conflict: its status does not allow it.
-    """
+    """Apply an action to one document of a knowledge base that already passed the gate."""
     rows = await get_documents_for_update(work.session, viewer, knowledge_base_id, [document_id])
     if not rows:
         raise DocumentNotFound
@@ -162,11 +154,7 @@ async def apply_action(
 async def apply_action_to_many(
     work: UnitOfWork, viewer: Viewer, name: ActionName, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> dict[str, ActionOutcome]:
-    """Do something with many documents of a knowledge base that already passed the gate.
-
-    Returns:
-        What happened, by id, in the order asked for; what is not for this viewer was not found.
-    """
+    """Apply an action to many documents; those hidden from the viewer count as not found."""
     outcomes = dict.fromkeys(document_ids, ActionOutcome.NOT_FOUND)
     ids = sorted(outcomes)
     for start in range(0, len(ids), _GROUP):
@@ -181,8 +169,8 @@ async def apply_action_to_many(
 async def get_documents_for_update(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_ids: Sequence[str]
 ) -> Sequence[Document]:
-    """Those of these documents of the knowledge base that somebody reads, their rows locked."""
-    # In the order of ids: two callers that lock the same rows must not wait for each other.
+    """Lock and load those of these documents that the viewer can read."""
+    # Ordered by id: two callers that lock the same rows must not deadlock.
     query = (
         select(Document)
         .where(
@@ -192,7 +180,7 @@ async def get_documents_for_update(
             visible_to(viewer),
         )
         .order_by(col(Document.id))
-        # Not the rows that only say who may read.
+        # Without the joined rows that only decide visibility.
         .with_for_update(key_share=True, of=Document)
         .execution_options(populate_existing=True)
     )
@@ -202,7 +190,7 @@ async def get_documents_for_update(
 async def ids_with_status(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, status: DocumentStatus, *, limit: int
 ) -> Sequence[str]:
-    """The documents of a knowledge base in a status that somebody reads, oldest first."""
+    """Ids of the viewer's documents in a status, oldest first."""
     query = (
         select(Document.id)
         .where(
@@ -218,16 +206,7 @@ async def ids_with_status(
 
 
 async def delete_rows(session: AsyncSession, document_ids: Sequence[str], limit: int) -> bool:
-    """Remove the rows of documents and of their chunks, no more than so many chunks at once.
-
-    Args:
-        session: to write with.
-        document_ids: whose points and files are gone.
-        limit: chunks that are removed at most.
-
-    Returns:
-        Whether all is gone; otherwise only chunks were removed, and there may be more.
-    """
+    """Delete erased documents' rows, at most ``limit`` chunks at once; False if more may be left."""
     some = select(Chunk.id).where(col(Chunk.document_id).in_(document_ids)).limit(limit)
     gone = await session.exec(delete_from(Chunk).where(col(Chunk.id).in_(some)))
     if gone.rowcount >= limit:
@@ -237,9 +216,9 @@ async def delete_rows(session: AsyncSession, document_ids: Sequence[str], limit:
 
 
 async def pause_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Let no document of a knowledge base be processed until it is resumed.
+    """Pause processing of a knowledge base's documents.
 
-    What is in hand goes back to those that wait; its worker gives it up when it notices.
+    Documents being processed return to the queue; their workers give up when they notice.
     """
     if knowledge_base.paused:
         return
@@ -263,7 +242,7 @@ async def pause_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
 
 
 def resume_all(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Let the documents of a knowledge base go on."""
+    """Resume processing of a knowledge base's documents."""
     if not knowledge_base.paused:
         return
     _set_paused(work, knowledge_base, to=False)

@@ -1,4 +1,4 @@
-"""Chunks: reading and changing the single passages of documents."""
+"""Reading and editing the chunks of documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _CHANGED = {
 
 @dataclass(frozen=True)
 class ChunkListing:
-    """One page of chunks and how many there are in all."""
+    """One page of chunks, and the total."""
 
     items: Sequence[Chunk]
     total: int
@@ -33,7 +33,7 @@ class ChunkListing:
 
 @dataclass(frozen=True)
 class LocatedChunk:
-    """A chunk that searches may show, with the document and the knowledge base it stands in."""
+    """A searchable chunk with its document and knowledge base."""
 
     knowledge_base: KnowledgeBase
     document: Document
@@ -42,14 +42,7 @@ class LocatedChunk:
 
 @dataclass(frozen=True)
 class DocumentSpan:
-    """A part of a searchable document.
-
-    Args:
-        document: which one.
-        chunks: those that touch the part, in order; disabled ones are left out.
-        length: characters of all its chunks.
-        namesakes: ids of other documents of the name it was asked by.
-    """
+    """Enabled chunks of a part of a document; ``namesakes`` are ids of others with its name."""
 
     document: Document
     chunks: Sequence[Chunk]
@@ -60,14 +53,7 @@ class DocumentSpan:
 async def list_chunks(
     session: AsyncSession, document: Document, page: PageRequest, *, is_changed: bool | None = None
 ) -> ChunkListing:
-    """One page of the chunks of the revision that searches see; none before there is one.
-
-    Args:
-        session: to read from.
-        document: one that passed the gate.
-        page: the part that is wanted.
-        is_changed: only those that are edited or disabled, or only the others.
-    """
+    """One page of the active revision's chunks; ``is_changed`` selects edited or disabled ones, or the others."""
     conditions = [col(Chunk.document_id) == document.id, col(Chunk.revision) == (document.active_revision or 0)]
     if is_changed is not None:
         changed = or_(col(Chunk.version) > 1, col(Chunk.enabled).is_(False))
@@ -83,12 +69,7 @@ async def list_chunks(
 
 
 async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, chunk_id: str) -> LocatedChunk:
-    """Load a chunk of a knowledge base that already passed the gate.
-
-    Raises:
-        ChunkNotFound: there is none in this knowledge base for this viewer, or only one of a
-            revision that searches do not see.
-    """
+    """Load a chunk that searches see, of a knowledge base that already passed the gate."""
     query = (
         select(Chunk, Document)
         .join(Document, col(Document.id) == col(Chunk.document_id))
@@ -109,25 +90,14 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBa
 
 @dataclass(frozen=True)
 class ReadScope:
-    """Where somebody reads: the knowledge bases, which passed the gate, and who it is."""
+    """The viewer, and the knowledge bases that passed the gate for them."""
 
     knowledge_base_ids: Sequence[str]
     viewer: Viewer
 
 
 async def read_span(session: AsyncSession, scope: ReadScope, id_or_name: str, *, start: int, end: int) -> DocumentSpan:
-    """Load the part of a document that stands between two characters, as searches see it.
-
-    Args:
-        session: to read from.
-        shelf: where.
-        named: the document's id, or its name.
-        start: first character.
-        end: one past the last.
-
-    Raises:
-        DocumentNotFound: no searchable document of that id or name is there for this viewer.
-    """
+    """Load the part of a document between two character offsets, as searches see it."""
     query = (
         select(Document)
         .join(KnowledgeBase, col(KnowledgeBase.id) == col(Document.knowledge_base_id))
@@ -155,29 +125,16 @@ async def read_span(session: AsyncSession, scope: ReadScope, id_or_name: str, *,
 
 
 def require_version(chunk: Chunk, version: int) -> None:
-    """Pass if nobody edited the chunk since the caller read it.
-
-    Raises:
-        Conflict: somebody did; the details have the present version.
-    """
+    """Raise ``Conflict`` with the present version if the chunk was edited since the caller read it."""
     if chunk.version != version:
         raise Conflict(**_CHANGED, version=chunk.version)
 
 
 async def update_chunk(work: UnitOfWork, located: LocatedChunk, values: dict[str, Any]) -> Chunk:
-    """Write fields of a chunk, if it is still what the caller read and still shown.
+    """Write fields of a chunk, if it is unchanged since the caller read it and still searchable.
 
-    The row stays locked until the transaction ends, so what else belongs to the change may be
-    done inside it without another change coming between.
-
-    Args:
-        work: the transaction.
-        place: the chunk as it was read.
-        values: new values by column.
-
-    Raises:
-        Conflict: it was edited meanwhile, or was out of sight for a moment.
-        ChunkNotFound: it is gone.
+    The row stays locked until the transaction ends, so the rest of the change can be made without another one
+    interfering.
     """
     is_active = select(Document.id).where(
         col(Document.id) == located.document.id,
@@ -190,9 +147,9 @@ async def update_chunk(work: UnitOfWork, located: LocatedChunk, values: dict[str
         .values(**values)
     )
     if (await work.session.exec(statement)).rowcount == 0:
-        # Who changes it has passed the gate.
+        # The caller has already passed the gate.
         now = await get(work.session, SYSTEM_VIEWER, located.knowledge_base, located.chunk.id)
         require_version(now.chunk, located.chunk.version)
-        # Searches saw another revision for a moment and see this one again: nothing was written.
+        # Another revision was active for a moment; nothing was written.
         raise Conflict(**_CHANGED, version=now.chunk.version)
     return await work.session.get_one(Chunk, located.chunk.id, populate_existing=True)

@@ -1,4 +1,4 @@
-"""A document's metadata: the user's own keys and values, which searches can filter by."""
+"""User-defined document metadata, which searches can filter by."""
 
 import json
 import math
@@ -14,18 +14,13 @@ _MOST_KEYS = 20
 _LONGEST_KEY = 64
 _LONGEST_TEXT = 1000
 _MOST_ITEMS = 50
-# Beyond it a program in JavaScript reads another number.
+# JavaScript's largest safe integer.
 _LARGEST_INTEGER = 2**53 - 1
 _MOST_BYTES = 8192
 
 
 def validate_attributes(value: object) -> Attributes:
-    """Metadata as it may be stored: flat, of bounded size.
-
-    Raises:
-        InvalidRequest: it is not an object of at most 20 keys, or a value is neither a text, a
-            number, a truth value nor a list of texts.
-    """
+    """Check metadata: at most 20 keys, with texts, numbers, booleans or lists of texts as values."""
     if not _is_object(value):
         raise _refusal("Send an object of keys and values", "请给出由键和值组成的对象")
     if len(value) > _MOST_KEYS:
@@ -37,11 +32,7 @@ def validate_attributes(value: object) -> Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Metadata from JSON text, as a form field carries it.
-
-    Raises:
-        InvalidRequest: no JSON, or not what :func:`checked_attributes` passes.
-    """
+    """Parse and check metadata from the JSON text of a form field."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -89,7 +80,7 @@ def _checked_text(value: object) -> str:
 
 
 def _is_clean(text: str) -> bool:
-    # PostgreSQL can't store NUL, UTF-8 can't spell half a character.
+    # PostgreSQL can't store NUL, UTF-8 can't encode lone surrogates.
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Restricting single documents to some of those who read their knowledge base."""
+"""Restricting documents to some readers of their knowledge base."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from kb_service.knowledge_bases.sharing import get_for_update
 from kb_service.models import Document, KnowledgeBase
 
 MOST_RESTRICTED = 1000
-"""Restricted documents of one knowledge base: searches name those that they must not find."""
+"""Restricted documents of one knowledge base: searches must exclude the hidden ones by id."""
 _OPEN = "open"
 _CHANGED = {
     "field": "version",
@@ -44,38 +44,27 @@ _CHANGED = {
 
 @dataclass(frozen=True)
 class DocumentAcl:
-    """Who reads a document.
-
-    Args:
-        restricted: only those named, and the owner; else all who read the knowledge base.
-        named: people and roles; each counts as far as they read the knowledge base.
-    """
+    """Who can read a document; readers count only if they can read the knowledge base."""
 
     restricted: bool
-    named: Sequence[ShareEntry] = ()
+    readers: Sequence[ShareEntry] = ()
 
     @property
     def version(self) -> str:
-        """What these are told from others by."""
-        return share_list_version(self.named) if self.restricted else _OPEN
+        return share_list_version(self.readers) if self.restricted else _OPEN
 
 
 @dataclass(frozen=True)
 class DocumentAclUpdate:
-    """Who is to read a document, beside the owner of its knowledge base.
+    """New readers of a document besides the owner; ``version`` is of the list that the caller saw."""
 
-    Args:
-        wanted: people and roles; none: only the owner.
-        version: of the readers that the caller saw; None for whoever they are now.
-    """
-
-    wanted: Sequence[ShareSpec]
+    readers: Sequence[ShareSpec]
     version: str | None = None
 
 
 @dataclass
 class _RestrictedDocument:
-    """A restricted document as something that is shared: it is its knowledge base's owner's."""
+    """A restricted document as a shareable resource, owned by its knowledge base's owner."""
 
     SHARE_KIND: ClassVar[str] = Document.SHARE_KIND
     id: str
@@ -84,14 +73,7 @@ class _RestrictedDocument:
 
 
 async def get_acl(session: AsyncSession, principal: Principal, knowledge_base_id: str, document_id: str) -> DocumentAcl:
-    """Who reads a document; the owner of its knowledge base may know.
-
-    Raises:
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        ReadOnly: the caller only reads the knowledge base.
-        OwnerOnly: it is somebody else's.
-        DocumentNotFound: there is none in it.
-    """
+    """Who can read a document; only for the owner of its knowledge base."""
     base = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     document = await document_queries.get(session, principal, base.id, document_id)
     return await _load_acl(session, document, _RestrictedDocument(document.id, base.owner_id))
@@ -100,24 +82,7 @@ async def get_acl(session: AsyncSession, principal: Principal, knowledge_base_id
 async def restrict(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str, acl: DocumentAclUpdate
 ) -> DocumentAcl:
-    """Let only these, among those who read the knowledge base, read a document from now on.
-
-    Args:
-        work: the transaction.
-        principal: who asks: the owner of the knowledge base, who reads it in any case.
-        knowledge_base_id: the document's.
-        document_id: which one.
-        readers: these.
-
-    Raises:
-        Conflict: the readers are not those of this version any more.
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        ReadOnly: the caller only reads the knowledge base.
-        OwnerOnly: it is somebody else's.
-        DocumentNotFound: there is none in it.
-        InvalidRequest: too many, the same one twice, the owner, nobody of this name, or too many
-            restricted documents.
-    """
+    """Restrict a document to these readers of its knowledge base; the owner can always read it."""
     session = work.session
     base, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     resource = _RestrictedDocument(document.id, base.owner_id)
@@ -126,7 +91,7 @@ async def restrict(
         raise Conflict(**_CHANGED, version=version)
     if not present.restricted:
         await _require_room(session, base)
-    await replace_shares(work, resource, acl.wanted, field="readers")
+    await replace_shares(work, resource, acl.readers, field="readers")
     if not present.restricted:
         document.restricted = True
         await questions.restrict_questions(session, document)
@@ -135,8 +100,8 @@ async def restrict(
     if present.version != now.version:
         await _touch(work, document)
         target = AuditTarget(Document.SHARE_KIND, document.id)
-        # As a list: a name that is a key would be redacted where it looks like a secret's.
-        audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.named)]})
+        # A list: as a key, a name that looks like a secret's would be redacted.
+        audit(session, AuditAction.DOCUMENT_RESTRICTED, target, details={"readers": [*access_by_subject(now.readers)]})
     return now
 
 
@@ -147,22 +112,16 @@ async def _load_acl(session: AsyncSession, document: Document, resource: _Restri
 
 
 async def mark_narrowed(work: UnitOfWork, knowledge_base_id: str) -> None:
-    """From now on who reads a knowledge base is asked document by document, for good."""
+    """Mark a knowledge base so that searches check readers per document; this is never undone."""
     statement = update(KnowledgeBase).where(col(KnowledgeBase.id) == knowledge_base_id)
     await work.session.exec(statement.values(narrowed=True))
 
 
 async def copy_acl(work: UnitOfWork, source_id: str, target_id: str, copies: Mapping[str, str]) -> None:
-    """Let restricted documents that come into a copy be read by those who read the originals.
+    """Give restricted documents in a copy the readers of the originals; ``copies`` maps original to new ids.
 
-    Only where both are one person's: who may read a document need not know who else may, so
-    in somebody else's copy it is theirs alone.
-
-    Args:
-        work: the transaction.
-        source_id: the knowledge base that was copied.
-        target_id: the copy.
-        copies: ids of new documents of the copy, by those of the restricted ones of the source.
+    Only if both knowledge bases have the same owner: readers of a document need not know who else reads it, so in
+    another owner's copy it is theirs alone.
     """
     session = work.session
     owners = select(KnowledgeBase.owner_id).where(col(KnowledgeBase.id).in_([source_id, target_id]))
@@ -175,15 +134,7 @@ async def copy_acl(work: UnitOfWork, source_id: str, target_id: str, copies: Map
 
 
 async def unrestrict(work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str) -> None:
-    """Let all who read the knowledge base read a document again; one that they do stays so.
-
-    Raises:
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        ReadOnly: the caller only reads the knowledge base.
-        OwnerOnly: it is somebody else's.
-        DocumentNotFound: there is none in it.
-        DocumentNameTaken: another document that all read has its name by now.
-    """
+    """Open a document to everybody who reads the knowledge base; does nothing if it is open."""
     _, document = await _get_for_update(work, principal, knowledge_base_id, document_id)
     if not document.restricted:
         return
@@ -206,7 +157,7 @@ async def _get_for_update(
     work: UnitOfWork, principal: Principal, knowledge_base_id: str, document_id: str
 ) -> tuple[KnowledgeBase, Document]:
     session = work.session
-    # Uploads and renamings wait for it, too: they decide by it what a name means.
+    # Uploads and renames take the same lock: what a name means depends on it.
     base = await get_for_update(session, principal, knowledge_base_id, Action.MANAGE)
     rows = await get_documents_for_update(session, principal, base.id, [document_id])
     if not rows:
@@ -230,6 +181,6 @@ async def _require_room(session: AsyncSession, base: KnowledgeBase) -> None:
 
 
 async def _touch(work: UnitOfWork, document: Document) -> None:
-    # Whoever follows the progress is told.
+    # Notifies progress feeds.
     document.updated_at = await database_now(work.session)
     work.session.add(document)

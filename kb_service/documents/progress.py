@@ -1,4 +1,4 @@
-"""How far documents are, why they wait, and when they will probably be done."""
+"""Progress of documents: percentages, waiting reasons and estimated times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,21 +13,14 @@ from core.db.types import utc_now
 from kb_service.models import Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.visibility import Viewer, sees_all, visible_to
 
-# A document of a tenth or of ten times the size says little: each has work that no byte makes.
+# Documents ten times smaller or larger are not comparable: each has a fixed share of work.
 _ALIKE = 10
 _SHORTEST_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class WorkSample:
-    """What was done of a document: all of it, or a part that is known.
-
-    Args:
-        size: the document's bytes.
-        percent: of it that is done.
-        since: when its processing began.
-        until: when it was done; now, where it is in work.
-    """
+    """Measured work on a document, or on a known part of it; ``size`` is the document's bytes."""
 
     size: int
     percent: int
@@ -36,31 +29,20 @@ class WorkSample:
 
     @property
     def seconds_left(self) -> float:
-        """The seconds that the rest of it takes at its own pace."""
         elapsed = max(0.0, (self.until - self.since).total_seconds())
         return elapsed * (100 - self.percent) / self.percent
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """Documents that wait, or are in work and do not say how far they are.
-
-    Args:
-        count: how many they are.
-        size: their bytes.
-    """
+    """Documents that wait, or are in progress without reporting how far they are; ``size`` in bytes."""
 
     count: int
     size: int
 
 
 def estimate_seconds(done: Sequence[WorkSample], backlog: Backlog) -> float | None:
-    """The seconds until all is done; None when nothing like it was done.
-
-    Args:
-        done: what was completed lately, and what is in work and says how far it is.
-        backlog: what is open beside the latter.
-    """
+    """Seconds until everything is done, from recent and measured work; None if there is none comparable."""
     in_work = [work for work in done if work.percent < 100]
     longest = max((work.seconds_left for work in in_work), default=0.0)
     if not backlog.count:
@@ -75,7 +57,7 @@ def estimate_seconds(done: Sequence[WorkSample], backlog: Backlog) -> float | No
 
 
 def _busy_seconds(samples: Sequence[WorkSample]) -> float:
-    """The time in which some of these were in work: what overlaps is counted once."""
+    """The total time during which any of these was in progress; overlaps count once."""
     busy, reached = 0.0, None
     for sample in sorted(samples, key=lambda sample: sample.since):
         since = sample.since if reached is None else max(sample.since, reached)
@@ -123,7 +105,7 @@ CANCELLED = {
 
 
 def waiting_reason(document: Document, *, base_paused: bool) -> Mapping[str, str] | None:
-    """Why a document is neither done nor in work, and what to do, in both languages."""
+    """Why a document is waiting and what to do about it, in both languages; None if it is not."""
     match DocumentStatus(document.status):
         case DocumentStatus.PAUSED:
             return PAUSED
@@ -135,12 +117,12 @@ def waiting_reason(document: Document, *, base_paused: bool) -> Mapping[str, str
             return None
 
 
-# Those that say how far they are: reading does where it recognises the text of page after page.
+# Stages that report progress; parsing does when it runs OCR page by page.
 _MEASURED = (DocumentStage.PARSING, DocumentStage.EMBEDDING)
 
 
 def eta_seconds(document: Document) -> int | None:
-    """The seconds that a document's stage will probably take; None when nobody can tell yet."""
+    """Estimated seconds left of a document's stage; None if unknown."""
     if document.status != DocumentStatus.PROCESSING or document.stage_since is None:
         return None
     if document.stage not in _MEASURED or not 0 < document.progress < 100:
@@ -152,7 +134,7 @@ def eta_seconds(document: Document) -> int | None:
 async def count_ahead(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, documents: Sequence[Document]
 ) -> dict[str, int]:
-    """How many of the documents that somebody reads go before each of these that wait."""
+    """How many of the viewer's documents are queued before each of these."""
     waiting = [document.id for document in documents if document.status == DocumentStatus.PENDING]
     if not waiting:
         return {}
@@ -173,15 +155,12 @@ async def count_ahead(
 
 @dataclass(frozen=True)
 class KnowledgeBaseProgress:
-    """How far a knowledge base is.
+    """Progress of a knowledge base.
 
     Args:
-        counts: documents by status; a status that none has is left out.
-        percent: of all its documents that need no more work, in percent.
-        eta_seconds: until none waits or is in work, at the pace of the last minute's documents;
-            None when nobody can tell, and where all that is open is paused.
-        paused: whether the knowledge base is.
-        changed_at: when one of its documents changed last.
+        percent: documents that need no more work, in percent of all.
+        eta_seconds: until nothing waits or is in progress, at the pace of the last minute's documents; None if unknown,
+            or if all that is open is paused.
     """
 
     counts: Mapping[str, int]
@@ -192,14 +171,11 @@ class KnowledgeBaseProgress:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing will change by itself."""
         return self.paused or not any(self.counts.get(status.value) for status in _OPEN)
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The documents of one status."""
-
     status: str
     count: int
     progress: int
@@ -211,7 +187,7 @@ _NONE = _Group("", 0, 0, 0, datetime.min.replace(tzinfo=UTC))
 
 
 async def get_progress(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> KnowledgeBaseProgress:
-    """How far what somebody reads of a knowledge base is."""
+    """Progress of a knowledge base's documents that the viewer can read."""
     conditions = [
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
@@ -237,7 +213,7 @@ async def get_progress(session: AsyncSession, viewer: Viewer, knowledge_base: Kn
 
 
 async def _groups(session: AsyncSession, conditions: Sequence[ColumnElement[bool]]) -> dict[str, _Group]:
-    # What is read page by page says so, too, and begins anew with the next stage.
+    # Parsing reports progress too, but it restarts at 0 with the next stage.
     is_embedded = col(Document.stage).in_((DocumentStage.EMBEDDING.value, DocumentStage.DONE.value))
     query = (
         select_columns(
@@ -260,7 +236,6 @@ async def _groups(session: AsyncSession, conditions: Sequence[ColumnElement[bool
 async def _work(
     session: AsyncSession, conditions: Sequence[ColumnElement[bool]], in_work: _Group, waiting: _Group
 ) -> tuple[list[WorkSample], Backlog]:
-    """What was done lately of a knowledge base's documents, and what is open beside it."""
     now = utc_now()
     status, size = col(Document.status), col(Document.file_size)
     since, until = col(Document.started_at), col(Document.completed_at)
@@ -273,7 +248,7 @@ async def _work(
     query = (
         select_columns(status, size, col(Document.progress), since, until)
         .where(*conditions, since.is_not(None), or_(is_measured, is_recent))
-        # Those in work first: none of them may be left out.
+        # Processing ones first: none of them may be cut off.
         .order_by(status.desc(), until.desc())
         .limit(_MOST_LOOKED_AT)
     )
@@ -286,5 +261,5 @@ async def _work(
         else:
             done.append(WorkSample(bytes_, progress, began or now, now))
             count, open_size = count - 1, open_size - bytes_
-    # Between the two statements one more may have been taken up.
+    # A worker may have started another one between the two statements.
     return done, Backlog(max(0, count), max(0, open_size))

@@ -1,4 +1,4 @@
-"""Documents as callers read them: one, or a page of a knowledge base's."""
+"""Queries for single documents and lists of them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,7 @@ SORT_FIELDS = ("created_at", "updated_at", "name", "file_size", "status")
 
 @dataclass(frozen=True)
 class DocumentFilter:
-    """Which documents are listed.
-
-    Args:
-        status: only those in it; None: in any.
-        name: only those of exactly this name.
-    """
+    """Filter of a document list; ``name`` is exact, None matches any."""
 
     status: DocumentStatus | None = None
     name: str | None = None
@@ -35,18 +30,14 @@ _ALL = DocumentFilter()
 
 @dataclass(frozen=True)
 class DocumentListing:
-    """One page of documents and how many there are in all."""
+    """One page of documents, and the total."""
 
     items: Sequence[Document]
     total: int
 
 
 async def get(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, document_id: str) -> Document:
-    """Load a document of a knowledge base that already passed the gate.
-
-    Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
-    """
+    """Load a document of a knowledge base that already passed the gate."""
     query = select(Document).where(
         Document.id == document_id,
         Document.knowledge_base_id == knowledge_base_id,
@@ -60,20 +51,20 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, doc
 
 
 def unused_revisions(document: Document) -> list[int]:
-    """The revisions so far that neither searches nor a coming cut-over show."""
+    """Past revisions that neither searches nor a coming cut-over show."""
     used = {document.active_revision, document.shadow_revision}
     return [number for number in range(1, document.revision + 1) if number not in used]
 
 
 async def last_changed_at(session: AsyncSession, knowledge_base_id: str) -> datetime | None:
-    """When a document of a knowledge base changed last; None where there is none."""
+    """When a document of a knowledge base last changed; None if it has none."""
     newest = func.max(col(Document.updated_at))
     query = select(newest).where(Document.knowledge_base_id == knowledge_base_id)
     return (await session.exec(query)).one()
 
 
 async def newest_ids(session: AsyncSession, knowledge_base_id: str, *, limit: int) -> Sequence[str]:
-    """The documents of a knowledge base, restricted ones too, what changed last first."""
+    """Ids of a knowledge base's documents, restricted ones too, last changed first."""
     query = (
         select(Document.id)
         .where(Document.knowledge_base_id == knowledge_base_id, col(Document.deleted_at).is_(None))
@@ -84,7 +75,7 @@ async def newest_ids(session: AsyncSession, knowledge_base_id: str, *, limit: in
 
 
 async def existing_ids(session: AsyncSession, document_ids: Collection[str]) -> frozenset[str]:
-    """Those of these documents that are not erased; deleted ones may be among them."""
+    """Those of these ids that are not erased; deleted ones may be among them."""
     query = select(Document.id).where(col(Document.id).in_(document_ids))
     return frozenset((await session.exec(query)).all())
 
@@ -92,16 +83,9 @@ async def existing_ids(session: AsyncSession, document_ids: Collection[str]) -> 
 async def changed_since(
     session: AsyncSession, knowledge_base_id: str, since: datetime, *, after_id: str = "", limit: int
 ) -> Sequence[Document]:
-    """The documents of a knowledge base that changed, the deleted ones too, oldest change first.
+    """Documents that changed, deleted ones too, oldest change first; page on with the last one's id.
 
-    Restricted ones are among them: who tells people of them asks ``readers`` first.
-
-    Args:
-        session: to read from.
-        knowledge_base_id: whose.
-        since: changes of that moment and later ones.
-        after_id: of that moment itself only documents with a higher id: where the last page ended.
-        limit: the most that are read.
+    Includes restricted documents: check ``visibility`` before showing them to anybody.
     """
     changed = col(Document.updated_at)
     query = (
@@ -117,7 +101,7 @@ async def changed_since(
 
 
 async def list_open(session: AsyncSession, viewer: Viewer, knowledge_base_id: str, *, limit: int) -> Sequence[Document]:
-    """The documents of a knowledge base that are in work or wait, those in work first."""
+    """Documents of a knowledge base that wait or are in progress, the latter first."""
     at_work = col(Document.status) == DocumentStatus.PROCESSING.value
     query = (
         select(Document)
@@ -134,7 +118,7 @@ async def list_open(session: AsyncSession, viewer: Viewer, knowledge_base_id: st
 
 
 async def storage_keys(session: AsyncSession) -> set[str]:
-    """The keys of all files that a document has, those of older revisions too."""
+    """Storage keys of all documents' files, including older revisions."""
     query = select(col(Document.storage_key), col(Document.superseded_keys))
     keys: set[str] = set()
     for key, superseded in (await session.exec(query)).all():
@@ -145,7 +129,7 @@ async def storage_keys(session: AsyncSession) -> set[str]:
 async def list_documents(
     session: AsyncSession, viewer: Viewer, knowledge_base_id: str, page: PageRequest, *, only: DocumentFilter = _ALL
 ) -> DocumentListing:
-    """One page of what somebody reads of a knowledge base, which already passed the gate."""
+    """One page of the documents that the viewer can read; the knowledge base passed the gate."""
     conditions = [
         visible_to(viewer),
         col(Document.knowledge_base_id) == knowledge_base_id,

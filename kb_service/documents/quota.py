@@ -1,4 +1,4 @@
-"""How many bytes of files a user keeps, and that nothing new leads beyond the quota."""
+"""Storage usage of users, and their quota."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,9 @@ _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value)
 
 @dataclass(frozen=True)
 class StorageUsage:
-    """What a user keeps.
+    """Storage that a user occupies, in bytes; ``image_bytes`` are part of ``used_bytes``.
 
-    Args:
-        used_bytes: size of the documents' files, of older revisions too until they are deleted, of
-            what imports and copies under way are still to bring, and of the attached images.
-        documents: how many they are.
-        image_bytes: those of the attached images alone.
+    Older revisions count until they are deleted; so does what running imports and copies have yet to bring.
     """
 
     used_bytes: int
@@ -30,7 +26,7 @@ class StorageUsage:
 
 
 async def storage_usage(session: AsyncSession, owner_id: str) -> StorageUsage:
-    """What a user keeps; what was deleted counts no more."""
+    """Storage that a user occupies; deleted documents do not count."""
     bytes_ = func.coalesce(func.sum(col(Document.file_size) + col(Document.superseded_bytes)), 0)
     query = (
         select(bytes_, func.count(col(Document.id)))
@@ -54,7 +50,7 @@ async def _image_bytes(session: AsyncSession, owner_id: str) -> int:
 
 
 async def _promised(session: AsyncSession, owner_id: str) -> int:
-    """Bytes that transfers under way have room for and did not bring yet."""
+    """Bytes reserved for running transfers and not yet written."""
     brought = (
         select(func.coalesce(func.sum(col(Document.file_size)), 0))
         .where(col(Document.knowledge_base_id) == col(Transfer.knowledge_base_id), col(Document.deleted_at).is_(None))
@@ -68,22 +64,13 @@ async def _promised(session: AsyncSession, owner_id: str) -> int:
 
 @dataclass
 class QuotaAllowance:
-    """What is left of a quota in a transaction that brings several files.
-
-    Args:
-        limit_bytes: most that the owner may keep.
-        used_bytes: what they keep by now.
-    """
+    """What is left of a quota in a transaction that writes several files."""
 
     limit_bytes: int
     used_bytes: int
 
     def spend(self, bytes_: int) -> None:
-        """Count what is about to be written, less what it takes the place of.
-
-        Raises:
-            QuotaExceeded: there is no room for it; it is not counted.
-        """
+        """Count bytes to be written, less those that they replace; raises ``QuotaExceeded`` without counting."""
         used = self.used_bytes + bytes_
         if used > self.limit_bytes:
             raise QuotaExceeded(used_bytes=used, limit_bytes=self.limit_bytes)
@@ -91,22 +78,13 @@ class QuotaAllowance:
 
 
 async def lock_allowance(session: AsyncSession, owner_id: str, limit_bytes: int) -> QuotaAllowance:
-    """Lock the owner and see what is left of the quota."""
+    """Lock the owner and compute what is left of the quota."""
     await lock_owner(session, owner_id)
     return QuotaAllowance(limit_bytes, (await storage_usage(session, owner_id)).used_bytes)
 
 
 async def check_quota(session: AsyncSession, owner_id: str, *, limit_bytes: int) -> None:
-    """Pass when what the transaction wrote keeps the quota; its caller holds :func:`lock_owner`.
-
-    Args:
-        session: the transaction's.
-        owner_id: whose files count.
-        limit_bytes: most that they may keep.
-
-    Raises:
-        QuotaExceeded: it does not; the transaction must not be committed.
-    """
+    """Raise ``QuotaExceeded`` if the transaction's writes exceed it; the caller holds :func:`lock_owner`."""
     await session.flush()
     storage = await storage_usage(session, owner_id)
     if storage.used_bytes > limit_bytes:

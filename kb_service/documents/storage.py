@@ -1,4 +1,4 @@
-"""The bytes of documents: streamed into the object store, measured and hashed on their way."""
+"""Document bytes, streamed into the object store, measured and hashed on the way."""
 
 import hashlib
 from collections.abc import AsyncIterator, Sequence
@@ -11,13 +11,7 @@ from kb_service.object_storage.protocol import FOLDER_CHARACTERS, ObjectStore
 
 @dataclass(frozen=True)
 class StoredFile:
-    """Bytes that are safe in the object store.
-
-    Args:
-        storage_key: where.
-        size: in bytes.
-        sha256: in hex.
-    """
+    """Bytes durably in the object store."""
 
     storage_key: str
     size: int
@@ -26,25 +20,14 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class FileType:
-    """What kind of file it is.
-
-    Args:
-        media_type: by content and name.
-        label: as lists show it (seed 002, section 9.6: ``markdown``).
-    """
+    """A kind of file; lists show the label (docs/reference/agentex-api.md, section 9.6: ``markdown``)."""
 
     media_type: str
     label: str
 
 
 async def store_stream(store: ObjectStore, content: AsyncIterator[bytes], *, max_bytes: int) -> StoredFile:
-    """Stream an upload into the object store; it is durable when this returns.
-
-    Raises:
-        FileTooLarge: more than ``max_bytes``; nothing is kept.
-        EmptyFile: no bytes; nothing is kept.
-        StorageFull: no room; nothing is kept.
-    """
+    """Stream an upload into the object store; durable on return, and nothing is kept on an error."""
     key, digest, size = new_id(), hashlib.sha256(), 0
 
     async def counted() -> AsyncIterator[bytes]:
@@ -63,17 +46,8 @@ async def store_stream(store: ObjectStore, content: AsyncIterator[bytes], *, max
 
 
 async def store_batch(store: ObjectStore, contents: Sequence[bytes]) -> list[StoredFile]:
-    """Put some small files into the object store together; they are durable when this returns.
-
-    Args:
-        store: where to.
-        contents: none is empty.
-
-    Raises:
-        StorageFull: no room; nothing is kept.
-        ObjectStoreUnavailable: likewise.
-    """
-    # A folder for all of them, which is forced to disk once.
+    """Put small, non-empty files into the object store; durable on return, and nothing is kept on an error."""
+    # One shared folder, so that a single fsync of it suffices.
     folder = new_id()[:FOLDER_CHARACTERS]
     files = [
         StoredFile(folder + new_id()[FOLDER_CHARACTERS:], len(content), hashlib.sha256(content).hexdigest())

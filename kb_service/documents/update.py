@@ -1,4 +1,4 @@
-"""What a person may change of a document: its name, its metadata, and how its text is read."""
+"""Editing a document: its name, its metadata, and its text encoding."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,12 @@ from kb_service.models import Document
 from kb_service.visibility import Viewer
 
 AUTO_ENCODING = "auto"
-"""The encoding of a text is found out by its bytes."""
+"""Detect the encoding from the bytes."""
 
 
 @dataclass(frozen=True)
 class DocumentUpdate:
-    """A new name, new metadata, another encoding; None leaves one of them as it is.
-
-    Args:
-        name: of the document.
-        attributes: its metadata.
-        encoding: a codec that its text is read as, or ``AUTO_ENCODING``.
-    """
+    """Changes to a document, None for none; ``encoding`` is a codec name or ``AUTO_ENCODING``."""
 
     name: str | None = None
     attributes: Attributes | None = None
@@ -36,16 +30,10 @@ class DocumentUpdate:
 async def update(
     work: UnitOfWork, viewer: Viewer, knowledge_base_id: str, document_id: str, changes: DocumentUpdate
 ) -> Document:
-    """Rename a document, replace its metadata or say in which encoding its text is.
+    """Rename a document, replace its metadata or set its encoding.
 
-    For another encoding it is processed again; what was indexed before is found until that is
-    done. The passages are not made anew for a name: it is part of their indexed text from the next
-    revision on. Saved questions about it go with it.
-
-    Raises:
-        DocumentNotFound: there is none in this knowledge base, or not for this viewer.
-        DocumentNameTaken: another document has the name.
-        InvalidFileName: nothing usable is left of the name.
+    A new encoding processes the document again; searches see the old passages until that is done. A new name does not:
+    it enters the passages' indexed text with the next revision. Saved questions follow the name.
     """
     lock, name = None, changes.name
     if name is not None:
@@ -75,6 +63,6 @@ def _set_encoding(work: UnitOfWork, lock: NameLock, document: Document, encoding
     chosen = None if encoding == AUTO_ENCODING else encoding
     if chosen != document.chosen_encoding:
         document.chosen_encoding = chosen
-        # Searchable soon, even while a re-index processes the old chunks.
+        # Goes first, even while a re-index processes old documents.
         document.generation = lock.generation
         begin_revision(work, document)

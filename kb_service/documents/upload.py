@@ -1,4 +1,4 @@
-"""Uploads become documents: a name stands for one document, its bytes for a revision of it."""
+"""Turning uploads into documents: a name identifies a document, its bytes a revision."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from kb_service.models import Document, DocumentStage, DocumentStatus, Knowledge
 from kb_service.visibility import Viewer
 
 UploadRefusal = DocumentNameTaken | QuotaExceeded
-"""Why an upload is not taken in, while others are."""
+"""Why a single upload of a batch is refused."""
 
 _ENDED_BADLY = (DocumentStatus.FAILED.value, DocumentStatus.CANCELLED.value)
 
@@ -48,15 +48,7 @@ class UploadOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Upload:
-    """A stored file that is to become a document.
-
-    Args:
-        name: cleaned.
-        file: its bytes.
-        file_type: by content and name.
-        on_conflict: what to do where the name is taken by other bytes.
-        attributes: metadata that the document gets; None leaves what it has.
-    """
+    """A stored file that is to become a document; ``attributes`` None leaves the document's metadata."""
 
     name: str
     file: StoredFile
@@ -67,14 +59,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class UploadResult:
-    """What an upload led to.
-
-    Args:
-        document: the one that holds the bytes now.
-        outcome: how that came about.
-        knowledge_base: the document's, as it was then.
-        spare_keys: stored files that nothing needs any more, to be deleted after the commit.
-    """
+    """The result of an upload; ``spare_keys`` are stored files to delete after the commit."""
 
     document: Document
     outcome: UploadOutcome
@@ -85,26 +70,16 @@ class UploadResult:
 async def apply_uploads(
     work: UnitOfWork, viewer: Viewer, knowledge_base: KnowledgeBase, uploads: Sequence[Upload], *, quota_bytes: int = 0
 ) -> list[UploadResult | UploadRefusal]:
-    """Make each stored upload a document, a revision of one, or nothing where it is there already.
+    """Make each stored upload a document or a revision of one; do nothing if it already exists.
 
-    Uploads into one knowledge base are serialized here, so that many concurrent ones of one name
-    make one document. A document that the uploader may not see doesn't count: neither its name nor
-    its bytes are taken, and theirs becomes a document beside it.
-
-    Args:
-        work: the transaction.
-        viewer: who uploads.
-        knowledge_base: which they may write to.
-        uploads: in their order.
-        quota_bytes: most that the owner may keep; 0 for no limit.
+    Uploads into one knowledge base are serialized here, so concurrent uploads of one name make one document. Documents
+    hidden from the uploader do not count: neither their names nor their bytes are taken, and the upload becomes a
+    separate document. ``quota_bytes`` 0 means no limit.
 
     Returns:
-        For each upload its result, or why it is refused: the quota has no room, or other bytes have
-        the name and the caller wants it refused or sees several documents of that name. Nothing is
-        written of a refused one, and it does not stop the others.
-
-    Raises:
-        KnowledgeBaseNotFound: it was deleted at this moment.
+        For each upload its result, or why it is refused: the quota is exhausted, or other bytes have the name and the
+        caller wants it refused or sees several documents of that name. A refused upload writes nothing and does not
+        stop the others.
     """
     allowance = None
     if quota_bytes:
@@ -127,7 +102,7 @@ async def apply_uploads(
 
 @dataclass(frozen=True)
 class _UploadBatch:
-    """Applies one upload after the other under one lock of the names."""
+    """Applies uploads in order under one lock on the names."""
 
     work: UnitOfWork
     knowledge_base: KnowledgeBase
@@ -147,7 +122,7 @@ class _UploadBatch:
         namesakes = await self.by_name.get(upload.name)
         name, present = upload.name, _match(namesakes, upload)
         if present is not None and present.sha256 != upload.file.sha256:
-            # Bytes of a restricted document must not become visible to more people.
+            # A restricted document's content must not become visible to more people.
             is_ambiguous = upload.on_conflict is OnConflict.REPLACE and len(namesakes) > 1
             if is_ambiguous or upload.on_conflict is OnConflict.REFUSE:
                 raise DocumentNameTaken(field="file", name=name, document_id=present.id)
@@ -160,7 +135,7 @@ class _UploadBatch:
         return self._replaced(present, upload)
 
     async def _find_free(self, upload: Upload) -> tuple[str, Document | None]:
-        """The first numbered name that is free, or the document that has these bytes under one."""
+        """The first free numbered name, or the document that has these bytes under such a name."""
         names = numbered_names(upload.name)
         while True:
             name = next(names)
@@ -182,7 +157,7 @@ class _UploadBatch:
         is_same = present.sha256 == upload.file.sha256
         outcome = UploadOutcome.RETRIED if is_same else UploadOutcome.REPLACED
         spare = _replace_file(present, upload)
-        # New bytes are to be searchable soon, even while a re-index processes the old ones.
+        # New content goes first, even while a re-index processes old documents.
         present.generation = self.lock.generation
         present.updated_at = self.now
         begin_revision(self.work, present)
@@ -197,7 +172,6 @@ class _UploadBatch:
 
 
 def _match(namesakes: Sequence[Document], upload: Upload) -> Document | None:
-    """Of several documents of a name the one that has these bytes, else the first."""
     same = (document for document in namesakes if document.sha256 == upload.file.sha256)
     return next(same, namesakes[0] if namesakes else None)
 
@@ -205,7 +179,7 @@ def _match(namesakes: Sequence[Document], upload: Upload) -> Document | None:
 async def add_document(
     work: UnitOfWork, knowledge_base: KnowledgeBase, *, name: str, file: StoredFile, file_type: FileType
 ) -> Document:
-    """Write the row of a stored file under a free name, where the workers find it."""
+    """Insert a document for a stored file under a free name, ready for the workers."""
     now = await database_now(work.session)
     document = _new(knowledge_base, name=name, file=file, file_type=file_type, now=now)
     work.session.add(document)
@@ -218,7 +192,7 @@ def _new(knowledge_base: KnowledgeBase, *, name: str, file: StoredFile, file_typ
     defaults = {name: make() for name, make in _default_factories().items()}
     values: dict[str, Any] = defaults | {"created_at": now, "updated_at": now}
     return Document(
-        # Left to the columns, their defaults would take longer than all the rest.
+        # Computing the defaults in the columns would take longer than everything else.
         **values,
         knowledge_base_id=knowledge_base.id,
         name=name,
@@ -238,12 +212,12 @@ def _default_factories() -> dict[str, Callable[[], Any]]:
 
 
 def _keeps_its_file(document: Document) -> bool:
-    """Whether the file stays when another comes: the passages found until the flip are made of it."""
+    """Whether a replaced file must be kept: the searchable passages are made from it until the switch."""
     return document.active_revision is not None and not document.superseded_keys
 
 
 def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
-    """Give a document another file; the keys of those that nothing needs any more."""
+    """Give a document another file; returns storage keys no longer needed."""
     keeps = _keeps_its_file(document)
     old_key, old_size = document.storage_key, document.file_size
     document.storage_key = upload.file.storage_key
@@ -259,10 +233,10 @@ def _replace_file(document: Document, upload: Upload) -> Sequence[str]:
 
 
 def begin_revision(work: UnitOfWork, document: Document) -> None:
-    """Let a document wait for being made anew; what is searched stays until that is done.
+    """Queue a document for a new revision; searches see the old one until that is done.
 
-    A worker that still has the old revision in hand keeps its lease until it has noticed, so that
-    no two write points of one document at a time. When that was is for the caller to write.
+    A worker on the old revision keeps its lease until it notices, so that no two workers write points of one document
+    at a time. The caller sets the time of change.
     """
     document.status = DocumentStatus.PENDING.value
     document.stage = DocumentStage.QUEUED.value

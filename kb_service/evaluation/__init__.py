@@ -1,1 +1,1 @@
-"""Measures retrieval: saved questions asked through the one search, and figures from the ranks."""
+"""Retrieval evaluation: saved questions asked through the search, and metrics from the ranks."""

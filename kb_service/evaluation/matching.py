@@ -1,13 +1,13 @@
-"""Whether a passage is one that was expected, by words that survive another splitting."""
+"""Matching of found passages against expected ones, robust to another splitting."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Marks and blanks come and go with formats and splitters; letters and digits stay.
+# Punctuation and whitespace vary between formats and splitters; letters and digits do not.
 _NO_LETTERS = re.compile(r"[\W_]+")
-# Fewer letters than this prove nothing where only a part of the expected words is there.
+# A partial match of fewer letters proves nothing.
 _LEAST_LETTERS = 20
 
 
@@ -33,12 +33,12 @@ class RetrievedPassage:
 
 
 def normalised(text: str) -> str:
-    """Letters and digits only, in one case and one form of Unicode."""
+    """Letters and digits only, case-folded, in one Unicode form."""
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def match_expected(expected: Sequence[ExpectedPassage], ranking: Sequence[RetrievedPassage]) -> list[list[bool]]:
-    """For each of the expected passages, which of those shown are right."""
+    """For each expected passage, which of the found ones match."""
     passages = [(passage.document, normalised(passage.text)) for passage in ranking]
     searched = [(passage.document, normalised(passage.text)) for passage in expected]
     return [
@@ -48,11 +48,9 @@ def match_expected(expected: Sequence[ExpectedPassage], ranking: Sequence[Retrie
 
 
 def contains_words(passage: str, words: str) -> bool:
-    """Whether a passage has the words, or the larger part of them where a cut goes through.
+    """Whether a passage has the normalised words, or most of them if a chunk boundary cuts them.
 
-    Args:
-        passage: normalised.
-        words: normalised; empty words are in every passage.
+    Empty words are in every passage.
     """
     if words in passage:
         return True

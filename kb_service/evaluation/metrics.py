@@ -1,4 +1,4 @@
-"""Figures of retrieval quality from ranks; the product and its benchmarks share them."""
+"""Retrieval metrics from ranks, shared by the product and its benchmarks."""
 
 import math
 import statistics
@@ -11,7 +11,7 @@ CUT_OFF = 10
 
 @dataclass(frozen=True)
 class Quality:
-    """Figures from 0 to 1: recall at 1, 5 and 10, MRR and nDCG at 10 (retrieval literature)."""
+    """Metrics from 0 to 1: recall at 1, 5 and 10, MRR and nDCG at 10 (retrieval literature)."""
 
     recall_1: float
     recall_5: float
@@ -27,15 +27,15 @@ def quality(places: Sequence[int | None]) -> Quality:
     """The quality of one ranking.
 
     Args:
-        places: the rank, from 1, of each thing that should be found; None where it is missing.
-            At least one. Two things in one passage share its rank.
+        places: the rank, from 1, of each expected thing, at least one; None if missing. Two things in one passage share
+            its rank.
     """
     ranks = [place for place in places if place is not None and place <= CUT_OFF]
     recall_1, recall_5, recall_10 = (sum(place <= cut for place in ranks) / len(places) for cut in (1, 5, CUT_OFF))
     gain = sum(map(_discount, ranks))
     ideal = sum(map(_discount, range(1, min(len(places), CUT_OFF) + 1)))
     reciprocal = 1 / min(ranks) if ranks else 0.0
-    # Things that share a rank gain more together than the ideal of one thing a rank allows.
+    # Things that share a rank can gain more than the ideal, which has one thing per rank.
     return Quality(recall_1, recall_5, recall_10, reciprocal, min(1.0, gain / ideal))
 
 
@@ -44,7 +44,7 @@ def _discount(place: int) -> float:
 
 
 def mean(rows: Sequence[Quality]) -> Quality:
-    """The mean of each figure; all are 0 where there is no row."""
+    """The mean of each metric; all 0 without rows."""
     if not rows:
         return ZERO_QUALITY
     columns = zip(*(vars(row).values() for row in rows), strict=True)
@@ -52,7 +52,7 @@ def mean(rows: Sequence[Quality]) -> Quality:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of the values lies; 0 where there is none."""
+    """The value below which a share of the values lies; 0 without values."""
     if not values:
         return 0.0
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""Asks saved questions through the one search and measures where the right passages stand."""
+"""Runs saved questions through the search and measures the ranks of the right passages."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from kb_service.retrieval.service import FoundPassage, Searcher, SearchResult
 from kb_service.visibility import Viewer
 
 AskQuestion = Callable[[str], Awaitable[SearchResult]]
-"""One search for a question, at least ``CUT_OFF`` passages deep, over whatever is measured."""
+"""Searches for a question, at least ``CUT_OFF`` passages deep, in what is measured."""
 
 _SHOWN_PASSAGES = 5
 
 
 @dataclass(frozen=True)
 class SavedQuestion:
-    """A question and the passages that would answer it, at least one."""
+    """A question and at least one passage that would answer it."""
 
     id: str
     text: str
@@ -28,7 +28,7 @@ class SavedQuestion:
 
 @dataclass(frozen=True)
 class TopPassage:
-    """One of the first passages that a question found."""
+    """One of the first passages found for a question."""
 
     chunk_id: str
     document: str
@@ -38,14 +38,10 @@ class TopPassage:
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """What became of one question.
+    """The result of one question.
 
     Args:
-        question: as it was asked.
         places: the rank, from 1, of each expected passage; None: not among the first ten.
-        quality: of this ranking.
-        top: the first passages.
-        took_ms: time of the search.
     """
 
     question: SavedQuestion
@@ -56,7 +52,6 @@ class QuestionResult:
 
     @property
     def rank(self) -> int | None:
-        """The best rank of a right passage."""
         return min((place for place in self.places if place is not None), default=None)
 
 
@@ -71,27 +66,23 @@ class EvaluationReport:
 
 
 async def evaluate(ask: AskQuestion, questions: Sequence[SavedQuestion]) -> EvaluationReport:
-    """Ask all questions one after the other and measure.
+    """Ask all questions one after the other and measure; a failed search fails the whole measurement.
 
     Args:
-        ask: binds what is searched and how, so that the settings of today, those of a request
-            and a re-index's shadow are measured by the same code.
-        questions: what to ask.
-
-    Raises:
-        AgentexError: a search failed; a measurement of a part would be worth nothing.
+        ask: binds what is searched and how, so that current settings, a request's and a re-index's shadow are measured
+            by the same code.
     """
     return summarise([result async for result in ask_all(ask, questions)])
 
 
 async def ask_all(ask: AskQuestion, questions: Sequence[SavedQuestion]) -> AsyncGenerator[QuestionResult]:
-    """The results of the questions as they come; for who shows progress or may stop half way."""
+    """The results as they come, for callers that show progress or may stop early."""
     for question in questions:
         yield _score(question, await ask(question.text))
 
 
 def summarise(results: Sequence[QuestionResult]) -> EvaluationReport:
-    """The figures over all results."""
+    """The metrics over all results."""
     times = [result.took_ms for result in results]
     return EvaluationReport(
         quality=metrics.mean([result.quality for result in results]),
@@ -102,7 +93,7 @@ def summarise(results: Sequence[QuestionResult]) -> EvaluationReport:
 
 
 def questions_from_rows(rows: Sequence[Question]) -> list[SavedQuestion]:
-    """Questions as they are kept."""
+    """Convert stored questions."""
     return [
         SavedQuestion(row.id, row.text, tuple(ExpectedPassage(**passage) for passage in row.expected)) for row in rows
     ]
@@ -116,14 +107,11 @@ def bind_search(
     *,
     shadow: bool = False,
 ) -> AskQuestion:
-    """The search of a knowledge base, as everybody's search is.
+    """The normal search of a knowledge base as an ``AskQuestion``.
 
     Args:
-        searcher: the one search.
-        viewer: who asks.
-        knowledge_base: what is measured.
-        options: choices that differ from the knowledge base's own.
-        shadow: measure what a re-index has made so far instead of what searches see.
+        options: override the knowledge base's own.
+        shadow: measure what a re-index has built so far instead of what searches see.
     """
     chosen = options or RetrievalOptions()
     deep = chosen.model_copy(update={"top_k": CUT_OFF})

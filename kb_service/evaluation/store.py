@@ -1,4 +1,4 @@
-"""Measurements as they are kept: stored with the settings of their time, listed, compared."""
+"""Stored evaluations with the settings of their time: saving, listing, comparing."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from kb_service.models import Chunk, Document, Evaluation, KnowledgeBase
 from kb_service.visibility import Viewer, sees_all, visible_to
 
 MAX_EVALUATIONS = 50
-"""Measurements kept of a knowledge base; the oldest go first."""
+"""Evaluations kept per knowledge base; the oldest are deleted first."""
 
 SORT_FIELDS = ("created_at",)
 FIGURES = ("recall_1", "recall_5", "recall_10", "mrr_10", "ndcg_10")
@@ -32,10 +32,7 @@ _TIMES = ("p50_ms", "p95_ms")
 
 @dataclass(frozen=True)
 class EvaluationListing:
-    """One page of measurements, each with the one before it, and how many there are in all.
-
-    The rows come without ``results``.
-    """
+    """One page of evaluations without ``results``, each with its predecessor, and the total."""
 
     items: Sequence[tuple[Evaluation, Evaluation | None]]
     total: int
@@ -43,15 +40,12 @@ class EvaluationListing:
 
 @dataclass(frozen=True)
 class EvaluationComparison:
-    """Two measurements side by side, over the questions that both asked alike.
+    """Two evaluations side by side, over the questions that both asked alike.
 
     Args:
         better: results of questions whose right passage rose, with the rank before.
         worse: results of questions whose right passage fell, with the rank before.
-        unchanged: how many kept their rank.
-        only_before: how many only the earlier one asked.
-        only_after: how many only the later one asked.
-        change: later minus earlier, per figure, over the questions that both asked.
+        change: later minus earlier, per metric, over the questions that both asked.
     """
 
     better: list[tuple[dict[str, Any], int | None]]
@@ -69,13 +63,9 @@ async def save(
     report: EvaluationReport,
     retrieval: Mapping[str, Any],
 ) -> Evaluation:
-    """Keep a measurement, and forget the oldest where there are too many.
+    """Store an evaluation, and delete the oldest if there are too many.
 
     Args:
-        work: the transaction.
-        principal: who measured.
-        knowledge_base: what was measured.
-        report: the figures.
         retrieval: the options that the searches ran with, JSON-ready.
     """
     row = Evaluation(
@@ -99,7 +89,7 @@ async def save(
 async def snapshot(
     session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, retrieval: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings and the size of a knowledge base, as they bear on what somebody finds."""
+    """The settings and the size of a knowledge base that affect what the viewer finds."""
     is_searchable = (
         col(Document.knowledge_base_id) == knowledge_base.id,
         col(Document.deleted_at).is_(None),
@@ -129,7 +119,7 @@ async def snapshot(
 
 
 def _digest(results: Sequence[QuestionResult]) -> str:
-    """Equal for equal questions with equal expectations, in whatever order."""
+    """Hash of the questions and their expectations, independent of order."""
     questions = sorted(
         orjson.dumps([result.question.text, [vars(passage) for passage in result.question.expected]])
         for result in results
@@ -157,10 +147,10 @@ async def _forget_oldest(session: AsyncSession, knowledge_base_id: str) -> None:
 
 
 def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnElement[bool], ...]:
-    """Which measurements somebody may know of.
+    """Condition for the evaluations that the viewer may see.
 
-    They tell names of documents and words of passages. Once a document was restricted, only the
-    owner sees those of others: what somebody measured, they were told then.
+    They contain names of documents and words of passages. Once a document was restricted, only the owner sees those of
+    others; authors keep their own, whose contents they already saw.
     """
     of_this = col(Evaluation.knowledge_base_id) == knowledge_base.id
     if sees_all(knowledge_base, viewer):
@@ -169,11 +159,7 @@ def _visible(knowledge_base: KnowledgeBase, viewer: Viewer) -> tuple[ColumnEleme
 
 
 async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, evaluation_id: str) -> Evaluation:
-    """Load a measurement of a knowledge base that already passed the gate.
-
-    Raises:
-        EvaluationNotFound: there is none in this knowledge base, or not for this viewer.
-    """
+    """Load an evaluation of a knowledge base that already passed the gate."""
     query = select(Evaluation).where(Evaluation.id == evaluation_id, *_visible(knowledge_base, viewer))
     row = (await session.exec(query)).first()
     if row is None:
@@ -184,7 +170,7 @@ async def get(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBa
 async def previous_evaluation(
     session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, row: Evaluation
 ) -> Evaluation | None:
-    """The measurement of the same knowledge base that came before this one, as somebody knows."""
+    """The preceding evaluation of the same knowledge base that the viewer may see."""
     query = (
         select(Evaluation)
         .where(*_visible(knowledge_base, viewer), col(Evaluation.created_at) < row.created_at)
@@ -197,11 +183,11 @@ async def previous_evaluation(
 async def list_evaluations(
     session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase, page: PageRequest
 ) -> EvaluationListing:
-    """One page of the measurements that somebody may know of, each with the one before it."""
+    """One page of the evaluations that the viewer may see, each with its predecessor."""
     mine = and_(*_visible(knowledge_base, viewer))
     whole = PageRequest(1, MAX_EVALUATIONS, page.sort_by, page.descending)
     columns = {"created_at": col(Evaluation.created_at)}
-    # They are few, and a row's predecessor may stand on another page.
+    # All rows: they are few, and a row's predecessor may be on another page.
     short = select(Evaluation).where(mine).options(defer(Evaluation.results))  # pyright: ignore[reportArgumentType] # a table class's attribute is a column
     rows = (await session.exec(paginate(short, whole, columns=columns, tie=col(Evaluation.id)))).all()
     by_age = sorted(rows, key=lambda row: row.created_at)
@@ -211,12 +197,12 @@ async def list_evaluations(
 
 
 async def delete(work: UnitOfWork, row: Evaluation) -> None:
-    """Forget a measurement."""
+    """Delete an evaluation."""
     await work.session.delete(row)
 
 
 def difference(later: Evaluation, earlier: Evaluation) -> dict[str, float]:
-    """Later minus earlier, per figure."""
+    """Later minus earlier, per metric."""
     return {
         name: round(later.metrics[name] - earlier.metrics[name], 6)
         for name in (*FIGURES, *_TIMES)
@@ -230,7 +216,7 @@ def same_questions(evaluation: Evaluation, other: Evaluation) -> bool:
 
 
 def compare(later: Evaluation, earlier: Evaluation) -> EvaluationComparison:
-    """Which questions do better and which do worse; one whose expectation changed is another."""
+    """Questions that improved or got worse; one whose expectation changed counts as another."""
     old = {_identity(result): result for result in earlier.results}
     new = {_identity(result): result for result in later.results}
     better: list[tuple[dict[str, Any], int | None]] = []

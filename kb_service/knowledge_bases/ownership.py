@@ -1,4 +1,4 @@
-"""What becomes of somebody's knowledge bases when their owner goes."""
+"""Transfer and deletion of a departing owner's knowledge bases."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,14 @@ from kb_service.models import NAME_KEY_LENGTH, NAME_LENGTH, Document, Evaluation
 
 @dataclass(frozen=True)
 class OwnershipCounts:
-    """How many knowledge bases somebody owns, and documents in them."""
+    """Number of knowledge bases that a user owns, and of documents in them."""
 
     knowledge_bases: int
     documents: int
 
 
 async def count(session: AsyncSession, owner_id: str) -> OwnershipCounts:
-    """What somebody owns."""
+    """Count a user's knowledge bases and documents."""
     mine = (col(KnowledgeBase.owner_id) == owner_id, col(KnowledgeBase.deleted_at).is_(None))
     bases = select(func.count()).select_from(KnowledgeBase).where(*mine)
     documents = (
@@ -36,20 +36,13 @@ async def count(session: AsyncSession, owner_id: str) -> OwnershipCounts:
 
 
 async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, label: str) -> None:
-    """Make somebody the owner of all knowledge bases of another person.
+    """Give all knowledge bases of a user to another one.
 
-    Imports and copies under way go on for the heir. A name that the heir has given already gets
-    the label behind it.
-
-    Args:
-        work: the transaction.
-        owner_id: who goes.
-        heir_id: who takes over.
-        label: says whose it was, such as the user name.
+    Running imports and copies continue for the heir. Names that the heir already uses get the label appended.
     """
     used_keys = {base.name_key for base in await _owned(work.session, heir_id)}
     bases = await _owned(work.session, owner_id)
-    # What is one's own is not shared with one.
+    # Owners have no shares of their own knowledge bases.
     ids = [base.id for base in bases]
     await delete_user_shares(work, heir_id, kind=KnowledgeBase.SHARE_KIND, resource_ids=ids)
     inside = select(Document.id).where(col(Document.knowledge_base_id).in_(ids), col(Document.restricted).is_(True))
@@ -66,16 +59,16 @@ async def transfer_ownership(work: UnitOfWork, owner_id: str, heir_id: str, *, l
 
 
 async def delete_all(work: UnitOfWork, owner_id: str) -> None:
-    """Delete all knowledge bases of somebody, with imports and copies; doing it twice is one."""
+    """Delete all knowledge bases, imports and copies of a user; idempotent."""
     for base in await _owned(work.session, owner_id):
         await knowledge_bases.delete(work, base)
-    # A worker that carries one out loses it at its next write.
+    # Workers on them stop at their next write.
     await work.session.exec(delete(Transfer).where(col(Transfer.owner_id) == owner_id))
     await _sign_over_evaluations(work, owner_id)
 
 
 async def has_rows(session: AsyncSession, owner_id: str) -> bool:
-    """Whether a row of somebody's is left, be it one that waits for its erasure."""
+    """Whether any row of the user is left, including those that await erasure."""
     for key, owner in (
         (KnowledgeBase.id, KnowledgeBase.owner_id),
         (Transfer.id, Transfer.owner_id),
@@ -92,7 +85,7 @@ async def _owned(session: AsyncSession, owner_id: str) -> list[KnowledgeBase]:
 
 
 async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
-    """Let what somebody measured in other people's knowledge bases be their owners'."""
+    """Give the user's evaluations of other people's knowledge bases to those owners."""
     await work.session.flush()
     owner = (
         select(KnowledgeBase.owner_id).where(KnowledgeBase.id == col(Evaluation.knowledge_base_id)).scalar_subquery()
@@ -107,7 +100,6 @@ async def _sign_over_evaluations(work: UnitOfWork, person_id: str) -> None:
 
 
 def _free_name(name: str, label: str, used_keys: set[str]) -> str:
-    """The name, else with the label, else with the label and a number."""
     candidate, number = name, 1
     while fold(candidate) in used_keys:
         ending = f" ({label})" if number == 1 else f" ({label} {number})"

@@ -1,4 +1,4 @@
-"""Knowledge bases: who may see which, and their settings."""
+"""Knowledge bases: access, creation and settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,11 +40,10 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class KnowledgeBaseDraft:
-    """What a caller may set; None leaves a field as it is, or at its default on creation.
+    """Settable fields; None leaves one as it is, or at its default on creation.
 
-    Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are the choices
-    of ``RetrievalOptions`` that searches make where a request leaves them open: those that it
-    does not name stay as they are, and None takes one back.
+    Chunk sizes are in tokens of the embedding model's tokenizer. ``retrieval`` are defaults for ``RetrievalOptions``:
+    absent keys stay as they are, and None removes one.
     """
 
     name: str | None = None
@@ -60,7 +59,7 @@ class KnowledgeBaseDraft:
 
 @dataclass(frozen=True)
 class Splitting:
-    """How documents are cut: a splitter's name, and sizes in tokens of the embedding model."""
+    """How documents are split: a splitter's name, and sizes in tokens of the embedding model."""
 
     splitter: str
     chunk_size: int
@@ -69,12 +68,7 @@ class Splitting:
 
 @dataclass(frozen=True)
 class KnowledgeBaseListing:
-    """One page of knowledge bases, and how many there are in all.
-
-    Args:
-        items: each with its number of documents and how far it is open to the caller.
-        total: on all pages.
-    """
+    """One page of knowledge bases, each with its number of documents and the caller's access."""
 
     items: Sequence[tuple[KnowledgeBase, int, Access]]
     total: int
@@ -82,20 +76,17 @@ class KnowledgeBaseListing:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """The embedding model a new knowledge base gets; ``replaced`` is the one that was asked for."""
+    """The embedding model of a new knowledge base; ``replaced`` is the requested one, if unavailable."""
 
     model: str
     replaced: str | None = None
 
 
 def choose_model(requested: str | None) -> ModelChoice:
-    """The encoder of this server that fits a request.
+    """The served encoder that fits a request.
 
-    A well-known model that is not served here is replaced by the default one, so that clients
-    written against the reference document work on a fresh installation; the caller is told.
-
-    Raises:
-        UnknownEmbeddingModel: nobody knows this name.
+    A well-known model that is not served here is replaced by the default one, so that clients written against the
+    reference document work on a fresh installation; the response says so.
     """
     if requested is None:
         return ModelChoice(DEFAULT.name)
@@ -104,11 +95,7 @@ def choose_model(requested: str | None) -> ModelChoice:
 
 
 def require_served_model(name: str) -> str:
-    """The full name of an encoder of this server.
-
-    Raises:
-        UnknownEmbeddingModel: it is not served here; the details list those that are.
-    """
+    """The full name of a served encoder; an ``UnknownEmbeddingModel`` error lists those that are."""
     model = resolve(name)
     if not model.served:
         names = [other.name for other in served_models()]
@@ -119,18 +106,7 @@ def require_served_model(name: str) -> str:
 async def create(
     work: UnitOfWork, principal: Principal, draft: KnowledgeBaseDraft, *, embedding_model: str
 ) -> KnowledgeBase:
-    """Add a knowledge base of the caller's.
-
-    Args:
-        work: the transaction.
-        principal: its owner to be.
-        draft: name required.
-        embedding_model: an encoder that this server has.
-
-    Raises:
-        InvalidRequest: a value out of range.
-        KnowledgeBaseNameTaken: the caller has one of this name.
-    """
+    """Add a knowledge base of the caller's, with a served embedding model."""
     splitting = _first_splitting(draft)
     name = clean_name(draft.name or "")
     await _require_free_name(work.session, principal.user_id, name)
@@ -153,22 +129,18 @@ async def create(
 
 
 def clean_name(name: str) -> str:
-    """A name without blanks around it.
-
-    Raises:
-        InvalidRequest: nothing is left, or too much.
-    """
+    """Strip a name and check its length."""
     cleaned = " ".join(name.split())
     if not cleaned:
         raise InvalidRequest("name", "The name must not be empty", "名称不能为空")
-    # One letter can become eighteen when it is folded.
+    # Case folding can turn one letter into eighteen.
     if len(cleaned) > NAME_LENGTH or len(fold(cleaned)) > NAME_KEY_LENGTH:
         raise InvalidRequest("name", "The name is too long", "名称过长")
     return cleaned
 
 
 def default_copy_name(name: str) -> str:
-    """What a copy is called whose maker gave it no name."""
+    """The name of a copy that was given none."""
     ending = " (copy)"
     return name[: NAME_LENGTH - len(ending)] + ending
 
@@ -180,11 +152,7 @@ def _first_splitting(draft: KnowledgeBaseDraft) -> Splitting:
 
 
 def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) -> Splitting:
-    """How documents would be cut with a draft's wishes, the knowledge base's own for the rest.
-
-    Raises:
-        InvalidRequest: a wish out of range.
-    """
+    """The draft's splitting, with the knowledge base's own for what it leaves open."""
     present = Splitting(knowledge_base.splitter, knowledge_base.chunk_size, knowledge_base.chunk_overlap)
     splitting = Splitting(
         _chosen(draft.splitter, present.splitter),
@@ -195,11 +163,7 @@ def resolve_splitting(knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft) 
 
 
 def validate_splitting(splitting: Splitting) -> Splitting:
-    """The splitting, if documents can be cut so.
-
-    Raises:
-        InvalidRequest: an unknown splitter, or a size out of range.
-    """
+    """Return the splitting if it is usable."""
     if splitting.splitter not in set(SplitterName):
         names = ", ".join(SplitterName)
         raise InvalidRequest("splitter", f"Use one of {names}", f"可用的值：{names}")
@@ -225,13 +189,7 @@ async def _require_free_name(session: AsyncSession, owner_id: str, name: str) ->
 
 
 async def get(session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action) -> KnowledgeBase:
-    """Load a knowledge base through the gate.
-
-    Raises:
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not share or delete it.
-    """
+    """Load a knowledge base through the gate."""
     row = (await session.exec(_by_id(), params={"id": knowledge_base_id})).first()
     return await authorize(session, principal, action, row, KnowledgeBaseNotFound)
 
@@ -244,16 +202,9 @@ def _by_id() -> SelectOfScalar[KnowledgeBase]:
 async def get_searchable(
     session: AsyncSession, principal: Principal, knowledge_base_ids: Sequence[str] | None
 ) -> Sequence[KnowledgeBase]:
-    """The knowledge bases a search runs over.
+    """The knowledge bases a search runs over; None means all enabled ones that the caller sees.
 
-    Args:
-        session: to read from.
-        principal: who searches.
-        knowledge_base_ids: those asked for; None means all enabled ones that the caller sees.
-
-    Raises:
-        KnowledgeBaseNotFound: one of those asked for is not there for the caller; then none
-            is searched.
+    If one of them is not there for the caller, none is searched.
     """
     if knowledge_base_ids is None:
         return (
@@ -270,7 +221,7 @@ async def get_searchable(
 
 
 async def list_visible(session: AsyncSession, principal: Principal, page: PageRequest) -> KnowledgeBaseListing:
-    """One page of what the caller may see, each with its number of documents."""
+    """One page of the knowledge bases that the caller sees, each with its number of documents."""
     visible = (_visible(principal), col(KnowledgeBase.deleted_at).is_(None))
     query = paginate(
         select(KnowledgeBase).where(*visible),
@@ -303,12 +254,7 @@ def _visible(principal: Principal) -> ColumnElement[bool]:
 async def update_knowledge_base(
     work: UnitOfWork, knowledge_base: KnowledgeBase, draft: KnowledgeBaseDraft
 ) -> KnowledgeBase:
-    """Change what needs no document to be made anew; ``reindexing.request`` changes the rest.
-
-    Raises:
-        InvalidRequest: a value out of range.
-        KnowledgeBaseNameTaken: the owner has another one of this name.
-    """
+    """Change settings that need no re-index; ``reindex.service.request_reindex`` changes the rest."""
     if draft.name is not None:
         name = clean_name(draft.name)
         if fold(name) != knowledge_base.name_key:
@@ -338,7 +284,7 @@ def _chosen(new: _Value | None, present: _Value) -> _Value:
 
 
 async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Take a knowledge base away from everybody now; a job erases its rows, points and files."""
+    """Hide a knowledge base from everybody at once; a job erases its rows, points and files."""
     knowledge_base.deleted_at = utc_now()
     work.session.add(knowledge_base)
     target = AuditTarget(KnowledgeBase.SHARE_KIND, knowledge_base.id)
@@ -349,7 +295,7 @@ async def delete(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
 
 
 async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
-    """Take all documents of a knowledge base away; the erasure of that erases them."""
+    """Mark all documents of a knowledge base as deleted; its erasure erases them."""
     restricted = select(Document.id).where(
         col(Document.knowledge_base_id) == knowledge_base_id, col(Document.restricted).is_(True)
     )
@@ -362,11 +308,11 @@ async def delete_documents(work: UnitOfWork, knowledge_base_id: str) -> None:
 
 
 def erase_key(knowledge_base_id: str) -> str:
-    """The queue's key of a knowledge base's erasure."""
+    """Queue key of a knowledge base's erasure."""
     return f"{ERASE_JOB}:{knowledge_base_id}"
 
 
 def enqueue_erase(work: UnitOfWork, knowledge_base_id: str) -> None:
-    """Put the erasure of a deleted knowledge base into the outbox."""
+    """Enqueue the erasure of a deleted knowledge base."""
     payload = {"knowledge_base_id": knowledge_base_id}
     work.enqueue(ERASE_JOB, payload, key=erase_key(knowledge_base_id))

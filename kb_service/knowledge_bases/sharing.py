@@ -1,4 +1,4 @@
-"""Sharing a knowledge base: with whom it is shared, and changing that."""
+"""Reading and changing the shares of a knowledge base."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,9 @@ from kb_service.models import KnowledgeBase
 async def get_for_update(
     session: AsyncSession, principal: Principal, knowledge_base_id: str, action: Action
 ) -> KnowledgeBase:
-    """Load a knowledge base through the gate, and keep it as it is until the transaction ends.
+    """Load a knowledge base through the gate and lock it until the transaction ends.
 
-    Who waits for the lock is judged by what the row is then: another owner's, or gone.
-
-    Raises:
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        ReadOnly: the caller may see it but not change it.
-        OwnerOnly: the caller may change it, but not share or delete it.
+    Access is checked after the lock is acquired: the owner may have changed meanwhile.
     """
     query = (
         select(KnowledgeBase)
@@ -37,18 +32,13 @@ async def get_for_update(
 
 
 async def get_shares(session: AsyncSession, principal: Principal, knowledge_base_id: str) -> list[ShareEntry]:
-    """Whom a knowledge base is shared with; its owner's to know.
-
-    Raises:
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-    """
+    """Whom a knowledge base is shared with; only for its owner."""
     row = await knowledge_bases.get(session, principal, knowledge_base_id, Action.MANAGE)
     return await list_shares(session, row)
 
 
 async def reload_visible(session: AsyncSession, principal: Principal, ids: Sequence[str]) -> Sequence[KnowledgeBase]:
-    """Those of some knowledge bases that the caller sees now, as they are now, in their order."""
+    """Reload those of these knowledge bases that the caller still sees, in the given order."""
     columns = (col(KnowledgeBase.id), col(KnowledgeBase.owner_id), col(KnowledgeBase.is_public))
     query = select(KnowledgeBase).where(
         col(KnowledgeBase.id).in_(ids),
@@ -66,21 +56,7 @@ async def replace_shares(
     specs: Sequence[ShareSpec],
     version: str | None = None,
 ) -> list[ShareEntry]:
-    """Share a knowledge base with exactly these people and roles, from now on.
-
-    Args:
-        work: the transaction.
-        principal: who asks.
-        knowledge_base_id: which one.
-        wanted: people and roles.
-        version: of the list that the caller read; None for whatever it is now.
-
-    Raises:
-        Conflict: the list is not that of this version any more.
-        KnowledgeBaseNotFound: there is none, or not for this caller.
-        OwnerOnly: it is somebody else's.
-        InvalidRequest: too many, the same one twice, the owner, or nobody of this name.
-    """
-    # Two requests at a time would both add what neither finds.
+    """Share a knowledge base with exactly these people and roles; ``Conflict`` if ``version`` is outdated."""
+    # Without the lock, two concurrent requests would both add the same entry.
     row = await get_for_update(work.session, principal, knowledge_base_id, Action.MANAGE)
     return await replace_share_list(work, row, specs, version, SHARE_AUDIT_ACTIONS)

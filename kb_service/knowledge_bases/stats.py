@@ -1,4 +1,4 @@
-"""How many knowledge bases and documents there are, counted by indexes alone."""
+"""Numbers of knowledge bases and documents, counted by indexes alone."""
 
 from sqlalchemy import func
 from sqlmodel import col, select
@@ -8,10 +8,9 @@ from kb_service.models import Document, DocumentStatus, KnowledgeBase
 
 
 async def count_documents(session: AsyncSession) -> dict[str, int]:
-    """Documents by status, with every status; what is being erased does not count.
+    """Documents by status, with every status; those being erased do not count.
 
-    All rows are counted along the index of statuses, the few that are deleted along theirs: a
-    condition on both would read the table.
+    All rows are counted along the status index and deleted ones along theirs: a condition on both would read the table.
     """
     counts = {status.value: 0 for status in DocumentStatus}
     status, number = Document.status, func.count()
@@ -25,6 +24,6 @@ async def count_documents(session: AsyncSession) -> dict[str, int]:
 
 
 async def count_knowledge_bases(session: AsyncSession) -> int:
-    """Knowledge bases that are not deleted."""
+    """The number of knowledge bases that are not deleted."""
     query = select(func.count()).select_from(KnowledgeBase)
     return (await session.exec(query.where(col(KnowledgeBase.deleted_at).is_(None)))).one()

@@ -1,4 +1,4 @@
-"""What a generation leaves behind in SQL when it goes."""
+"""SQL cleanup after a generation is retired."""
 
 from sqlalchemy import delete as delete_from
 from sqlmodel import and_, col, or_, select
@@ -7,16 +7,12 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document
 from kb_service.reindex.service import get_for_update
 
-# Deleting rows holds SQLite's one writer: about 20 ms for this many.
+# Deleting this many rows blocks SQLite's only writer for about 20 ms.
 _BATCH = 500
 
 
 async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool:
-    """Delete some chunk rows that neither searches nor a cut-over nor a way back can show.
-
-    Returns:
-        Whether there may be more.
-    """
+    """Delete a batch of chunk rows that nothing can show any more; returns whether more may be left."""
     is_used = and_(
         col(Document.id) == col(Chunk.document_id),
         or_(col(Document.active_revision) == col(Chunk.revision), col(Document.shadow_revision) == col(Chunk.revision)),
@@ -32,7 +28,7 @@ async def delete_unused_chunks(work: UnitOfWork, knowledge_base_id: str) -> bool
 
 
 async def remove_retired(work: UnitOfWork, knowledge_base_id: str, number: int) -> None:
-    """Note that nothing is left of a generation."""
+    """Record that nothing is left of a generation."""
     knowledge_base = await get_for_update(work.session, knowledge_base_id)
     if knowledge_base is not None:
         rest = [entry for entry in knowledge_base.retired if entry["generation"] != number]

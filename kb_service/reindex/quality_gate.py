@@ -1,4 +1,4 @@
-"""What the saved questions say of a finished re-index, and whether it may come into force alone."""
+"""Quality gate of a finished re-index: whether its recall allows an automatic cut-over."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from kb_service.failures import Outage
 from kb_service.models import KnowledgeBase
 
 MAX_RECALL_LOSS = 0.02
-"""Recall at 5 that new settings may lose and still come into force without a person's word."""
+"""Loss of recall at 5 up to which new settings are put in force without asking a person."""
 
 
 def is_measured(knowledge_base: KnowledgeBase) -> bool:
-    """Whether the saved questions were asked of the present re-index, or need not be."""
+    """Whether the saved questions were asked of the current re-index, or need not be."""
     target = knowledge_base.target or {}
     return "recall" in target
 
@@ -33,14 +33,11 @@ def record_recall(
     *,
     missing: Outage | None = None,
 ) -> None:
-    """Keep what was measured, or why nothing could be, if the re-index is still the one that was.
+    """Store the recall of both generations, unless the re-index has changed.
 
     Args:
-        work: the transaction.
-        knowledge_base: locked.
-        number: the generation that was measured.
-        recall: the figures of both generations; None: they can't be compared.
-        missing: then what is wrong with the embedding model of the settings before.
+        recall: None: the generations can't be compared.
+        missing: then what is wrong with the old settings' embedding model.
     """
     target = knowledge_base.target
     if target is not None and target["generation"] == number:
@@ -50,14 +47,7 @@ def record_recall(
 
 
 def record_wait(work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, outage: Outage) -> None:
-    """Keep what the measurement waits for, if the re-index is still the one that was.
-
-    Args:
-        work: the transaction.
-        knowledge_base: locked.
-        number: the generation that was to be measured.
-        outage: what is away.
-    """
+    """Store what the measurement of generation ``number`` waits for, unless the re-index has changed."""
     target = knowledge_base.target
     if target is not None and target["generation"] == number:
         knowledge_base.target = {**target, "waiting": outage.words}
@@ -65,7 +55,7 @@ def record_wait(work: UnitOfWork, knowledge_base: KnowledgeBase, number: int, ou
 
 
 def wait_reason(knowledge_base: KnowledgeBase) -> dict[str, str] | None:
-    """What the measurement waits for; None once it was made, and before it was tried."""
+    """What the measurement waits for; None before the first attempt and after success."""
     target = knowledge_base.target or {}
     return None if is_measured(knowledge_base) else target.get("waiting")
 
@@ -81,5 +71,5 @@ def _not_compared(outage: Outage) -> Outage:
 
 
 def recall_fields(options: dict[str, Any] | None) -> dict[str, Any]:
-    """What was noted of a re-index, by what a row keeps of it: ``recall`` and ``recall_missing``."""
+    """The recorded ``recall`` and ``recall_missing`` of a re-index."""
     return {key: (options or {}).get(key) for key in ("recall", "recall_missing")}

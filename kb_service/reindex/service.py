@@ -1,4 +1,4 @@
-"""What may be done with a re-index: ask for one, let it go on, put it in force, give it up."""
+"""Commands of a re-index: request, continue, cut over, cancel, roll back."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,8 +21,7 @@ from kb_service.reindex.status import count_documents, count_edited_chunks, lack
 
 REINDEX_JOB = "knowledge_base.reindex"
 
-# So many documents wait or are made anew at a time: new uploads need not wait for all of them,
-# and all but these few look as finished as they are.
+# Documents queued for a rebuild at a time: uploads wait only for these, and the others keep their status.
 WINDOW = 32
 
 _OPEN = (DocumentStatus.PENDING.value, DocumentStatus.PROCESSING.value, DocumentStatus.PAUSED.value)
@@ -36,10 +35,10 @@ class Cutover(StrEnum):
 
 
 class ReindexOutcome(StrEnum):
-    """What a wish for other settings led to.
+    """The result of a request for other settings.
 
-    ``started``: a re-index. ``applied``: there was no document, the settings hold now.
-    ``unchanged``: they hold already, or the re-index under way is for them.
+    ``started``: a re-index. ``applied``: no documents, so the settings hold now. ``unchanged``: they hold already, or
+    the re-index under way is for them.
     """
 
     STARTED = "started"
@@ -48,12 +47,12 @@ class ReindexOutcome(StrEnum):
 
 
 def reindex_key(knowledge_base_id: str) -> str:
-    """The queue's key of the job that lets a re-index go on."""
+    """Queue key of the job that continues a re-index."""
     return f"{REINDEX_JOB}:{knowledge_base_id}"
 
 
 def enqueue_reindex(work: UnitOfWork, knowledge_base_id: str) -> None:
-    """Put the job that lets a re-index go on into the outbox."""
+    """Enqueue the job that continues a re-index."""
     payload = {"knowledge_base_id": knowledge_base_id}
     work.enqueue(REINDEX_JOB, payload, key=reindex_key(knowledge_base_id))
 
@@ -66,20 +65,15 @@ async def request_reindex(
     cutover: Cutover = Cutover.AUTO,
     force: bool = False,
 ) -> ReindexOutcome:
-    """Ask for other settings; where there are documents, a re-index brings them about.
+    """Request other settings; if there are documents, this starts a re-index.
 
     Args:
-        work: the transaction.
-        knowledge_base: one that the caller may change.
-        draft: the wished splitter, sizes and model; the rest of it does not matter here.
-        cutover: whether the new settings come into force by themselves.
-        force: make all documents anew even if the settings stay as they are.
+        draft: only splitter, sizes and model matter here.
+        force: rebuild all documents even if the settings stay the same.
 
     Raises:
-        InvalidRequest: a wish out of range.
-        UnknownEmbeddingModel: no such model is served here.
-        ReindexRunning: one towards other settings is under way.
-        Conflict: the knowledge base is still being imported or copied into.
+        ReindexRunning: a re-index to other settings is under way.
+        Conflict: an import or copy into the knowledge base is running.
     """
     wishes = (draft.embedding_model, draft.splitter, draft.chunk_size, draft.chunk_overlap)
     row = None
@@ -134,12 +128,7 @@ async def _has_documents(work: UnitOfWork, knowledge_base_id: str) -> bool:
 
 
 async def discard_previous(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Give up the settings before the last cut-over: what was kept of them goes.
-
-    Args:
-        work: the transaction.
-        knowledge_base: locked, and without a re-index.
-    """
+    """Discard the settings before the last cut-over and what was kept of them."""
     previous = index_version.previous(knowledge_base)
     if previous is not None:
         _retire(work, knowledge_base, previous)
@@ -163,11 +152,7 @@ async def _drop_shadows(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None
 
 
 async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) -> int:
-    """Let the next documents be made anew, up to ``WINDOW`` at a time.
-
-    Returns:
-        How many were begun.
-    """
+    """Start rebuilding the next documents, up to ``WINDOW`` at a time; returns how many."""
     target = index_version.target(knowledge_base)
     if target is None:
         return 0
@@ -179,7 +164,7 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
         .where(*lacks_shadow(knowledge_base.id), col(Document.status) == DocumentStatus.COMPLETED.value)
         .order_by(col(Document.created_at), col(Document.id))
         .limit(room)
-        # One that is being replaced or deleted at this moment comes next time.
+        # Documents that are just being replaced or deleted come next time.
         .with_for_update(skip_locked=True)
     )
     rows = (await work.session.exec(query)).all()
@@ -193,17 +178,15 @@ async def start_next_documents(work: UnitOfWork, knowledge_base: KnowledgeBase) 
 async def cut_over(
     work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: timedelta, without_failed: bool = False
 ) -> None:
-    """Put the settings and passages of a finished re-index in force, all at this moment.
+    """Put the settings and passages of a finished re-index in force, all at once.
 
     Args:
-        work: the transaction.
-        knowledge_base: locked.
-        keep: how long the way back stays open; zero: not at all.
-        without_failed: go ahead although documents failed; they are not found afterwards.
+        keep: how long a rollback stays possible; zero: not at all.
+        without_failed: proceed although documents failed; searches no longer find them.
 
     Raises:
         NoReindex: none is under way.
-        ReindexOver: nor is one, but the last one can be rolled back.
+        ReindexOver: none is, but the last one can be rolled back.
         ReindexNotReady: documents are left, or failed.
     """
     target = require_target(knowledge_base)
@@ -255,7 +238,7 @@ async def _swap_revisions(work: UnitOfWork, knowledge_base_id: str, *, is_kept: 
 
 
 async def _restart_documents(work: UnitOfWork, knowledge_base_id: str, generation: Generation) -> None:
-    """Let documents that wait or are in hand begin again, for another generation."""
+    """Restart waiting and active documents for another generation."""
     status = col(Document.status)
     await work.session.exec(
         update(Document)
@@ -268,7 +251,7 @@ async def _restart_documents(work: UnitOfWork, knowledge_base_id: str, generatio
         .values(
             generation=generation.number,
             revision=col(Document.revision) + 1,
-            # A worker that has it in hand finds that out, and its lease ends with that.
+            # A worker on it notices, and releases its lease.
             status=case((status == DocumentStatus.PAUSED.value, status), else_=DocumentStatus.PENDING.value),
             stage=DocumentStage.QUEUED.value,
             progress=0,
@@ -282,19 +265,10 @@ async def _restart_documents(work: UnitOfWork, knowledge_base_id: str, generatio
 
 
 async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
-    """Give a re-index up: searches stay as they are, what was made for it goes.
-
-    Args:
-        work: the transaction.
-        knowledge_base: locked.
-
-    Raises:
-        NoReindex: none is under way.
-        ReindexOver: nor is one, but the last one can be rolled back.
-    """
+    """Cancel a re-index and discard its results; searches stay as they are."""
     target = require_target(knowledge_base)
     present = index_version.current(knowledge_base)
-    # What failed was only the new form: the document is as whole as it was.
+    # Only the rebuild failed: the searchable revision is intact.
     await work.session.exec(
         update(Document)
         .where(
@@ -320,20 +294,18 @@ async def cancel(work: UnitOfWork, knowledge_base: KnowledgeBase) -> None:
 
 
 async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: timedelta) -> None:
-    """Go back to the settings before the last cut-over.
+    """Return to the settings before the last cut-over.
 
-    Their passages are still there; where no document came or changed since, they are in force
-    at once, else when those few documents are made anew.
+    Their passages still exist. They are in force at once if no document was added or changed since, else when those few
+    documents are rebuilt.
 
     Args:
-        work: the transaction.
-        knowledge_base: locked.
-        keep: how long the way forth again stays open.
+        keep: how long the way forward stays possible.
 
     Raises:
         NoReindex: nothing is kept to go back to.
         ReindexRunning: another one is under way.
-        UnknownEmbeddingModel: the model of that time is not served any more.
+        UnknownEmbeddingModel: the old model is no longer served.
     """
     if knowledge_base.target is not None:
         raise ReindexRunning(knowledge_base_id=knowledge_base.id)
@@ -346,7 +318,7 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
         "cutover": Cutover.AUTO.value,
         "started_at": utc_now().isoformat(),
         "edited_chunks": 0,
-        # A person has decided: nothing is to be measured.
+        # A person decided: no measurement needed.
         "recall": None,
     }
     tally = await count_documents(work.session, knowledge_base)
@@ -357,15 +329,15 @@ async def roll_back(work: UnitOfWork, knowledge_base: KnowledgeBase, *, keep: ti
 
 
 def is_previous_expired(knowledge_base: KnowledgeBase) -> bool:
-    """Whether what is kept for the way back has been kept long enough."""
+    """Whether the retention of the previous generation is over."""
     previous = knowledge_base.previous
     return previous is not None and datetime.fromisoformat(previous["kept_until"]) < utc_now()
 
 
 async def get_for_update(session: AsyncSession, knowledge_base_id: str) -> KnowledgeBase | None:
-    """The knowledge base as it is now, kept so until the transaction ends; None once deleted.
+    """Lock a knowledge base until the transaction ends; None if it was deleted.
 
-    No document is added and no try completed meanwhile (``completing.complete`` holds the row, too).
+    Meanwhile no document is added and no try completed (``completion.commit_revisions`` takes the same lock).
     """
     query = (
         select(KnowledgeBase)

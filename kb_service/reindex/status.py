@@ -1,4 +1,4 @@
-"""How far a re-index is, counted from the documents' rows: no counter that could go wrong."""
+"""Re-index progress, counted from the documents' rows: no counter that could drift."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from kb_service.models import Chunk, Document, DocumentStatus, KnowledgeBase
 from kb_service.reindex.quality_gate import is_held, recall_fields, wait_reason
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, sees_all, visible_to
 
-# Of thousands, the last that were in hand say what all wait for.
+# The most recently tried documents show what all of them wait for.
 _LOOKED_AT = 50
 _AT_WORK = (DocumentStatus.PENDING, DocumentStatus.PROCESSING, DocumentStatus.PAUSED)
 _ENDED_BADLY = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
@@ -43,14 +43,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class ReindexTally:
-    """Documents that searches see, and what the re-index has done of them.
+    """Searchable documents, and their share in the re-index.
 
     Args:
-        total: searchable documents.
-        done: ready for the cut-over.
-        failed: can't be made anew; they stay searchable as they are.
-        at_work: waiting or being processed for the re-index at this moment.
-        work: chunks of all, as a measure of the work.
+        failed: can't be rebuilt; they stay searchable as they are.
+        work: chunks of all documents, as a measure of the work.
         work_done: chunks of those done or failed.
     """
 
@@ -63,25 +60,23 @@ class ReindexTally:
 
     @property
     def left(self) -> int:
-        """Documents that are neither done nor failed."""
         return self.total - self.done - self.failed
 
     @property
     def percent(self) -> int:
-        """How much of the work is done, from 0 to 100; 100 only when nothing is left."""
+        """Share of the work done, from 0 to 100; 100 only when nothing is left."""
         if self.left == 0:
             return 100
         return min(99, 100 * self.work_done // self.work)
 
     def state(self) -> State:
-        """What the figures say of a re-index that is under way."""
         if self.left:
             return State.RUNNING
         return State.BLOCKED if self.failed else State.READY
 
 
 def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
-    """Which documents a cut-over would lose."""
+    """Condition: documents that a cut-over would lose."""
     return (
         col(Document.knowledge_base_id) == knowledge_base_id,
         col(Document.deleted_at).is_(None),
@@ -91,11 +86,11 @@ def lacks_shadow(knowledge_base_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def require_target(knowledge_base: KnowledgeBase) -> Generation:
-    """The settings that the re-index of a knowledge base works towards.
+    """The target settings of the running re-index.
 
     Raises:
-        NoReindex: there is none, and none to go back to.
-        ReindexOver: there is none, but settings to go back to.
+        NoReindex: none is under way, and there is nothing to roll back to.
+        ReindexOver: none is under way, but a rollback is possible.
     """
     target = index_version.target(knowledge_base)
     if target is not None:
@@ -106,7 +101,7 @@ def require_target(knowledge_base: KnowledgeBase) -> Generation:
 async def count_documents(
     session: AsyncSession, knowledge_base: KnowledgeBase, viewer: Viewer = SYSTEM_VIEWER
 ) -> ReindexTally:
-    """Count what somebody reads of a knowledge base; all zero while there is no re-index."""
+    """Count the viewer's documents; all zero without a re-index."""
     target = index_version.target(knowledge_base)
     if target is None:
         return ReindexTally()
@@ -118,7 +113,7 @@ async def count_documents(
         else_=_WAITING,
     )
     query = (
-        # A document without chunks is work, too.
+        # Documents without chunks are work, too.
         select(kind, func.count(), func.sum(col(Document.chunk_count) + 1))
         .where(
             col(Document.knowledge_base_id) == knowledge_base.id,
@@ -143,7 +138,7 @@ async def count_documents(
 
 @dataclass(frozen=True)
 class FailedDocument:
-    """A document that could not be made anew, and why."""
+    """A document that could not be rebuilt, and why."""
 
     id: str
     name: str
@@ -152,25 +147,18 @@ class FailedDocument:
 
 @dataclass(frozen=True)
 class ReindexStatus:
-    """All that a person needs to know about a re-index.
+    """The status of a re-index for a person.
 
     Args:
-        state: where it is, with all documents.
-        tally: those documents that the viewer reads.
-        present: the settings that searches see.
-        target: the settings that it works towards.
-        previous: the settings that ``roll_back`` brings back, while they are kept.
-        options: how it was asked for: ``cutover``, ``started_at``, ``edited_chunks`` (whose
-            edits it does not carry over).
-        recall: what the saved questions found before and find with the new settings, once that
-            was measured; also after the cut-over.
+        state: of the whole, with all documents.
+        tally: only documents that the viewer can read.
+        previous: settings that ``roll_back`` restores, while they are kept.
+        options: of the request: ``cutover``, ``started_at``, ``edited_chunks`` (whose edits it does not carry over).
+        recall: of the saved questions before and after, once measured; also after the cut-over.
         recall_missing: why that could not be compared, in both languages.
         kept_until: when the previous settings' chunks are removed.
-        eta_seconds: time left at the speed so far; None while it can't be told.
-        failures: the first documents that failed.
-        waiting: why one of its documents, or the measurement, is tried again by itself, in both
-            languages.
-        is_paused: the knowledge base's processing is.
+        eta_seconds: at the speed so far; None if unknown.
+        waiting: why a document, or the measurement, is retried, in both languages.
     """
 
     state: State
@@ -189,10 +177,10 @@ class ReindexStatus:
 
 
 async def get_status(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> ReindexStatus:
-    """Read how a knowledge base's re-index stands.
+    """The status of a knowledge base's re-index.
 
-    What it waits for is told of the whole, because everybody waits; names and figures are of what
-    the viewer reads.
+    ``waiting`` is about all documents, because everybody waits; names and figures are limited to the viewer's
+    documents.
     """
     whole = tally = await count_documents(session, knowledge_base)
     target = index_version.target(knowledge_base)
@@ -201,7 +189,7 @@ async def get_status(session: AsyncSession, viewer: Viewer, knowledge_base: Know
     recall = noted["recall"]
     if not sees_all(knowledge_base, viewer):
         tally = await count_documents(session, knowledge_base, viewer)
-        # Figures over questions that may be about anything.
+        # The questions may be about hidden documents.
         recall = None
         if options:
             edited = await count_edited_chunks(session, knowledge_base.id, viewer)
@@ -250,7 +238,7 @@ async def _failures(session: AsyncSession, viewer: Viewer, knowledge_base_id: st
 
 
 async def _waiting(session: AsyncSession, viewer: Viewer, knowledge_base: KnowledgeBase) -> dict[str, str] | None:
-    """What the last try of a document ended with that is to be tried again; None without one."""
+    """The last failure of a document that will be retried; None without one."""
     if knowledge_base.paused:
         return None
     query = (
@@ -269,7 +257,7 @@ async def _waiting(session: AsyncSession, viewer: Viewer, knowledge_base: Knowle
 
 
 async def count_edited_chunks(session: AsyncSession, knowledge_base_id: str, viewer: Viewer = SYSTEM_VIEWER) -> int:
-    """How many searchable chunks that somebody reads were edited or disabled by hand."""
+    """Number of the viewer's searchable chunks that were edited or disabled by hand."""
     query = (
         select(func.count())
         .select_from(Chunk)

@@ -25,10 +25,10 @@ from kb_service.vector_index.bm25 import encode_query
 from kb_service.vector_index.protocol import NO_HITS, DocumentFilter, HitList, HybridHits, HybridQuery, IndexHit
 
 PUSHED_DOCUMENTS = 1000
-"""Documents that go into one query of the index as a filter."""
+"""Document ids passed as a filter in one index query."""
 
 # Hits that may not be shown (disabled, of another revision, filtered away) crowd out others;
-# then a leg is asked again for more. 1,600 hits take the index about 20 ms.
+# then a leg is searched again for more. 1,600 hits take the index about 20 ms.
 _DEEPER = (4 * DEPTH, 16 * DEPTH)
 
 
@@ -43,11 +43,10 @@ class Stopwatch:
     spent: dict[str, float] = field(default_factory=dict[str, float])
 
     def add(self, part: str, since: float) -> None:
-        """Count the time since a moment of ``time.perf_counter``."""
+        """Add the time since a value of ``time.perf_counter``."""
         self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - since
 
     def shift(self, part: str, seconds: float, *, out_of: str) -> None:
-        """Count seconds to one part that are counted to another."""
         self.spent[part] = self.spent.get(part, 0.0) + seconds
         self.spent[out_of] = self.spent.get(out_of, 0.0) - seconds
 
@@ -69,11 +68,9 @@ class SpaceQuery:
     """A query to one embedding space; its vector is computed once.
 
     Args:
-        request: the query, and the weight of the dense leg if the caller chose it.
         scope: the knowledge bases of this space.
-        siblings: the same search's queries to all spaces; those without a vector are encoded
-            together.
-        with_dense: whether the dense leg is searched; by default if its weight is not 0.
+        siblings: the same search's queries to all spaces; those without a vector are encoded together.
+        with_dense: whether to search the dense leg; by default if its weight is not 0.
     """
 
     def __init__(
@@ -104,7 +101,6 @@ class SpaceQuery:
 
     @property
     def with_dense(self) -> bool:
-        """Whether the dense leg is searched."""
         return self._with_dense
 
     def include_dense(self) -> None:
@@ -113,29 +109,21 @@ class SpaceQuery:
 
     @property
     def lacks_vector(self) -> bool:
-        """Whether the query must still be encoded by a request of its own."""
+        """Whether the query still needs a separate request to be encoded."""
         is_tried = self._dense is not None or self._failure is not None
         return not is_tried and self.space.encoding_index is None
 
     async def encode(self) -> None:
-        """Encode the query; an error is raised when the vector is needed."""
+        """Encode the query; an error is raised only when the vector is needed."""
         try:
             (self._dense,) = await self.space.encoder.embed_queries([self._text])
         except AgentexError as error:
             self._failure = error
 
     async def search(self, depth: int, documents: Sequence[str] | None = None) -> SpaceHits:
-        """The best hits of each leg.
-
-        Args:
-            depth: points requested from each leg.
-            documents: only in these; None: in all.
-
-        Raises:
-            AgentexError: the encoder or the index gave no answer.
-        """
+        """The best hits of each leg, in these documents or (None) in all."""
         if self._with_dense and self.lacks_vector:
-            # Whoever needs its vector late is seldom alone with that.
+            # If one query still lacks its vector, its siblings usually do, too.
             await encode_together(self._siblings)
         if self._with_dense and self._failure is not None:
             raise self._failure
@@ -145,7 +133,7 @@ class SpaceQuery:
         return SpaceHits(best_windows(legs), len(legs.dense) >= depth, len(legs.sparse) >= depth)
 
     async def search_in_parts(self, documents: Sequence[str]) -> SpaceHits:
-        """The best hits of each leg in any number of documents, some of them at a time."""
+        """The best hits of each leg in any number of documents, in batches."""
         dense = sparse = NO_HITS
         for start in range(0, len(documents), PUSHED_DOCUMENTS):
             hits = await self.search(DEPTH, documents[start : start + PUSHED_DOCUMENTS])
@@ -171,7 +159,7 @@ class SpaceQuery:
 
 
 async def encode_together(queries: Iterable[SpaceQuery]) -> None:
-    """Let all encoders have a query at the same time: those that are away are waited for once."""
+    """Encode for all spaces concurrently, so that several outages cost one timeout."""
     waiting = [query for query in queries if query.lacks_vector]
     if waiting:
         started = time.perf_counter()
@@ -188,9 +176,9 @@ class Candidates:
     """The fused hits that may be shown.
 
     Args:
-        front: the best of them: all that a rerank looks at.
+        front: the best ones, which a rerank looks at.
         versions: of their texts, by chunk id.
-        behind: the others; SQL is asked about them only when they are reached.
+        behind: the others; checked in SQL only when they are reached.
     """
 
     front: FusedHits
@@ -202,7 +190,7 @@ class CandidateCollector:
     """Turns the hits of a query into candidates.
 
     Args:
-        enough: hits per leg that suffice, if there are more that may not be shown.
+        enough: visible hits per leg that suffice.
         documents: those that meet the filters; None without filters.
     """
 
@@ -221,7 +209,7 @@ class CandidateCollector:
         return self._checked.refused
 
     def collect(self, first: SpaceHits | None) -> Candidates:
-        """Check the hits, ask for more where too few are left, and fuse.
+        """Check the hits, fetch more if too few are left, and fuse.
 
         Args:
             first: the hits of the first search, if it was made already.
@@ -235,10 +223,10 @@ class CandidateCollector:
                 return candidates
         hits = self._search(first)
         if not hits.legs.sparse and not self._query.with_dense:
-            # An encoder that can't read the query is asked only when no word of it is found.
+            # An encoder that can't read the query is a fallback for queries without a sparse hit.
             self._query.include_dense()
             hits = self._search(None)
-        # Points and rows of a generation that is cleared away are not all gone at one moment.
+        # Points and rows of a retired generation are not deleted at one moment.
         is_empty = not self._checked.alive and not self._scope.is_shadow
         if is_empty and has_other_generation(self._reads.connection, self._scope.generations):
             raise IndexChanged
@@ -246,15 +234,14 @@ class CandidateCollector:
         return Candidates(fused, self._checked.alive)
 
     def look_behind_filter(self) -> None:
-        """Search without the filters too, so that ``refused`` has what they keep out."""
+        """Search without the filters too, so that ``refused`` includes what they exclude."""
         self._only_visible(self._search_once(DEPTH, None))
 
     def _front_only(self, hits: SpaceHits) -> Candidates | None:
-        """The candidates, if all those in front may be shown: mostly they may.
+        """The candidates, if all front hits may be shown, as is usual; else None.
 
-        A hit that may not be shown takes nothing from others but the room behind it, unless it is
-        an end of its leg, which scales the leg's scores. So, of two hundred, SQL need not be asked
-        about those that stand behind, as long as nobody gets there.
+        A hidden hit only frees room behind it, unless it is an end of its leg, which scales the leg's scores. So SQL
+        need not check all two hundred hits before somebody reaches them.
         """
         fused = self._fuse(hits)
         if not fused.order or self._is_starved(hits):
@@ -306,7 +293,6 @@ class CandidateCollector:
         )
 
     def _only_visible(self, hits: SpaceHits) -> SpaceHits:
-        """The hits that may be shown, at most ``DEPTH`` a leg."""
         legs = (hits.legs.dense, hits.legs.sparse)
         self._check(dict(_documents(hits.legs)))
         if self._is_outdated(legs):
@@ -320,7 +306,6 @@ class CandidateCollector:
         )
 
     def _check(self, documents: dict[str, str]) -> None:
-        """Ask SQL about hits, given with their documents, that it was not asked about yet."""
         new = documents.keys() - self.documents_of_hits.keys()
         self.documents_of_hits |= documents
         started = time.perf_counter()
@@ -341,7 +326,7 @@ def _documents(legs: HybridHits) -> Iterator[tuple[str, str]]:
 
 
 def _up_to_next_score(order: Sequence[tuple[str, float]], count: int) -> int:
-    """``count``, and the entries behind it that have the score of the last one."""
+    """``count`` plus the entries that tie with the last one."""
     while 0 < count < len(order) and order[count][1] == order[count - 1][1]:
         count += 1
     return count

@@ -1,4 +1,4 @@
-"""Context of an answer's passages: neighbours, or the rest of their section."""
+"""Context of found passages: neighbours, or the rest of their section."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,21 +10,18 @@ from kb_service.models import Chunk
 from kb_service.retrieval.request import RetrievalRequest
 from kb_service.retrieval.results import ContextPart, FoundChunk, FoundPassage, select_chunks
 
-# A section of the smallest chunks still ends there; the token budget ends it earlier.
+# Enough for a section of the smallest chunks; the token budget usually ends it earlier.
 _SECTION_CHUNKS = 40
 
 
 def with_context(
     connection: Connection, passages: Sequence[FoundPassage], request: RetrievalRequest
 ) -> list[FoundPassage]:
-    """The same passages with the context that the request asks for.
+    """Add the requested context to the passages.
 
-    No chunk is shown twice: one that is itself in the answer, or stands beside a better
-    passage, ends the context of the others there. Disabled chunks are left out.
-
-    Args:
-        request: ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` so many
-            chunks on each side; both together take the larger.
+    No chunk is shown twice: one that is itself in the answer, or next to a better passage, ends the context of the
+    others. Disabled chunks are left out. ``expand`` takes a whole section up to ``expand_tokens``, ``neighbours`` a
+    number of chunks on each side; with both, the larger counts.
     """
     reach = _SECTION_CHUNKS if request.expand == "section" else request.neighbours
     if reach == 0 or not passages:
@@ -49,7 +46,7 @@ class _ContextBuilder:
         self._tokens = chunk.token_count
 
     def build(self, used: set[str]) -> tuple[tuple[ContextPart, ...], tuple[ContextPart, ...]]:
-        """What stands before and behind, alternating so that both sides get room."""
+        """The parts before and behind, added alternately so that both sides get room."""
         sides: dict[int, list[FoundChunk]] = {-1: [], 1: []}
         going = [-1, 1]
         while going:
@@ -97,7 +94,7 @@ def _load(connection: Connection, chunks: Sequence[FoundChunk], reach: int) -> d
 
 
 def _is_slice(chunk: FoundChunk) -> bool:
-    """Whether the text is what stands at its span: an edit or a table's repeated head is not."""
+    """Whether the text equals its span of the document: not so after an edit or with a repeated table head."""
     return len(chunk.content) == chunk.char_end - chunk.char_start
 
 

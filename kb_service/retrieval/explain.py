@@ -21,16 +21,13 @@ from kb_service.retrieval.visibility import DocumentScope, check_visibility
 from kb_service.vector_index.protocol import IndexHit
 from kb_service.visibility import Viewer, visible_to
 
-# Ten thousand hits take the index a tenth of a second: for a person who asks why, not for all.
+# 10,000 hits take the index 0.1 s: acceptable for an explanation, not for every search.
 _DEPTHS = (1_000, 10_000)
 
 
 @dataclass(frozen=True)
 class PassagePosition:
-    """A passage in one leg: the leg's own score, and its rank from 1.
-
-    The rank is None where it lies behind the deepest one looked at (10,000).
-    """
+    """A passage in one leg: its score, and its rank from 1; None if ranked deeper than 10,000."""
 
     score: float
     rank: int | None
@@ -41,12 +38,11 @@ class PassageExplanation:
     """What became of a passage in a search.
 
     Args:
-        reason: the first thing that kept it out, or that it is shown.
-        chunk: the passage; None if the text asked for is in none.
-        dense: its place and score in the dense leg, exact beyond that leg's depth; None if the
-            leg does not have it or was not asked.
+        reason: the first thing that excluded it, or that it is shown.
+        chunk: None if no passage contains the given text.
+        dense: position in the dense leg, exact beyond that leg's depth; None if absent or not searched.
         sparse: the same in the sparse leg.
-        hit: how it was ranked, if it was among the candidates.
+        hit: its ranking, if it was a candidate.
         place: its place after the rerank, from 1; None if it was no candidate.
     """
 
@@ -62,12 +58,12 @@ class PassageExplanation:
 
 @dataclass(frozen=True)
 class PassageRef:
-    """The passage that a person means.
+    """A reference to a passage.
 
     Args:
-        chunk_id: the passage itself; of any revision.
-        document_id: else its document, with ``text``.
-        text: words of the passage; blanks and case do not matter.
+        chunk_id: of any revision.
+        document_id: alternatively its document, with ``text``.
+        text: words of the passage; whitespace and case do not matter.
     """
 
     chunk_id: str | None = None
@@ -78,18 +74,7 @@ class PassageRef:
 async def find_passage(
     session: AsyncSession, reader: Viewer, knowledge_base: KnowledgeBase, passage: PassageRef
 ) -> tuple[Document, Chunk | None]:
-    """The passage that is meant, and its document.
-
-    Args:
-        reader: who asks; they have passed the gate of the knowledge base.
-
-    Returns:
-        None for the passage if none of the searchable revision has the words.
-
-    Raises:
-        ChunkNotFound: no such passage in this knowledge base, or not for this reader.
-        DocumentNotFound: no such document in this knowledge base, or not for this reader.
-    """
+    """The referenced passage and its document; None if the searchable revision lacks the words."""
     if passage.chunk_id is not None:
         query = (
             select(Chunk, Document)
@@ -120,11 +105,7 @@ def _normalise(text: str) -> str:
 
 
 class Explainer:
-    """Answers for one passage.
-
-    Args:
-        request: the search in question, over this knowledge base.
-    """
+    """Explains passages of one search; ``request`` is the search, over this knowledge base."""
 
     def __init__(
         self,
@@ -141,11 +122,6 @@ class Explainer:
         self._request = request
 
     async def explain(self, document: Document, chunk: Chunk | None) -> PassageExplanation:
-        """Why this passage is not in the answer, or that it is.
-
-        Raises:
-            AgentexError: as the search does.
-        """
         base = self._knowledge_base
         result = await self._searcher.search(self._reader, [base], self._request, explain=True)
         if chunk is None:
@@ -192,16 +168,11 @@ class Explainer:
 async def _positions(
     query: SpaceQuery, chunk: Chunk, hit: RankedHit | None
 ) -> tuple[PassagePosition | None, PassagePosition | None]:
-    """Where a passage stands in the dense and the sparse leg.
-
-    Args:
-        query: to the space and knowledge base of the passage.
-        hit: its ranks as a candidate, if it is one: they need no search.
-    """
+    """The passage's positions in the dense and the sparse leg; ``hit`` has those of a candidate without a search."""
     dense = _as_position(hit.fused.dense if hit else None)
     sparse = _as_position(hit.fused.sparse if hit else None)
     if dense is None or sparse is None:
-        # Only its own document: its score is the same there, and it can't be crowded out.
+        # Only in its own document, where its score is the same and it can't be crowded out.
         legs = (await query.search(_DEPTHS[-1], [chunk.document_id])).legs
         dense = dense or _unranked(legs.dense, chunk.id)
         sparse = sparse or _unranked(legs.sparse, chunk.id)

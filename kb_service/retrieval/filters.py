@@ -16,7 +16,7 @@ from kb_service.models import Document
 
 Key = Annotated[Storable, Field(min_length=1, max_length=100)]
 Word = Annotated[Storable, Field(max_length=1000)]
-# What SQL and JSON agree on.
+# The types on which SQL and JSON agree.
 _Integer = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 _Number = Annotated[FiniteFloat, Field(strict=True)]
 _Flag = Annotated[bool, Field(strict=True)]
@@ -37,7 +37,6 @@ class Range(BaseModel):
 
     @property
     def bounds(self) -> list[tuple[str, int | float | str]]:
-        """Operator and value of each bound that is set."""
         bounds = [(sign, getattr(self, name)) for name, sign in self.OPERATORS.items()]
         return [(sign, value) for sign, value in bounds if value is not None]
 
@@ -85,7 +84,6 @@ class Filters(BaseModel):
 
     @property
     def is_empty(self) -> bool:
-        """Whether every document counts."""
         return self == Filters()
 
 
@@ -93,11 +91,7 @@ _ESCAPE = "\\"
 
 
 def filter_condition(filters: Filters, *, is_sqlite: bool) -> ColumnElement[bool]:
-    """What must hold for a document; both databases decide alike.
-
-    Args:
-        is_sqlite: the two look into JSON differently.
-    """
+    """The filters as a condition on ``Document``, with the same meaning in both databases."""
     parts = [*_about_identity(filters)]
     parts += _within(col(Document.created_at), filters.created)
     parts += _within(col(Document.updated_at), filters.updated)
@@ -123,7 +117,7 @@ def _about_identity(filters: Filters) -> list[ColumnElement[bool]]:
 
 
 def _literal(words: str) -> str:
-    """Words without a meaning of their own in a LIKE pattern."""
+    """Escape the words for a LIKE pattern."""
     for sign in (_ESCAPE, "%", "_"):
         words = words.replace(sign, _ESCAPE + sign)
     return words
@@ -139,7 +133,7 @@ def _within(column: Mapped[datetime], period: Period | None) -> list[ColumnEleme
 
 
 def _alternatives(condition: Condition) -> list[list[tuple[str, bool | float | str]]]:
-    """Any of these must hold; each is operators and values that must all hold."""
+    """Alternatives of which one must hold; each is a list of operators and values that must all hold."""
     if isinstance(condition, Range):
         return [list(condition.bounds)]
     values = condition if isinstance(condition, tuple) else (condition,)
@@ -157,7 +151,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
             every.append(f"{{row}}.type IN {_TYPES[type(value)]} AND {{row}}.value {sign} :{parameter}")
         either.append(f"({' AND '.join(every)})")
     test = " OR ".join(either)
-    # Only operators and names of ours are put in; every value is a parameter.
+    # Only our own operators and names are interpolated; every value is a parameter.
     clause = text(
         "EXISTS (SELECT 1 FROM json_each(document.attributes) AS field "  # noqa: S608
         f"WHERE field.key = :{name}_key AND ({test.format(row='field')} "
@@ -167,7 +161,7 @@ def _holds_in_sqlite(name: str, key: str, condition: Condition) -> TextClause:
     return clause.bindparams(**values)
 
 
-# JSON keeps true apart from 1, and 1 from "1"; SQLite's comparison does not.
+# JSON distinguishes true, 1 and "1"; SQLite's comparison does not.
 _NUMBER = "('integer', 'real')"
 _TYPES: dict[type, str] = {bool: "('true', 'false')", int: _NUMBER, float: _NUMBER, str: "('text')"}
 

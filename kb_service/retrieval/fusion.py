@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol
 from kb_service.text.tokenizer import is_cjk_dominant
 
 DEPTH = 100
-"""Hits asked of each leg; the score at this depth is the lower end of its scale."""
+"""Hits requested from each leg; the score at this depth is the lower end of its scale."""
 
 MULTILINGUAL = "mul"
-"""Language code of an encoder made for many languages (ISO 639-2)."""
+"""Language code of a multilingual encoder (ISO 639-2)."""
 
 _EPSILON = 1e-9
 _MONOLINGUAL_WEIGHT = 0.5
@@ -24,21 +24,21 @@ _CJK_LANGUAGES = frozenset({"zh", "ja", MULTILINGUAL})
 
 
 class ScoredIds(Protocol):
-    """What a leg hands out, best first, by columns."""
+    """The result of a leg, best first, by columns."""
 
     @property
     def ids(self) -> Sequence[str]:
-        """The chunks, each once."""
+        """Unique chunk ids."""
         ...
 
     @property
     def scores(self) -> Sequence[float]:
-        """The leg's own score of each; higher is better."""
+        """The leg's own scores; higher is better."""
         ...
 
 
 class LegRank(NamedTuple):
-    """A chunk's place in one leg: rank from 1, the leg's score, and that score from 0 to 1."""
+    """A chunk's place in one leg: rank from 1, the leg's score, and that score scaled to 0..1."""
 
     rank: int
     score: float
@@ -46,7 +46,7 @@ class LegRank(NamedTuple):
 
 
 class FusedHit(NamedTuple):
-    """A chunk with its fused score and its place in each leg (None where the leg lacks it)."""
+    """A chunk with its fused score and its place in each leg (None if the leg lacks it)."""
 
     id: str
     score: float
@@ -56,7 +56,7 @@ class FusedHit(NamedTuple):
 
 @dataclass(frozen=True)
 class _ScaledLeg:
-    """A leg by columns, best first: what it was asked for, and its scores from 0 to 1."""
+    """A leg by columns, best first: its original scores, and those scaled to 0..1."""
 
     ids: Sequence[str]
     scores: Sequence[float]
@@ -74,15 +74,11 @@ class _ScaledLeg:
 
 
 class FusedHits:
-    """The fused list, best first.
-
-    Its hits are made when somebody asks for them: of two hundred a search shows a few.
+    """The fused list, best first; hit objects are built lazily, as a search shows few of them.
 
     Args:
-        order: ids and fused scores, which lie between 0 and ``1 + dense_weight`` and are relative
-            to the query's own lists.
-        dense: the leg by meaning.
-        sparse: the leg by words.
+        order: ids and fused scores, which lie between 0 and ``1 + dense_weight`` and are relative to the query's own
+            lists.
     """
 
     def __init__(
@@ -94,25 +90,23 @@ class FusedHits:
 
     @property
     def hits(self) -> tuple[FusedHit, ...]:
-        """All of them."""
         return tuple(self.between(0, None))
 
     def hit(self, place: int) -> FusedHit:
-        """The hit of this place, counted from 0."""
+        """The hit at this place, from 0."""
         id_, score = self.order[place]
         dense, sparse = (leg.place(id_) for leg in self._legs)
         return FusedHit(id_, score, dense, sparse)
 
     def between(self, start: int, stop: int | None) -> Iterator[FusedHit]:
-        """The hits of these places, counted from 0."""
+        """The hits at these places, from 0."""
         return map(self.hit, range(len(self.order))[start:stop])
 
     def part(self, start: int, stop: int | None) -> "FusedHits":
-        """The hits of these places, counted from 0, as a list of their own."""
+        """The slice of the list, from 0."""
         return self.reordered(self.order[start:stop])
 
     def reordered(self, order: Sequence[tuple[str, float]]) -> "FusedHits":
-        """These of the hits, in this order."""
         return FusedHits(order, *self._legs, self.dense_weight)
 
 
@@ -123,11 +117,10 @@ def dense_weight(query: str, languages: frozenset[str]) -> float:
         languages: ISO codes the encoder was trained for; ``mul`` means many.
 
     Returns:
-        0 for a query in Chinese or Japanese that the encoder can't read, 1 for an encoder of
-        several languages, 1.1 for an English encoder and a query in Latin letters, otherwise 0.5,
-        which is safe where the language is unknown. With the rerank behind the fusion, SQuAD's
-        R@1/R@5/R@10/MRR@10 are .844/.965/.981/.897 at 0.9, .843/.968/.982/.897 at 1.1 and
-        .844/.969/.979/.898 at 1.3; questions that do not repeat the text's words gain most (see
+        0 for a query in Chinese or Japanese that the encoder can't read, 1 for a multilingual encoder, 1.1 for an
+        English encoder and a query in Latin letters, otherwise 0.5, which is safe if the language is unknown. With the
+        rerank after the fusion, SQuAD's R@1/R@5/R@10/MRR@10 are .844/.965/.981/.897 at 0.9, .843/.968/.982/.897 at 1.1
+        and .844/.969/.979/.898 at 1.3; questions that do not repeat the text's words gain most (see
         docs/decisions/0077).
     """
     if is_cjk_dominant(query) and not languages & _CJK_LANGUAGES:
@@ -148,21 +141,17 @@ def fuse(
 ) -> FusedHits:
     """Fuse two legs: ``n_sparse + weight * n_dense``, where a leg that lacks a chunk gives 0.
 
-    ``n(d) = (s(d) - lo) / (hi - lo)`` within a leg: ``hi`` is its best score, ``lo`` its score
-    at ``depth``. A sparse list shorter than ``depth`` has ``lo = 0``: its last hit matched, the
-    chunks it lacks did not. A dense list whose scores are all equal counts 1.
+    ``n(d) = (s(d) - lo) / (hi - lo)`` within a leg: ``hi`` is its best score, ``lo`` its score at ``depth``. A sparse
+    list shorter than ``depth`` has ``lo = 0``: its last hit matched, the chunks it lacks did not. A dense list whose
+    scores are all equal counts 1. Ids are unique in each leg, sparse scores positive.
 
     Args:
-        dense: the leg by meaning, ids unique.
-        sparse: the leg by words, ids unique, scores positive.
-        weight: the dense weight; at 0 the dense leg adds no chunk, unless the sparse leg is
-            empty: then its order stands, with the weight of an encoder of one language.
-        depth: hits used of each leg.
-        sparse_is_cut: there are more sparse hits behind the last one, few as these may be.
+        weight: the dense weight; at 0 the dense leg adds no chunk, unless the sparse leg is empty: then its order
+            stands, with the weight of a monolingual encoder.
+        sparse_is_cut: there are more sparse hits after the last one, even if the list is short.
 
     Returns:
-        All chunks of the legs used, by descending fused score; ties keep the sparse order (see
-        ``ties.settled``).
+        All chunks of the legs used, by descending fused score; ties keep the sparse order (see ``break_ties``).
     """
     if weight == 0 and not sparse.ids:
         weight = _MONOLINGUAL_WEIGHT
@@ -190,19 +179,16 @@ def _scale(ids: Sequence[str], scores: Sequence[float], *, lowest: float | None,
 
 
 def break_ties(fusion: FusedHits, places: Mapping[str, tuple[str, int]]) -> FusedHits:
-    """The fused list with hits of one score ordered by document name and position.
+    """Order hits with equal scores by document name and position, given in ``places``.
 
     The index orders them by chance, and ids differ between a knowledge base and its copy.
-
-    Args:
-        places: of each hit, the name of its document and its position there.
     """
 
     def place(entry: tuple[str, float]) -> tuple[str, int, str]:
         id_ = entry[0]
         return (*places[id_], id_)
 
-    # Mostly the last of each leg, or the same text in several places.
+    # Ties are mostly the last of each leg, or the same text in several places.
     order = list(fusion.order)
     scores = [score for _, score in order]
     tied = {score for score, following in pairwise(scores) if score == following}

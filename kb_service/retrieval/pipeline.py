@@ -1,4 +1,4 @@
-"""The steps of a retrieval: candidates, rerank, selection, context."""
+"""The retrieval pipeline: candidates, rerank, selection, context."""
 
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
@@ -38,13 +38,12 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class SearchDeps:
-    """What the searches of one process share.
+    """Resources shared by a process's searches.
 
     Args:
-        database: texts, and what may be shown.
-        spaces: embedding spaces by model name.
-        rerankers: those configured beside the lexical one, by name.
-        terms: tokens of the passages used last.
+        database: chunk texts and their visibility.
+        rerankers: those configured besides the lexical one, by name.
+        terms: tokens of recently used passages.
     """
 
     database: Database
@@ -57,7 +56,7 @@ class SearchDeps:
 class CandidateSet:
     """The ranked candidates of all spaces.
 
-    Without ``explain`` they can be iterated once, and nothing is known of the refused ones.
+    Without ``explain`` they can be iterated only once, and refused ones are unknown.
     """
 
     ranked: Iterable[RankedHit]
@@ -68,16 +67,13 @@ class CandidateSet:
 
 
 class RetrievalPipeline:
-    """One try of one retrieval.
+    """One attempt at a retrieval over enabled knowledge bases that the caller may search.
 
     Args:
-        deps: what it works with.
-        request: what to find, and how.
-        knowledge_bases: where to search; all are enabled, and the caller may search them.
         explain: also collect which candidates were dropped, and why.
 
     Raises:
-        EmbeddingModelNotServed: of all the knowledge bases.
+        EmbeddingModelNotServed: for all of the knowledge bases.
     """
 
     def __init__(
@@ -106,10 +102,10 @@ class RetrievalPipeline:
         self._require_any(self._queries)
 
     async def run(self) -> SearchResult | None:
-        """The answer; None: the index changed meanwhile, and a new try gives a whole answer.
+        """The answer; None if the index changed during the search and it must be repeated.
 
         Raises:
-            AgentexError: a part did not answer that all need, or none of the embedding models.
+            AgentexError: a required part, or every embedding model, failed.
         """
         try:
             return await self._run()
@@ -127,13 +123,13 @@ class RetrievalPipeline:
             ranked = list(candidates.ranked)
             return replace(candidates, ranked=ranked), load_texts(reads, ranked[: reranker.depth])
 
-        # No connection is held while another server thinks.
+        # Holds no connection while the reranker's server works.
         candidates, texts = await database.read(find_with_texts)
         reranked = replace(candidates, ranked=await self._rerank_again(reranker, candidates, texts))
         return await database.read(lambda reads: self._answer(reads, reranked))
 
     async def _search_ahead(self) -> list[tuple[SpaceQuery, SpaceHits | None]]:
-        """Each query with its first hits, unless filters must be looked at before."""
+        """Each query with its first hits, unless filters must be evaluated first."""
         await self._encode_ahead()
         if self._scope.condition is not None:
             return [(query, None) for query in self._queries]
@@ -149,31 +145,30 @@ class RetrievalPipeline:
             if not hits.legs.sparse:
                 wordless.append(query)
         self._require_any(searched)
-        # They are searched by meaning after all.
+        # Without a sparse hit, the dense leg is searched as a fallback.
         await encode_together(wordless)
         return searched
 
     async def _encode_ahead(self) -> None:
-        """Encode the query by the models that will be asked by meaning.
+        """Encode the query with the models whose dense leg will be searched.
 
-        Here and not while the database is read: few can do that at a time, and all wait for them.
+        Done before the database is read: few can read at a time, and others would wait for them.
         """
         queries = [query for query in self._queries if query.with_dense and query.lacks_vector]
         if queries and self._scope.condition is not None:
-            # Where no document meets the filters, no model is worth waiting for.
+            # If no document meets the filters, no model is needed.
             queries = await self._deps.database.read(
                 lambda reads: [query for query in queries if matching_documents(reads.connection, query.scope)]
             )
         await encode_together(queries)
 
     def _skip(self, model: str, ids: Container[str], error: AgentexError) -> None:
-        """Leave out the knowledge bases of a model, and say so in the answer."""
         log.warning("search.model_failed", model=model, error=type(error).__name__)
         names = [row.name for row in self._knowledge_bases if row.id in ids]
         self._unsearched.append(UnsearchedWarning(names, model, error))
 
     def _require_any(self, searched: Sized) -> None:
-        """An outage is no empty answer: where nothing could be searched, it stays an error."""
+        """Raise the outage if nothing could be searched: it must not look like an empty answer."""
         if self._unsearched and not searched:
             raise self._unsearched[0].error
 
@@ -204,7 +199,7 @@ class RetrievalPipeline:
             try:
                 collector, candidates = self._collect(reads, query, first)
             except MODEL_ERRORS as error:
-                # What is filtered, or found by no word, comes to the encoder only here.
+                # Filtered queries and those without a sparse hit may be encoded only here.
                 self._skip(query.space.model.name, query.scope.generations, error)
                 continue
             rankings.append(self._rank(reads, candidates))
@@ -215,7 +210,7 @@ class RetrievalPipeline:
         ranked = merge(*rankings, key=lambda hit: -hit.score)
         if not self._explain:
             return CandidateSet(ranked, weight, generations)
-        # Those behind are asked about as they are reached: first all of them, then what was refused.
+        # Hits behind the front are checked when reached: consume all before reading what was refused.
         explained = CandidateSet(list(ranked), weight, generations)
         for collector in collectors:
             explained.documents.update(collector.documents_of_hits)
@@ -265,8 +260,7 @@ class RetrievalPipeline:
         selection = Selection(reads, self._request)
         selection.fill(candidates.ranked)
         if selection.missing:
-            # SQL had them a moment ago: a cut-over, a new revision or a deletion came between, and
-            # what took their place may not be among the candidates.
+            # A cut-over, a new revision or a deletion came between, and the replacements may not be candidates.
             raise IndexChanged
         passages = with_context(reads.connection, selection.passages, self._request)
         self._stopwatch.add("database", started)
@@ -283,7 +277,6 @@ class RetrievalPipeline:
 
 
 def _by_model(knowledge_bases: Sequence[KnowledgeBase], *, shadow: bool) -> dict[str, dict[str, int]]:
-    """Generations by knowledge base, for each embedding model."""
     models: dict[str, dict[str, int]] = {}
     for row in knowledge_bases:
         model, generation = row.embedding_model, row.generation

@@ -1,4 +1,4 @@
-"""The request of a retrieval, for the test page, the terminal, agents and replays alike."""
+"""The retrieval request, shared by the test page, the terminal, agents and replays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
@@ -14,7 +14,7 @@ from kb_service.retrieval.rerankers import NAMES as RERANKERS
 MAX_TOP_K = 100
 MAX_NEIGHBOURS = 5
 EXPANSION_TOKENS = 1500
-"""Tokens of a section shown around a passage, the passage included, unless the request says."""
+"""Default number of tokens of a section shown around a passage, including the passage."""
 
 Expansion = Literal["none", "section"]
 
@@ -54,12 +54,11 @@ class RetrievalOptions(StrictJsonModel):
     dense_weight: Annotated[float | None, Field(ge=0, le=2, allow_inf_nan=False)] = None
 
     def choices(self) -> dict[str, Any]:
-        """The choices that were made, JSON-ready."""
         names = RetrievalOptions.model_fields.keys()
         return self.model_dump(mode="json", include=set(names), exclude_none=True)
 
     def changes(self) -> dict[str, Any]:
-        """What the caller wrote, JSON-ready: a None takes a choice back, what is absent stays."""
+        """The options that the caller named, JSON-ready: None resets one, absent ones stay."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
@@ -99,14 +98,11 @@ class RetrievalRequest(BaseModel):
         filters: Filters | None = None,
         fallback: RetrievalOptions | None = None,
     ) -> Self:
-        """Make every choice: the request's, else the knowledge bases', else the fallback's.
+        """Resolve every option: the request's, else the knowledge bases', else the fallback's.
 
         Args:
-            query: as it was asked.
-            knowledge_bases: where to search; a default of theirs holds if all of them have it.
-            options: what the request says.
-            filters: which documents count; all without.
-            fallback: the caller's own defaults, below those of the knowledge bases.
+            knowledge_bases: their defaults count if all of them agree.
+            fallback: the caller's own defaults.
         """
         chosen = {
             **(fallback.choices() if fallback else {}),
@@ -122,7 +118,7 @@ class RetrievalRequest(BaseModel):
 
 
 def _common_defaults(knowledge_bases: Sequence[KnowledgeBase]) -> dict[str, Any]:
-    """What all knowledge bases say alike: a contradiction is nobody's default."""
+    """The defaults that all knowledge bases agree on; contradictory ones are ignored."""
     sets = [_defaults(knowledge_base.retrieval) for knowledge_base in knowledge_bases]
     if not sets:
         return {}
@@ -134,5 +130,5 @@ def _defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return RetrievalOptions.model_validate(dict(stored)).choices()
     except ValidationError:
-        # Written by another version: a search must not fail over a default.
+        # Written by another version: an invalid default must not fail a search.
         return {}

@@ -20,12 +20,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class UnsearchedWarning:
-    """A warning: these knowledge bases are not in the answer, in words for a person.
-
-    Args:
-        names: of the knowledge bases.
-        error: one of ``MODEL_ERRORS``.
-    """
+    """A warning that these knowledge bases were not searched; ``error`` is one of ``MODEL_ERRORS``."""
 
     names: Sequence[str]
     model: str
@@ -33,19 +28,16 @@ class UnsearchedWarning:
 
     @property
     def code(self) -> str:
-        """What is wrong with the model."""
         return self._why.reason
 
     @property
     def message(self) -> str:
-        """Which knowledge bases, which model and why, in English."""
         names = ", ".join(f'"{name}"' for name in self._first_names())
         others = f" and {self._unnamed} more" if self._unnamed else ""
         return f"Not searched: {names}{others}. {self._why.message}"
 
     @property
     def message_zh(self) -> str:
-        """The same in Chinese."""
         names = "、".join(f"“{name}”" for name in self._first_names())
         others = f"等 {len(self.names)} 个知识库" if self._unnamed else ""
         return f"未检索：{names}{others}。{self._why.message_zh}"
@@ -63,9 +55,9 @@ class UnsearchedWarning:
 
 
 class FoundChunk(NamedTuple):
-    """What a search shows of a ``Chunk``, and needs to find what stands around it.
+    """The fields of a ``Chunk`` that a search shows or needs to find its context.
 
-    It is no object of the ORM: to make five of those takes three times as long as to read them.
+    Not an ORM object: creating those takes three times as long as reading them.
     """
 
     id: str
@@ -89,7 +81,7 @@ def select_chunks() -> Select[*tuple[Any, ...]]:
 
 
 class DropReason(Enum):
-    """The first thing that kept a passage out, with its words in English and Chinese."""
+    """The first thing that excluded a passage, described in English and Chinese."""
 
     code: str
     message: str
@@ -138,7 +130,7 @@ class DropReason(Enum):
 
 
 class SearchWarning(Enum):
-    """What an answer that succeeded should be read with."""
+    """A caveat of a successful answer."""
 
     code: str
     message: str
@@ -168,7 +160,7 @@ class SearchWarning(Enum):
 
 @dataclass(frozen=True)
 class ContextPart:
-    """A chunk beside a found one; ``content`` leaves out what its neighbour already shows.
+    """A chunk next to a found one; ``content`` leaves out what its neighbour already shows.
 
     ``char_start`` and ``char_end`` are the span of ``content`` in the document's text.
     """
@@ -183,13 +175,8 @@ class ContextPart:
 class FoundPassage:
     """A chunk that answers a query, with its place in the document and in each leg.
 
-    ``char_start`` and ``char_end`` of the chunk count characters of the document's extracted
-    text.
-
-    Args:
-        hit: how it got its place.
-        before: what stands before it, in reading order, if the request asks for it.
-        after: what stands behind it.
+    ``char_start`` and ``char_end`` of the chunk count characters of the document's extracted text; ``before`` is in
+    reading order.
     """
 
     chunk: FoundChunk
@@ -201,11 +188,7 @@ class FoundPassage:
 
 @dataclass(frozen=True)
 class DroppedHit:
-    """A candidate that is not in the answer.
-
-    Args:
-        hit: how far it came; None if it was dropped before it had a score.
-    """
+    """A candidate that is not in the answer; ``hit`` is None if it was dropped before it had a score."""
 
     chunk_id: str
     document_id: str
@@ -215,7 +198,7 @@ class DroppedHit:
 
 @dataclass(frozen=True)
 class Timings:
-    """Where the time went, in milliseconds."""
+    """Time spent per part, in milliseconds."""
 
     encode_ms: float = 0.0
     index_ms: float = 0.0
@@ -228,14 +211,11 @@ class SearchResult:
     """The best passages, best first.
 
     Args:
-        passages: at most as many as were asked for.
-        dense_weight: the weight of the dense leg against the sparse one's 1.
-        took_ms: time of the search in milliseconds.
-        request: what was asked, with every choice made.
-        generations: of each knowledge base that was searched, which settings.
-        dropped: candidates that are not in the answer, best first; only if asked to explain.
-        warnings: what did not go as asked.
-        timings: parts of ``took_ms``.
+        dense_weight: relative to the sparse leg's 1.
+        took_ms: milliseconds of the whole search; ``timings`` are parts of it.
+        request: with every option resolved.
+        generations: the settings number of each searched knowledge base.
+        dropped: candidates that are not in the answer, best first; only with ``explain``.
     """
 
     passages: Sequence[FoundPassage]

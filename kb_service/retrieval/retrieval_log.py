@@ -1,4 +1,4 @@
-"""Log of the retrievals of runs, and their replay."""
+"""Log of the runs' retrievals, and their replay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from kb_service.retrieval.visibility import DocumentScope, check_visibility
 from kb_service.visibility import Viewer, hidden_document_ids
 
 MOST_PER_USER = 2000
-"""Records kept for one user; the oldest go first."""
+"""Records kept per user; the oldest are deleted first."""
 
 _SAME_SCORE = 1e-6
 _GENERATIONS = "generations"
@@ -32,7 +32,7 @@ _GENERATIONS = "generations"
 
 @dataclass(frozen=True)
 class RecordedPassage:
-    """A passage as it was shown; its text is not kept."""
+    """A passage as it was shown, without its text."""
 
     chunk_id: str
     document_id: str
@@ -44,7 +44,7 @@ class RecordedPassage:
 
 @dataclass(frozen=True)
 class KeptPassage:
-    """A passage of the record that the replay shows too; places from 1."""
+    """A recorded passage that the replay shows too; places from 1."""
 
     recorded: RecordedPassage
     place_then: int
@@ -53,14 +53,13 @@ class KeptPassage:
 
     @property
     def is_same(self) -> bool:
-        """Whether neither place nor score has changed."""
         is_moved = self.place_then != self.place_now
         return not is_moved and abs(self.recorded.score - self.score_now) <= _SAME_SCORE
 
 
 @dataclass(frozen=True)
 class LostPassage:
-    """A passage of the record that the replay does not show, and why."""
+    """A recorded passage that the replay does not show, and why."""
 
     recorded: RecordedPassage
     place_then: int
@@ -69,33 +68,26 @@ class LostPassage:
 
 @dataclass(frozen=True)
 class Replay:
-    """A record beside the same retrieval of today.
+    """A record compared with the same retrieval today.
 
     Args:
-        lost: those only in the record.
-        new: those only in today's answer, with their places.
-        missing: knowledge bases that are gone, or that the caller may not see any more.
+        new: passages only in today's answer, with their places.
+        missing: knowledge bases that were deleted or that the caller lost access to.
     """
 
     result: SearchResult
-    kept: Sequence[KeptPassage]
+    retained: Sequence[KeptPassage]
     lost: Sequence[LostPassage]
     new: Sequence[tuple[int, FoundPassage]]
     missing: Sequence[str] = field(default_factory=list[str])
 
     @property
     def is_same(self) -> bool:
-        """Whether it is the same answer: passages, places, scores."""
-        return not self.lost and not self.new and all(passage.is_same for passage in self.kept)
+        return not self.lost and not self.new and all(passage.is_same for passage in self.retained)
 
 
 async def save(work: UnitOfWork, user_id: str, result: SearchResult, *, run_id: str) -> RetrievalRecord:
-    """Keep what a run asked and got.
-
-    Args:
-        user_id: whose run it is.
-        run_id: key of the run; the record goes with it.
-    """
+    """Record the request and the answer of a run's retrieval; deleted with the run."""
     record = RetrievalRecord(
         user_id=user_id,
         run_id=run_id,
@@ -135,20 +127,12 @@ async def _delete_oldest(session: AsyncSession, user_id: str) -> None:
 
 
 async def delete_of_runs(work: UnitOfWork, run_ids: SelectOfScalar[str]) -> None:
-    """Delete the records of runs.
-
-    Args:
-        run_ids: a query for the keys of the runs.
-    """
+    """Delete the records of runs, given a query for their keys."""
     await work.session.exec(delete(RetrievalRecord).where(col(RetrievalRecord.run_id).in_(run_ids)))
 
 
 async def get(session: AsyncSession, principal: Principal, record_id: str) -> RetrievalRecord:
-    """A record of the caller's.
-
-    Raises:
-        RetrievalNotFound: there is none, or it is somebody else's.
-    """
+    """Load a record of the caller's."""
     query = select(RetrievalRecord).where(RetrievalRecord.id == record_id, RetrievalRecord.user_id == principal.user_id)
     record = (await session.exec(query)).first()
     if record is None:
@@ -157,7 +141,7 @@ async def get(session: AsyncSession, principal: Principal, record_id: str) -> Re
 
 
 def recorded_request(record: RetrievalRecord) -> RetrievalRequest:
-    """What was asked, with every choice as it was made."""
+    """The recorded request with every option resolved."""
     return RetrievalRequest.model_validate(record.request)
 
 
@@ -167,19 +151,12 @@ def recorded_generations(record: RetrievalRecord) -> dict[str, int]:
 
 
 def recorded_passages(record: RetrievalRecord) -> list[RecordedPassage]:
-    """What was shown, best first."""
+    """The recorded passages, best first."""
     return [RecordedPassage(**entry) for entry in record.results]
 
 
 async def replay(database: Database, searcher: Searcher, principal: Principal, record: RetrievalRecord) -> Replay:
-    """Run a recorded retrieval again, with its own parameters, on the data of today.
-
-    Args:
-        principal: the record's owner; what it may not see any more is not searched.
-
-    Raises:
-        AgentexError: as the search does.
-    """
+    """Repeat a recorded retrieval with its own parameters on today's data, as far as its owner has access."""
     request = recorded_request(record)
     async with database.reading() as session:
         rows = await sharing.reload_visible(session, principal, request.knowledge_base_ids)
@@ -197,7 +174,7 @@ async def replay(database: Database, searcher: Searcher, principal: Principal, r
     visible = {row.id for row in rows}
     return Replay(
         result=result,
-        kept=in_both,
+        retained=in_both,
         lost=[LostPassage(passage, place, reasons[passage.chunk_id]) for place, passage in gone],
         new=[
             (place, passage) for place, passage in enumerate(result.passages, start=1) if passage.chunk.id not in then
@@ -217,7 +194,7 @@ async def _reasons(
     result: SearchResult,
     rows: Sequence[KnowledgeBase],
 ) -> dict[str, DropReason]:
-    """Why passages are not in an answer; one that the caller may not see is just gone."""
+    """Why passages are not in the answer; those hidden from the caller count as deleted."""
     ids = [passage.chunk_id for passage in passages]
     filters = result.request.filters
     condition = None
@@ -238,7 +215,7 @@ async def _reasons(
 
 
 def _base_reason(row: KnowledgeBase, result: SearchResult) -> DropReason:
-    """Why a passage is not in an answer of which nobody knows more than its knowledge base."""
+    """The reason for a missing passage when only its knowledge base is known."""
     if not row.enabled:
         return DropReason.KNOWLEDGE_BASE_DISABLED
     return DropReason.GONE if row.id in result.generations else DropReason.KNOWLEDGE_BASE_UNSEARCHED

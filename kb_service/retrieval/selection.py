@@ -17,11 +17,7 @@ from kb_service.retrieval.results import DropReason, FoundChunk, FoundPassage, s
 
 
 class Selection:
-    """The passages of an answer, chosen one after the other from a ranked list.
-
-    Args:
-        request: threshold, top_k, whether equal texts are dropped.
-    """
+    """The passages of an answer, chosen one by one from a ranked list."""
 
     def __init__(self, reads: ReadContext, request: RetrievalRequest) -> None:
         self._reads = reads
@@ -32,18 +28,14 @@ class Selection:
         self._texts: set[str] = set()
 
     def fill(self, ranked: Iterable[RankedHit]) -> None:
-        """Fill ``passages``, and ``reasons`` for the hits that were looked at in vain.
-
-        Args:
-            ranked: best first; no more of them are taken than are needed.
-        """
-        # Scores never rise, and whoever goes on has SQL asked about what stands behind.
+        """Fill ``passages``, and ``reasons`` for rejected hits; consumes no more of ``ranked`` than needed."""
+        # Scores never rise; stop early, because later hits still need a check in SQL.
         good = takewhile(lambda hit: hit.score >= self._request.score_threshold, ranked)
         while part := list(islice(good, self._request.top_k - len(self.passages))):
             self._add(part)
 
     def drop_reasons(self, ranked: Sequence[RankedHit]) -> dict[str, DropReason]:
-        """Why each of these is not among the ``passages``, those left out that are."""
+        """Why these hits are not among the ``passages``; those that are, are left out."""
         selected = {passage.hit.id for passage in self.passages}
         return {hit.id: self.reasons.get(hit.id) or self._left_behind(hit) for hit in ranked if hit.id not in selected}
 
@@ -68,7 +60,7 @@ class Selection:
 
 
 def load_passages(reads: ReadContext, hits: Sequence[RankedHit]) -> list[FoundPassage]:
-    """The texts of hits, in their order; one whose row is gone is left out."""
+    """The passages of hits, in their order; hits whose row is gone are left out."""
     rows = reads.rows(_passages(), [hit.id for hit in hits])
     chunks = {row[0]: (FoundChunk._make(row[:-1]), row[-1]) for row in rows}
     return [FoundPassage(*chunks[hit.id], hit) for hit in hits if hit.id in chunks]
@@ -85,14 +77,9 @@ def _passages() -> PreparedQuery:
 async def second_rerank(
     reranker: Reranker, query: str, ranked: Sequence[RankedHit], texts: Mapping[str, str]
 ) -> list[RankedHit]:
-    """Order the head of a ranked list by a reranker's relevance; the rest stays behind it.
+    """Order the head of a ranked list by a reranker's relevance; the rest follows it.
 
-    Returns:
-        The same hits; the score of a judged one is its relevance, that of one behind them is
-        never above the last of these.
-
-    Raises:
-        RerankerUnavailable: it did not answer, or not in its protocol.
+    Judged hits have their relevance as score; the scores of the others are never above the last of these.
     """
     judged = [hit for hit in ranked if hit.id in texts]
     if not judged:
@@ -106,7 +93,7 @@ async def second_rerank(
 
 
 def load_texts(reads: ReadContext, hits: Sequence[RankedHit]) -> dict[str, str]:
-    """The texts of hits as a reranker reads them: under their headings."""
+    """The texts of hits as a reranker reads them: below their headings."""
     return {passage.hit.id: _read(passage) for passage in load_passages(reads, hits)}
 
 

@@ -1,4 +1,4 @@
-"""The search that the test page, the terminal, the agents' tool and replays share."""
+"""The search service of the test page, the terminal, the agents' tool and replays."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from kb_service.retrieval.token_cache import TermCache
 from kb_service.retrieval.visibility import DocumentScope
 from kb_service.visibility import SYSTEM_VIEWER, Viewer, hidden_document_ids
 
-# A cut-over is one moment: to meet it once in a search is bad luck, five times is a fault.
+# A cut-over is momentary: hitting it once per search is bad luck, five times is a bug.
 _TRIES = 5
 _WARM_UP_QUERY = "How is a search warmed up? 如何预热搜索"
 
@@ -34,9 +34,7 @@ class Searcher:
 
     Args:
         database: holds the chunks' text and which revision is active.
-        spaces: embedding spaces by model name.
-        max_query_characters: longer queries are refused.
-        rerankers: those configured, beside the lexical one, by name.
+        rerankers: those configured besides the lexical one, by name.
     """
 
     def __init__(
@@ -59,11 +57,10 @@ class Searcher:
         filters: Filters | None = None,
         top_k: int | None = None,
     ) -> RetrievalRequest:
-        """A request with every choice made: the caller's, the knowledge bases', the product's.
+        """Resolve every option: the caller's, the knowledge bases', the product's.
 
         Args:
-            query: a question or keywords.
-            top_k: used where neither the caller nor the knowledge bases say how many.
+            top_k: used if neither the caller nor the knowledge bases choose one.
         """
         own = RetrievalOptions(top_k=top_k, reranker=next(iter(self._deps.rerankers), None))
         return RetrievalRequest.resolve(query, knowledge_bases, options, filters=filters, fallback=own)
@@ -79,27 +76,20 @@ class Searcher:
     ) -> SearchResult:
         """Search knowledge bases that the caller has passed the gate for.
 
-        Where only some of their embedding models can be used, the others are searched, and a
-        warning names those that were not.
+        If only some of their embedding models are usable, the others are left out with a warning.
 
         Args:
-            reader: who searches: what is not for them is as if it were not there.
-            knowledge_bases: where to search, those that the request names; disabled ones give
-                nothing.
-            request: what to find, and how.
-            explain: also tell which candidates were dropped, and why.
-            shadow: search what a re-index has made so far instead of what searches see.
+            reader: what is hidden from them is not searched.
+            knowledge_bases: those that the request names; disabled ones give nothing.
+            explain: also return which candidates were dropped, and why.
+            shadow: search what a re-index has built so far instead of what searches see.
 
         Raises:
-            EmptyQuery: nothing but blanks.
+            EmptyQuery: nothing but whitespace.
             QueryTooLong: more characters than the limit.
             VectorIndexUnavailable: the index did not answer: never an empty result instead.
             EngineUnavailable: the encoder did not answer.
-            EmbeddingModelNotServed: none can be searched: the model is not there any more.
-            EmbeddingModelUnusable: none can be searched: the engine could not load the model.
-            EmbeddingsUnavailable: none can be searched: the endpoint gave no usable answer.
-            EmbeddingsRefused: none can be searched: the endpoint does not take the query.
-            InvalidVector: none can be searched: the model's vectors are not those of the settings.
+            AgentexError: one of ``MODEL_ERRORS``: no knowledge base has a usable embedding model.
         """
         started = time.perf_counter()
         request = request.model_copy(update={"query": self._checked(request.query)})
@@ -117,11 +107,7 @@ class Searcher:
         raise Conflict(reason="the knowledge base changes its settings all the time")
 
     async def query(self, reader: Viewer, knowledge_base: KnowledgeBase, result: SearchResult) -> SpaceQuery:
-        """The query of a search that was made, to be put again to one of its knowledge bases.
-
-        Raises:
-            EmbeddingModelNotServed: the model is not there any more.
-        """
+        """The query of a finished search, to be repeated in one of its knowledge bases."""
         scope = await self._scope(reader, [knowledge_base], result.request.filters)
         siblings: list[SpaceQuery] = []
         query = SpaceQuery(
@@ -136,17 +122,13 @@ class Searcher:
         return query
 
     async def warm_up(self) -> None:
-        """Do all that a search does once, so that no person waits for what is made at first use.
-
-        Raises:
-            AgentexError: a part did not answer.
-        """
+        """Run everything that a search runs, so that no user waits for first-use initialisation."""
         for model in self._deps.spaces:
             nowhere = KnowledgeBase(
                 id="", owner_id="", name="", name_key="", embedding_model=model, chunk_size=0, chunk_overlap=0
             )
             request = self.resolve([nowhere], _WARM_UP_QUERY, RetrievalOptions(neighbours=1))
-            # One that is away has nothing to warm up; the next ones have.
+            # A model that is down must not stop the others.
             with suppress(*MODEL_ERRORS):
                 await self.search(SYSTEM_VIEWER, [nowhere], request, explain=True)
 

@@ -1,4 +1,4 @@
-"""Cache of the passages' tokens that the rerank reads."""
+"""Cache of the passages' tokens for the rerank."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ ChunkVersion = tuple[str, int]
 
 
 class TermCache:
-    """The terms of the passages used last; safe across threads.
+    """The terms of recently used passages; safe across threads.
 
-    An edit of a chunk raises its version, so an entry never goes stale. With pieces of 500
-    tokens the default holds about 60 MB.
+    An edit of a chunk raises its version, so an entry never goes stale. With chunks of 500 tokens the default holds
+    about 60 MB.
     """
 
     def __init__(self, capacity: int = 10_000) -> None:
@@ -32,7 +32,6 @@ class TermCache:
         self._lock = Lock()
 
     def get(self, versions: Iterable[ChunkVersion]) -> dict[str, Terms]:
-        """The terms at hand, by chunk id."""
         terms_by_id: dict[str, Terms] = {}
         with self._lock:
             for version in versions:
@@ -42,16 +41,15 @@ class TermCache:
         return terms_by_id
 
     def add(self, made: Mapping[ChunkVersion, Terms]) -> None:
-        """Keep the terms of these passages."""
         with self._lock:
             self._entries.update(made)
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)
 
     def load(self, reads: ReadContext, versions: Sequence[ChunkVersion]) -> dict[str, Terms]:
-        """The terms of these chunks, by id: those at hand, else as stored, else made now.
+        """The terms of these chunks, by id: cached, else as stored, else computed now.
 
-        A chunk that is gone, or that was edited since, is absent.
+        A chunk that is gone or was edited since is absent.
         """
         terms_by_id = self.get(versions)
         missing = {id_: version for id_, version in versions if id_ not in terms_by_id}
@@ -70,7 +68,7 @@ class TermCache:
         stale = [id_ for id_ in missing if (id_, missing[id_]) not in made and id_ not in texts]
         texts |= _load_texts(reads.connection, stale)
         if texts:
-            # A millisecond each: not on an event loop.
+            # Takes a millisecond each: not on the event loop.
             fresh = reads.wait_for(to_thread.run_sync(_analysed, texts))
             made |= {(id_, missing[id_]): terms for id_, terms in fresh.items()}
         self.add(made)
@@ -79,7 +77,7 @@ class TermCache:
 
 @cache
 def _stored() -> PreparedQuery:
-    # The text only where it is needed: it is the larger part of a row.
+    # The text only if needed: it is the larger part of a row.
     text = case((col(Chunk.terms).is_(None), col(Chunk.content)), else_=None)
     ids = id_array("ids")
     query = select(col(Chunk.id), col(Chunk.version), col(Chunk.terms), text)
@@ -87,7 +85,7 @@ def _stored() -> PreparedQuery:
 
 
 def _load_texts(connection: Connection, chunk_ids: Sequence[str]) -> dict[str, str]:
-    """Texts of chunks whose stored tokens another version of Agentex made."""
+    """Texts of chunks whose stored tokens were made by another version of Agentex."""
     if not chunk_ids:
         return {}
     query = select(Chunk.id, Chunk.content).where(col(Chunk.id).in_(chunk_ids))

@@ -1,4 +1,4 @@
-"""The check in SQL of which hits of the index may be shown."""
+"""SQL check of which index hits may be shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,12 +23,12 @@ class DocumentScope:
     """The documents that a search may look at.
 
     Args:
-        generations: the knowledge bases by id, each with the generation whose points are asked.
-        condition: what a document must meet; None: every document counts.
-        is_shadow: look at the revisions that wait for the next generation.
-        new_revisions: documents and their new revisions that the tries of this search have met.
-        hidden: documents that the viewer may not see: as if they were not there.
-        unnarrowed: knowledge bases that were taken for having no hidden documents.
+        generations: by knowledge base id, the generation whose points are searched.
+        condition: on documents; None: every document counts.
+        is_shadow: use the revisions that wait for the next generation.
+        new_revisions: documents and their new revisions met by the attempts of this search.
+        hidden: documents that the viewer may not see: as if they did not exist.
+        unnarrowed: knowledge bases assumed to have no hidden documents.
     """
 
     generations: dict[str, int]
@@ -40,21 +40,19 @@ class DocumentScope:
 
     @property
     def index_scopes(self) -> list[str]:
-        """The index scope of each knowledge base."""
         return [index_scope(id_, generation) for id_, generation in self.generations.items()]
 
 
 @dataclass(frozen=True)
 class VisibilityResult:
-    """What SQL says of chunks, by id; one that is deleted, foreign or hidden is in neither.
+    """Visibility of chunks, by id; deleted, foreign and hidden ones are in neither part.
 
     Args:
         alive: may be shown, with the version of its text.
-        refused: may not, and why.
         places: of those that may be shown, the document's name and the position in it.
         revisions: of the documents of those that may be shown.
-        is_moved: since the index was asked, a knowledge base was cut over to another generation,
-            its first document was restricted, or a document got another revision.
+        is_moved: since the index was searched, a knowledge base was cut over, its first document was restricted, or a
+            document got another revision.
     """
 
     alive: dict[str, int] = field(default_factory=dict[str, int])
@@ -64,7 +62,7 @@ class VisibilityResult:
     is_moved: bool = False
 
     def joined(self, later: "VisibilityResult") -> "VisibilityResult":
-        """Both together; of one document, each may have been asked about another revision."""
+        """Merge two results; each may have seen another revision of a document."""
         if self == _NOTHING:
             return later
         mine = self.revisions
@@ -82,21 +80,20 @@ _NOTHING = VisibilityResult()
 
 
 def check_visibility(reads: ReadContext, chunk_ids: Iterable[str], scope: DocumentScope) -> VisibilityResult:
-    """Ask SQL about hits of the index, in one statement: it sees one moment."""
+    """Check index hits in one SQL statement, which sees one moment."""
     ids = list(chunk_ids)
     if not ids or not scope.generations:
         return VisibilityResult()
     if scope.condition is None:
         return _classify(reads.rows(_prepared_query(is_shadow=scope.is_shadow), ids), scope)
-    # As a column, not a condition: SQLite would go through all documents of the base.
+    # A column, not a condition: SQLite would scan all documents of the knowledge base.
     passes = case((scope.condition, True), else_=False)
     query = _visibility_query(passes, is_shadow=scope.is_shadow)
-    # All at once: to ask for one row takes longer than what is done with it.
+    # Fetched together: fetching a single row takes longer than processing it.
     return _classify(reads.connection.execute(query, {"ids": ids}).all(), scope)
 
 
 def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> VisibilityResult:
-    """What the rows of ``_visibility_query`` say of their chunks; a search has two hundred of them."""
     result = VisibilityResult()
     is_moved = False
     for (
@@ -136,7 +133,7 @@ def _classify(rows: Iterable[Sequence[Any]], scope: DocumentScope) -> Visibility
 
 @cache
 def _prepared_query(*, is_shadow: bool) -> PreparedQuery:
-    # Built once: building it takes as long as asking it, and most searches ask it.
+    # Cached: building it takes as long as executing it, and most searches run it.
     return PreparedQuery(_visibility_query(true(), is_shadow=is_shadow))
 
 
@@ -150,9 +147,8 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
         Document.id,
         Document.name,
         Chunk.position,
-        # The revision that searches of this kind see.
         visible_revision,
-        # The moment itself would be made for every row.
+        # A flag, because parsing a timestamp per row is slow.
         _number(col(Document.deleted_at).is_not(None)),
         KnowledgeBase.id,
         KnowledgeBase.generation,
@@ -169,19 +165,19 @@ def _visibility_query(passes: ColumnElement[bool], *, is_shadow: bool) -> Select
 
 
 def _number(condition: ColumnElement[bool] | Mapped[bool]) -> ColumnElement[int]:
-    """As the driver gives it: there is nothing to be made of two hundred of each."""
+    """The raw number from the driver: converting two hundred values is wasted time."""
     return type_coerce(condition, Integer)
 
 
 def has_newer_revision(connection: Connection, revisions: Mapping[str, int], scope: DocumentScope) -> bool:
     """Whether a document got a newer revision between the index's answer and SQL's.
 
-    The newer one's points were written before, so a second question to the index finds them. A
-    flip counts once in a search: points of an old revision may stay until they are swept.
+    The newer one's points were written before, so a second search of the index finds them. A switch counts once per
+    search: points of an old revision may stay until they are swept.
 
     Args:
-        revisions: of hits that SQL does not know, by document.
-        scope: where was searched; it remembers the flips.
+        revisions: by document, of hits that SQL does not know.
+        scope: remembers the switches.
     """
     if not revisions or scope.is_shadow:
         return False
@@ -196,13 +192,13 @@ def has_newer_revision(connection: Connection, revisions: Mapping[str, int], sco
 
 
 def has_other_generation(connection: Connection, generations: dict[str, int]) -> bool:
-    """Whether a knowledge base is not in this generation any more."""
+    """Whether a knowledge base is no longer in this generation."""
     query = select(KnowledgeBase.id, KnowledgeBase.generation).where(col(KnowledgeBase.id).in_(list(generations)))
     return any(generations[id_] != now for id_, now in connection.execute(query))
 
 
 def matching_documents(connection: Connection, scope: DocumentScope) -> list[str]:
-    """Ids of the searchable documents of a scope that meet its condition; none is hidden."""
+    """Ids of the searchable, visible documents of a scope that meet its condition."""
     revision = col(Document.shadow_revision if scope.is_shadow else Document.active_revision)
     query = select(Document.id).where(
         col(Document.knowledge_base_id).in_(list(scope.generations)),

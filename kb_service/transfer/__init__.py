@@ -1,1 +1,1 @@
-"""Portable knowledge bases: what one consists of, its file, and reading it from either."""
+"""Portable knowledge bases: the archive format, export and import."""

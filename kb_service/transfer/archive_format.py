@@ -1,4 +1,4 @@
-"""What a portable knowledge base consists of, as its file spells it (ADR 17)."""
+"""Contents of a portable knowledge base, as its archive spells them (ADR 17)."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ MAX_CHUNKS = 2_000_000
 MAX_DOCUMENT_CHUNKS = 200_000
 SHARD_DOCUMENTS = 64
 SHARD_POINTS = 2000
-"""A shard of documents ends with the one that brings it to either number."""
+"""A shard ends with the document that reaches either number."""
 MAX_WINDOWS = 1000
 """Windows of one chunk."""
 MAX_TIES = 1000
-"""Restricted documents that one question is about."""
+"""Restricted documents tied to one question."""
 MAX_TERMS = 100_000
 """Terms of one sparse vector."""
 
@@ -49,13 +49,13 @@ Name = Annotated[Storable, Field(min_length=1, max_length=255)]
 
 
 class ArchivePart(BaseModel):
-    """A part of the file; fields of later versions that do no harm are passed over."""
+    """Base of archive records; unknown fields of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class KnowledgeBaseSettings(ArchivePart):
-    """A knowledge base's settings as far as they travel; it is private where it arrives."""
+    """Portable settings of a knowledge base; an imported one is private."""
 
     name: Annotated[Storable, Field(min_length=1, max_length=200)]
     description: Annotated[Storable, Field(max_length=10_000)] = ""
@@ -67,7 +67,7 @@ class KnowledgeBaseSettings(ArchivePart):
 
 
 class Counts(ArchivePart):
-    """How much there is, to check a file and to show progress."""
+    """Totals, to check an archive and to show progress."""
 
     documents: Annotated[int, Field(ge=0, le=MAX_DOCUMENTS)]
     chunks: Annotated[int, Field(ge=0, le=MAX_CHUNKS)]
@@ -78,7 +78,7 @@ class Counts(ArchivePart):
 
 
 class Manifest(ArchivePart):
-    """The first thing that is read of a file."""
+    """The archive's manifest, read first."""
 
     format: Literal["agentex-knowledge-base"] = FORMAT
     version: int = FORMAT_VERSION
@@ -90,7 +90,7 @@ class Manifest(ArchivePart):
 
 @dataclass(frozen=True)
 class Extent:
-    """How many documents there are, and the size of their files together."""
+    """Number of documents, and the total size of their files."""
 
     documents: int
     original_bytes: int
@@ -101,11 +101,10 @@ class DocumentEntry(ArchivePart):
 
     Attributes:
         number: from 1 in the order of names; names the original's file and ties chunks to it.
-        state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits;
-            ``waiting``: not indexed yet; ``failed``; ``cancelled``.
-        chunk_count: chunks that the index has; 0 where it has none.
-        chosen_encoding: what somebody said that its text is to be read as.
-        restricted: only its owner reads it where it arrives, until they say who else.
+        state: ``indexed``; ``changed``: indexed, and its original is a newer file that waits; ``waiting``: not indexed
+            yet; ``failed``; ``cancelled``.
+        chosen_encoding: set by a user; overrides detection.
+        restricted: after import only the owner reads it, until they share it.
     """
 
     number: Annotated[int, Field(ge=1, le=MAX_DOCUMENTS)]
@@ -126,18 +125,17 @@ class DocumentEntry(ArchivePart):
 
     @property
     def is_indexed(self) -> bool:
-        """Whether searches find it."""
         return self.state in {"indexed", "changed"}
 
 
 DOCUMENT_FIELDS = set(DocumentEntry.model_fields) & set(Document.model_fields) - {"chunk_count", "failure"}
-"""Columns that travel as they are."""
+"""Columns that are exported as they are."""
 RESTORED_FIELDS = DOCUMENT_FIELDS - set(Document.PARSED_FIELDS)
-"""Those that a restored row begins with; the others come with its revision."""
+"""Those that a restored row starts with; the others are set with its revision."""
 
 
 class ChunkEntry(ArchivePart):
-    """A chunk of a document, at a position from 0 without gaps."""
+    """A chunk of a document; positions count from 0 without gaps."""
 
     document: int
     position: Annotated[int, Field(ge=0, lt=MAX_DOCUMENT_CHUNKS)]
@@ -155,8 +153,7 @@ class QuestionEntry(ArchivePart):
     """One expected passage of a saved question.
 
     Attributes:
-        restricted_to: numbers of the restricted documents that the question is about: who does
-            not read all of them does not know of it.
+        restricted_to: numbers of restricted documents that it is about; hidden from those who cannot read all of them.
     """
 
     question: Storable
@@ -180,11 +177,8 @@ class DocumentContent:
     """One document with everything that belongs to it.
 
     Args:
-        key: names it within its source, the same each time the source is read.
-        entry: its facts.
-        original: its file in blocks; may be read once, before the next document is asked for.
-        chunks: by position.
-        points: by chunk and window.
+        key: identifies it within its source, the same on each reading.
+        original: its file in blocks; readable once, before the next document is requested.
     """
 
     key: str

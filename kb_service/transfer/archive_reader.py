@@ -1,4 +1,4 @@
-"""Reads the file of a knowledge base: checked as a whole first, then shard by shard."""
+"""Reader of knowledge base archives: checks the whole file, then reads shard by shard."""
 
 import struct
 import zipfile
@@ -41,13 +41,12 @@ _END, _END64, _LOCATOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _END_BYTES, _LOCATOR_BYTES, _END64_BYTES = 22, 20, 56
 _LONGEST_COMMENT = 65_535
 _UNSET = 0xFFFFFFFF
-# An entry takes about 70 bytes; two for each document would be a lot.
+# An entry takes about 70 bytes; even two per document would be many.
 _MAX_DIRECTORY_BYTES = 64 * 2**20
 _MAX_ENTRIES = 3 * MAX_DOCUMENTS
 _MOST_RATIO = 100
 _RATIO_FROM_BYTES = 64 * 2**20
-# By the last part of the name. The largest are read as a whole: this is what a file can make the
-# memory hold.
+# By the last part of the name. Members are read whole, so these bound the memory that an archive can take.
 _MAX_PART_BYTES = {
     "manifest.json": 2**20,
     "questions.jsonl": 64 * 2**20,
@@ -63,23 +62,14 @@ _STORED_OR_DEFLATED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """How much a file may hold, in bytes.
-
-    Args:
-        original_bytes: of one document.
-        unpacked_bytes: of everything together.
-    """
+    """Limits of an archive, in bytes."""
 
     original_bytes: int
     unpacked_bytes: int
 
 
 def open_checked(file: BinaryIO, limits: ArchiveLimits) -> zipfile.ZipFile:
-    """Open a file whose directory keeps to the format and to the limits.
-
-    Raises:
-        InvalidArchive: it does not.
-    """
+    """Open an archive whose directory keeps to the format and to the limits."""
     try:
         if _directory_bytes(file) > _MAX_DIRECTORY_BYTES:
             raise InvalidArchive("the directory is too large")
@@ -91,7 +81,7 @@ def open_checked(file: BinaryIO, limits: ArchiveLimits) -> zipfile.ZipFile:
 
 
 def _directory_bytes(file: BinaryIO) -> int:
-    """The size of the directory as its end says: reading it whole comes later."""
+    """The size of the directory according to the end record, before reading it whole."""
     size = file.seek(0, 2)
     tail_from = max(0, size - _END_BYTES - _LONGEST_COMMENT)
     file.seek(tail_from)
@@ -142,7 +132,7 @@ def _limit_of(name: str, limits: ArchiveLimits) -> int:
 
 
 _BLOCK = 2**20
-# Text is packed to a third or a quarter, vectors hardly at all.
+# Text compresses to a third or a quarter, vectors hardly at all.
 _UNPACKED = 4
 _MAX_QUESTION_LINES = MAX_QUESTIONS * MAX_EXPECTED
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
@@ -156,17 +146,11 @@ class _FormatHeader(BaseModel):
 
 
 class ArchiveReader:
-    """The file of a knowledge base, open and checked.
-
-    Its methods block and are for threads; ``contents`` is not.
-
-    Args:
-        file: seekable; the caller closes it.
-        limits: how much it may hold.
+    """An open, checked archive. Its methods block and are for threads; ``contents`` is not.
 
     Raises:
-        InvalidArchive: it is of another format or version, breaks a limit, or does not hold what
-            its manifest says. What chunks and vectors hold is checked when they are read.
+        InvalidArchive: wrong format or version, a limit exceeded, or not what its manifest says. Chunks and vectors are
+            checked when they are read.
     """
 
     def __init__(self, file: BinaryIO, limits: ArchiveLimits) -> None:
@@ -178,17 +162,14 @@ class ArchiveReader:
 
     @property
     def settings(self) -> KnowledgeBaseSettings:
-        """The settings that travelled."""
         return self.manifest.knowledge_base
 
     @property
     def counts(self) -> Counts:
-        """How much there is."""
         return self.manifest.counts
 
     @property
     def extent(self) -> Extent:
-        """How many documents there are, and how large."""
         return Extent(self.counts.documents, self.counts.original_bytes)
 
     def _read_manifest(self) -> Manifest:
@@ -204,7 +185,6 @@ class ArchiveReader:
             raise InvalidArchive(f"manifest.json: {_first(error)}") from error
 
     def _check_documents(self) -> None:
-        """Check what all shards say about documents against the manifest and the directory."""
         counts, last, chunks, size = self.counts, 0, 0, 0
         names_of_open: set[str] = set()
         number = restricted = 0
@@ -249,13 +229,10 @@ class ArchiveReader:
             raise InvalidArchive("a saved question can't be used") from error
 
     async def contents(self, is_wanted: Callable[[str], bool] = lambda _key: True) -> AsyncGenerator[DocumentContent]:
-        """The documents in the order of the file; the key is the document's number.
-
-        Args:
-            is_wanted: whether the document of a key is to be read.
+        """The wanted documents in file order; the key is the document's number.
 
         Raises:
-            InvalidArchive: chunks or vectors are not what they must be.
+            InvalidArchive: chunks or vectors are invalid.
         """
         for shard in range(self.counts.shards):
             entries = await to_thread.run_sync(lambda number=shard: self._documents(number))
@@ -334,7 +311,7 @@ class ArchiveReader:
 
 
 def archive_limits(settings: AppSettings) -> ArchiveLimits:
-    """What the file of a knowledge base may hold on this server."""
+    """The archive limits of this server."""
     return ArchiveLimits(original_bytes=settings.max_upload_bytes, unpacked_bytes=_UNPACKED * settings.max_import_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Writes a knowledge base as one file, in blocks as they are made: memory holds one shard."""
+"""Streaming writer of knowledge base archives: memory holds one shard at a time."""
 
 import io
 import zipfile
@@ -22,10 +22,10 @@ from kb_service.transfer.archive_format import (
 from kb_service.transfer.arrays import NumberedPoint
 from kb_service.transfer.export_source import KnowledgeBaseSource
 
-# Fast, and within a tenth of the best for text; vectors hardly shrink at all.
+# Fast, and within a tenth of the best for text; vectors hardly compress.
 _LEVEL = 1
 _ZIP64_FROM_BYTES = 2**30
-# The same content gives the same bytes, whenever it is written.
+# Constant, so that equal content gives equal bytes.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
@@ -38,41 +38,37 @@ class _Shard:
     points: list[NumberedPoint] = field(default_factory=list[NumberedPoint])
 
     def add(self, content: DocumentContent) -> None:
-        """Take a document up."""
         self.documents.append(content.entry)
         self.chunks += content.chunks
         self.points += [NumberedPoint(content.entry.number, point) for point in content.points]
 
     @property
     def is_full(self) -> bool:
-        """Whether it is large enough to be written."""
         return len(self.documents) >= SHARD_DOCUMENTS or len(self.points) >= SHARD_POINTS
 
 
 class _Sink(io.RawIOBase):
-    """Collects what the archive writes until it is sent."""
+    """A file object that buffers the archive's output until it is sent."""
 
     def __init__(self) -> None:
         super().__init__()
         self._parts: list[bytes] = []
 
     def writable(self) -> bool:
-        """Always."""
         return True
 
     def write(self, data: memoryview | bytes, /) -> int:  # pyright: ignore[reportIncompatibleMethodOverride] # any buffer, which has no name before Python 3.12
-        """Keep a copy."""
         self._parts.append(bytes(data))
         return len(data)
 
-    def taken(self) -> bytes:
-        """What came since the last time."""
+    def take(self) -> bytes:
+        """Return and clear the buffer."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
 
 class _ArchiveWriter:
-    """The file in the making; every call returns the bytes that are ready to be sent."""
+    """An archive in the making; every call returns the bytes that are ready to be sent."""
 
     def __init__(self, dimension: int) -> None:
         self._sink = _Sink()
@@ -81,18 +77,16 @@ class _ArchiveWriter:
         self.documents = self.chunks = self.points = self.shards = self.original_bytes = 0
 
     async def write_original(self, content: DocumentContent) -> AsyncGenerator[bytes]:
-        """Write a document's file."""
         info = _info(member_names.original(content.entry.number))
         is_large = content.entry.file_size > _ZIP64_FROM_BYTES
         with self._zip.open(info, "w", force_zip64=is_large) as member:
             async for block in content.original:
                 await to_thread.run_sync(member.write, block)
                 self.original_bytes += len(block)
-                yield self._sink.taken()
-        yield self._sink.taken()
+                yield self._sink.take()
+        yield self._sink.take()
 
     def write_shard(self, shard: _Shard) -> bytes:
-        """Write what belongs to a shard's documents."""
         number = self.shards
         self._add(member_names.documents(number), _lines(shard.documents))
         self._add(member_names.chunks(number), _lines(shard.chunks))
@@ -102,14 +96,13 @@ class _ArchiveWriter:
         self.documents += len(shard.documents)
         self.chunks += len(shard.chunks)
         self.points += len(shard.points)
-        return self._sink.taken()
+        return self._sink.take()
 
     def finish(self, manifest: Manifest, questions: Iterable[ArchivePart]) -> bytes:
-        """Write what is only known at the end."""
         self._add(member_names.QUESTIONS, _lines(questions))
         self._add(member_names.MANIFEST, manifest.model_dump_json(indent=2).encode())
         self._zip.close()
-        return self._sink.taken()
+        return self._sink.take()
 
     def _add(self, name: str, content: bytes) -> None:
         self._zip.writestr(_info(name), content, compresslevel=_LEVEL)
@@ -126,15 +119,9 @@ def _lines(parts: Iterable[ArchivePart]) -> bytes:
 
 
 async def write_archive(source: KnowledgeBaseSource, *, product: str) -> AsyncGenerator[bytes]:
-    """The file of a knowledge base, in blocks.
+    """The archive of a knowledge base, in blocks; ``product`` is the software's version, for people.
 
-    Args:
-        source: the knowledge base.
-        product: version of the software, for people.
-
-    Raises:
-        AgentexError: the knowledge base can't be read to its end; what was sent is no whole file
-            then, and an import refuses it.
+    If reading fails midway, the blocks sent so far are an incomplete file that an import rejects.
     """
     archive, shard = _ArchiveWriter(source.dimension), _Shard()
     async with aclosing(source.contents()) as contents:

@@ -1,4 +1,4 @@
-"""Points as plain number arrays in NumPy's file format, read without trusting their headers."""
+"""Points as number arrays in NumPy's file format, read without trusting their headers."""
 
 import io
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class NumberedPoint:
 
 
 def pack(points: Sequence[NumberedPoint], dimension: int) -> dict[str, bytes]:
-    """The arrays of points, by name, as file contents."""
+    """File contents of the points' arrays, by array name."""
     rows = [
         (
             item.document,
@@ -63,8 +63,7 @@ def unpack(contents: dict[str, bytes], dimension: int) -> list[NumberedPoint]:
     """The points of a shard.
 
     Raises:
-        InvalidArchive: an array is not of its type and shape, they do not fit together, or a
-            number is none.
+        InvalidArchive: an array has the wrong type or shape, arrays do not match, or a number is not finite.
     """
     rows = _read(contents[ROWS], ROWS, (None, _COLUMNS))
     dense = _read(contents[DENSE], DENSE, (None, dimension))
@@ -90,14 +89,14 @@ def unpack(contents: dict[str, bytes], dimension: int) -> list[NumberedPoint]:
 
 
 def _read(content: bytes, name: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """An array whose header says what it must; its size is measured, not believed."""
+    """Parse an array with the expected header; its size is measured, not believed."""
     file = io.BytesIO(content)
     try:
         version = npy.read_magic(file)
         if version != (1, 0):
             raise InvalidArchive(f"{name}: not version 1.0 of the array format")
         dimensions, is_fortran, kind = npy.read_array_header_1_0(file, _MAX_HEADER_BYTES)
-    # A header is a Python literal; what its reader raises on nonsense is not documented.
+    # A header is a Python literal; its reader's exceptions on invalid input are not documented.
     except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError) as error:
         raise InvalidArchive(f"{name}: not an array") from error
     dtype = np.dtype(_TYPES[name])

@@ -1,4 +1,4 @@
-"""Reads a knowledge base of this installation as something that can be carried elsewhere."""
+"""Reader of a local knowledge base for exports and copies."""
 
 import asyncio
 from collections import defaultdict
@@ -36,16 +36,16 @@ from kb_service.vector_index.protocol import ChunkPoint, SparseVector, window_id
 from kb_service.visibility import Viewer, knowledge_base_visible_to, visible_to
 
 _BLOCK = 2**20
-# Rows of this many chunks are made at a time: more would hold up the event loop.
+# Loading more rows at a time would block the event loop.
 _CHUNKS_PER_QUERY = 100
-# A document that changes under the viewer is read again.
+# A document that changes while it is read is read again.
 _TRIES = 20
 _PAUSE_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
 class SourceStores:
-    """Where a knowledge base lies: rows, files and points."""
+    """Where a knowledge base is stored: rows, files and points."""
 
     database: Database
     files: ObjectStore
@@ -61,24 +61,18 @@ class _DocumentSnapshot:
 
     @property
     def marks(self) -> tuple[object, ...]:
-        """Equal as long as nothing that travels has changed."""
+        """Equal while nothing that is exported has changed."""
         row = self.document
         is_new = bool(row.superseded_keys)
         return (row.active_revision, row.storage_key, is_new, row.restricted, self.edits)
 
 
 class KnowledgeBaseSource:
-    """A knowledge base as it is: every document whole, in one state that it really had.
+    """A consistent view of a knowledge base: every document whole, in one state that it really had.
 
-    The documents are those that are there at the start, as far as somebody reads them. A document
-    that is uploaded anew while the others are read comes with its old or its new content, never
-    with a part of each; one that is deleted meanwhile is left out. A cut-over to another
-    generation ends the reading, and so does that the knowledge base is not theirs to read any more.
-
-    Args:
-        stores: where everything lies.
-        viewer: who takes it away.
-        knowledge_base: a row that passed the gate.
+    Covers the documents that exist at the start and that the viewer can read. One that is replaced meanwhile comes with
+    its old or its new content, never a mix; one that is deleted meanwhile is left out. Reading fails after a cut-over,
+    or when the viewer loses access.
     """
 
     def __init__(self, stores: SourceStores, viewer: Viewer, knowledge_base: KnowledgeBase) -> None:
@@ -89,7 +83,6 @@ class KnowledgeBaseSource:
 
     @property
     def settings(self) -> KnowledgeBaseSettings:
-        """The settings that travel."""
         row = self._knowledge_base
         return KnowledgeBaseSettings(
             name=row.name,
@@ -107,7 +100,6 @@ class KnowledgeBaseSource:
         return self._stores.spaces.of(self._knowledge_base.embedding_model).model.dimension
 
     async def extent(self) -> Extent:
-        """How many documents there are now, and how large."""
         query = select(func.count(), func.coalesce(func.sum(Document.file_size), 0)).where(
             col(Document.knowledge_base_id) == self._knowledge_base.id,
             col(Document.deleted_at).is_(None),
@@ -118,23 +110,16 @@ class KnowledgeBaseSource:
         return Extent(documents, int(size))
 
     async def drafts(self) -> list[QuestionDraft]:
-        """The saved questions, tied to documents by their keys.
-
-        Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
-        """
+        """The saved questions, tied to documents by their keys."""
         async with self._stores.database.reading() as session:
             rows = await questions.list_all(session, self._viewer, await self._present(session))
         return [QuestionDraft(row.text, row.expected, row.restricted_to) for row in rows]
 
     async def questions(self) -> list[QuestionEntry]:
-        """The saved questions as a file says them, one entry for each expected passage.
+        """The saved questions as archive entries, one for each expected passage.
 
-        A question about a restricted document goes with it: without the document, which was not
-        among the ``contents`` that were read before, nothing would say for whom its words are.
-
-        Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
+        A question about a restricted document is only exported with it (if it was among the ``contents`` read before):
+        otherwise nothing would say who may read its words.
         """
         entries: list[QuestionEntry] = []
         for draft in await self.drafts():
@@ -147,13 +132,10 @@ class KnowledgeBaseSource:
         return entries
 
     async def contents(self, is_wanted: Callable[[str], bool] = lambda _key: True) -> AsyncGenerator[DocumentContent]:
-        """The documents in the order of their names; the key is the document's id.
-
-        Args:
-            is_wanted: whether the document of a key is to be read.
+        """The wanted documents in the order of their names; the key is the document's id.
 
         Raises:
-            KnowledgeBaseNotFound: it was deleted meanwhile, or is not for the viewer any more.
+            KnowledgeBaseNotFound: it was deleted meanwhile, or the viewer lost access.
             SettingsChanged: a re-index took effect meanwhile.
         """
         for number, document_id in enumerate(await self._document_ids(), start=1):
@@ -171,12 +153,11 @@ class KnowledgeBaseSource:
         )
         async with self._stores.database.reading() as session:
             rows = (await session.exec(query)).all()
-        # Here, because databases differ in how they sort names.
+        # Sorted here, because databases sort names differently.
         return [id_ for id_, _ in sorted(rows, key=lambda row: row[1])]
 
     @asynccontextmanager
     async def _opened(self, number: int, document_id: str) -> AsyncGenerator[DocumentContent | None]:
-        """A document with its file open; None where it was deleted."""
         for turn in range(_TRIES):
             async with AsyncExitStack() as stack:
                 state = await self._state(document_id)
@@ -184,7 +165,7 @@ class KnowledgeBaseSource:
                     yield None
                     return
                 content = await self._read(number, state.document, stack)
-                # What is open stays readable, whatever becomes of the document from here on.
+                # Open files stay readable, whatever happens to the document.
                 if content is not None and await self._is_still(state):
                     yield content
                     return
@@ -208,7 +189,7 @@ class KnowledgeBaseSource:
             present = await self._present(session)
             if present.generation != self._knowledge_base.generation:
                 raise SettingsChanged
-            # Who read it at the start may not any more.
+            # The viewer may have lost access since the start.
             query = select(Document).where(
                 Document.id == document_id, col(Document.deleted_at).is_(None), visible_to(self._viewer)
             )
@@ -218,7 +199,7 @@ class KnowledgeBaseSource:
             return _DocumentSnapshot(row, await _edits(session, row))
 
     async def _present(self, session: AsyncSession) -> KnowledgeBase:
-        """The knowledge base as it is now: who passed its gate at the start may not any more."""
+        """Reload the knowledge base and check that the viewer still has access."""
         query = select(KnowledgeBase).where(
             KnowledgeBase.id == self._knowledge_base.id,
             col(KnowledgeBase.deleted_at).is_(None),
@@ -262,7 +243,7 @@ class KnowledgeBaseSource:
 
 
 async def _edits(session: AsyncSession, row: Document) -> tuple[object, ...]:
-    """What changes with every edit of a chunk."""
+    """A value that changes with every edit of a chunk."""
     query = select(
         func.count(),
         func.coalesce(func.sum(Chunk.version), 0),
@@ -307,7 +288,6 @@ def _chunk_entry(number: int, chunk: Chunk) -> ChunkEntry:
 
 
 def _point_entries(row: Document, chunks: Sequence[Chunk], points: Sequence[ChunkPoint]) -> list[PointEntry]:
-    """The points of these chunks, by chunk and window."""
     places = {chunk.id: place for place, chunk in enumerate(chunks)}
     windows: dict[str, set[str]] = defaultdict(set)
     for point in points:
@@ -328,7 +308,7 @@ def _point_entries(row: Document, chunks: Sequence[Chunk], points: Sequence[Chun
 
 
 def _window_numbers(row: Document, chunk: Chunk, ids: set[str]) -> dict[str, int]:
-    """Which window each id is: ids are hashes of the numbers."""
+    """The window number of each point id: ids are hashes of the numbers."""
     numbers: dict[str, int] = {}
     for number in range(MAX_WINDOWS):
         id_ = window_id(row.id, chunk.revision, chunk.position, number)

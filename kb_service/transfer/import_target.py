@@ -1,4 +1,4 @@
-"""What becomes of a knowledge base that arrives: which model serves it here, and its row."""
+"""Target of an import: the local embedding model and the new knowledge base's row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,7 @@ from kb_service.transfer.jobs import TransferSpec
 
 @dataclass(frozen=True)
 class ImportTarget:
-    """A knowledge base that is to be made here.
-
-    Args:
-        name: of the new one.
-        settings: as they travelled.
-        embedding_model: the one it gets here.
-        extent: how much there is.
-    """
+    """A knowledge base to be created here."""
 
     name: str
     settings: KnowledgeBaseSettings
@@ -36,16 +29,14 @@ class ImportTarget:
 
     @property
     def embeds_anew(self) -> bool:
-        """Whether its model is not served here, so that its documents are indexed anew."""
+        """Whether its model is not served here, so that its documents are re-indexed."""
         return self.embedding_model != self.settings.embedding_model
 
     def cargo(self, kind: str, source: str) -> TransferSpec:
-        """What a transfer of this kind from there brings."""
         return TransferSpec(kind, source, self.extent.original_bytes, self.facts)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """For people, on the transfer's row."""
         return {
             "name": self.name,
             "documents": self.extent.documents,
@@ -57,18 +48,10 @@ class ImportTarget:
 def plan_import(
     settings: KnowledgeBaseSettings, dimension: int, spaces: EmbeddingSpaces, *, extent: Extent, name: str | None = None
 ) -> ImportTarget:
-    """Decide how a knowledge base is taken over.
-
-    Args:
-        settings: as they travelled.
-        dimension: length of its vectors.
-        spaces: the models served here.
-        extent: how much there is.
-        name: another name than it had.
+    """Decide how a knowledge base is imported.
 
     Raises:
         InvalidArchive: its vectors do not fit the model that it names.
-        InvalidRequest: the name can't be used.
     """
     space = spaces.get(settings.embedding_model)
     if space is not None and space.model.dimension != dimension:
@@ -82,12 +65,7 @@ def plan_import(
 
 
 async def create_target(work: UnitOfWork, principal: Principal, arrival: ImportTarget) -> KnowledgeBase:
-    """Make the new knowledge base: private, and switched off until everything is there.
-
-    Raises:
-        InvalidRequest: a setting is out of range here.
-        KnowledgeBaseNameTaken: the caller has one of this name.
-    """
+    """Create the new knowledge base: private, and disabled until everything is imported."""
     settings = arrival.settings
     has_splitter = settings.splitter in set(SplitterName)
     draft = KnowledgeBaseDraft(
@@ -109,5 +87,5 @@ def _known_options(options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return RetrievalOptions.model_validate(dict(options)).choices()
     except ValidationError:
-        # Of another version: defaults are better than no knowledge base.
+        # From another version: defaults are better than a failed import.
         return {}

@@ -1,4 +1,4 @@
-"""Imports and copies of whole knowledge bases: their rows, and the lease that a worker holds."""
+"""Imports and copies of knowledge bases: their rows, and the workers' leases on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +42,8 @@ class TransferSpec:
 
     Args:
         kind: ``IMPORT`` or ``COPY``.
-        source: the storage key of the file, or the id of the knowledge base copied from.
-        original_bytes: size of the documents' files together.
-        facts: for people.
+        source: the storage key of the file, or the id of the source knowledge base.
+        original_bytes: total size of the documents' files.
     """
 
     kind: str
@@ -55,30 +54,24 @@ class TransferSpec:
 
 @dataclass(frozen=True)
 class TransferListing:
-    """One page of transfers and how many there are in all."""
+    """One page of transfers, and the total."""
 
     items: Sequence[Transfer]
     total: int
 
 
 def transfer_key(transfer_id: str, attempt: int) -> str:
-    """The queue's key of the next try, after as many as were begun."""
+    """Queue key of the next try after ``attempt`` tries."""
     return f"{TRANSFER_JOB}:{transfer_id}:{attempt + 1}"
 
 
 def enqueue_transfer(work: UnitOfWork, transfer_id: str, attempt: int) -> None:
-    """Put the next try into the outbox."""
+    """Enqueue the next try."""
     work.enqueue(TRANSFER_JOB, {"transfer_id": transfer_id}, key=transfer_key(transfer_id, attempt))
 
 
 async def create_transfer(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo: TransferSpec) -> Transfer:
-    """Write a transfer into a new knowledge base, and the job that carries it out.
-
-    Args:
-        work: the transaction.
-        knowledge_base: new, switched off until everything is there.
-        cargo: what is brought.
-    """
+    """Create a transfer into a new, disabled knowledge base, and enqueue its job."""
     row = Transfer(
         owner_id=knowledge_base.owner_id,
         knowledge_base_id=knowledge_base.id,
@@ -94,11 +87,7 @@ async def create_transfer(work: UnitOfWork, knowledge_base: KnowledgeBase, cargo
 
 
 async def get(session: AsyncSession, principal: Principal, transfer_id: str) -> Transfer:
-    """Load a transfer of the caller's.
-
-    Raises:
-        TransferNotFound: there is none.
-    """
+    """Load a transfer of the caller's."""
     return await get_owned(session, Transfer, transfer_id, principal, TransferNotFound)
 
 
@@ -112,11 +101,7 @@ async def list_own(session: AsyncSession, principal: Principal, page: PageReques
 
 
 async def cancel(work: UnitOfWork, row: Transfer) -> None:
-    """End a transfer that is not done, and take away what it brought.
-
-    Raises:
-        Conflict: it is done.
-    """
+    """Cancel an unfinished transfer and delete what it brought."""
     statement = (
         update(Transfer)
         .where(col(Transfer.id) == row.id, col(Transfer.status).in_(_OPEN))
@@ -136,11 +121,7 @@ async def _delete_target(work: UnitOfWork, row: Transfer) -> None:
 
 
 async def acquire(work: UnitOfWork, transfer_id: str, *, owner: str, seconds: float) -> Transfer | None:
-    """Take the lease on a transfer that waits, counting the try.
-
-    Returns:
-        The transfer; None when another worker holds it, its time has not come, or it is done.
-    """
+    """Lease a waiting transfer and count the try; None if it is held, not due, or done."""
     now = await database_now(work.session)
     statement = (
         update(Transfer)
@@ -159,22 +140,22 @@ async def acquire(work: UnitOfWork, transfer_id: str, *, owner: str, seconds: fl
 
 
 def _is_free(now: datetime) -> ColumnElement[bool]:
-    # What lies further ahead than any lease was written before a clock was set back.
+    # A time further ahead than any lease was written before the clock was set back.
     until = col(Transfer.lease_until)
     return or_(until.is_(None), until < now, until > now + LONGEST_LEASE)
 
 
 def lease_from_row(row: Transfer) -> TransferLease:
-    """The lease that was just taken on this row."""
+    """The lease just taken on this row."""
     return TransferLease(row.id, row.attempt, row.lease_owner or "")
 
 
 async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progress: int | None = None) -> bool:
-    """Renew the lease and write how far the work is, in percent.
+    """Renew the lease and write the progress in percent.
 
     Returns:
-        False when the lease was lost, the transfer cancelled, or its knowledge base deleted: the
-        worker must stop and write nothing more.
+        False if the lease was lost, the transfer cancelled, or its knowledge base deleted: the worker must stop without
+        writing anything more.
     """
     alive = exists().where(
         col(KnowledgeBase.id) == col(Transfer.knowledge_base_id), col(KnowledgeBase.deleted_at).is_(None)
@@ -184,7 +165,7 @@ async def renew(work: UnitOfWork, lease: TransferLease, *, seconds: float, progr
     if progress is not None:
         values["progress"] = progress
     statement = update(Transfer).where(*_held_condition(lease), alive).values(**values)
-    # What the session holds of other tables is none of this statement's business.
+    # No need to synchronise the session's objects of other tables.
     options = {"synchronize_session": False}
     return (await work.session.exec(statement, execution_options=options)).rowcount > 0
 
@@ -199,15 +180,15 @@ def _held_condition(lease: TransferLease) -> tuple[ColumnElement[bool], ...]:
 
 
 async def complete(work: UnitOfWork, lease: TransferLease) -> None:
-    """End a transfer whose lease holds in this transaction: everything is there."""
+    """Complete a transfer whose lease holds in this transaction."""
     await _release(work, lease, status=DocumentStatus.COMPLETED.value, progress=100, failure=None)
 
 
 async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) -> bool:
-    """End a transfer for good, with a reason, and take away what it brought.
+    """End a transfer for good with a reason, and delete what it brought.
 
     Returns:
-        False when the lease was lost: the transfer is another worker's, and so is its file.
+        False if the lease was lost: the transfer and its file belong to another worker.
     """
     if not await _release(work, lease, status=DocumentStatus.FAILED.value, failure=failure):
         return False
@@ -217,13 +198,10 @@ async def fail(work: UnitOfWork, lease: TransferLease, failure: dict[str, str]) 
 
 
 async def reschedule(work: UnitOfWork, lease: TransferLease, failure: dict[str, str], *, pause: timedelta) -> None:
-    """Give a transfer back for a later try, which does not count as one; the reason is visible.
+    """Return a transfer to the queue, showing the reason; the try does not count.
 
     Args:
-        work: the transaction.
-        lease: what is given back.
-        failure: why.
-        pause: how long to wait at least, no longer than ``LONGEST_LEASE``.
+        pause: the least wait, at most ``LONGEST_LEASE``.
     """
     await _release(
         work,
@@ -236,7 +214,7 @@ async def reschedule(work: UnitOfWork, lease: TransferLease, failure: dict[str, 
 
 
 async def release_for_retry(work: UnitOfWork, lease: TransferLease) -> None:
-    """Give a transfer back because the worker stops: that is no try."""
+    """Return a transfer to the queue because the worker stops; the try does not count."""
     await _release(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
 
 
@@ -252,7 +230,7 @@ async def _release(work: UnitOfWork, lease: TransferLease, **values: object) -> 
 
 
 async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, int]]:
-    """Ids and attempts of transfers that nobody holds and nobody touched for this long."""
+    """Ids and attempts of transfers that no worker holds and that did not change for ``grace``."""
     now = await database_now(session)
     query = select(Transfer.id, Transfer.attempt).where(
         col(Transfer.status).in_(_OPEN), col(Transfer.updated_at) < now - grace, _is_free(now)
@@ -261,6 +239,6 @@ async def stale(session: AsyncSession, grace: timedelta) -> Sequence[tuple[str, 
 
 
 async def pending_import_keys(session: AsyncSession) -> set[str]:
-    """The keys of files that are still to be imported."""
+    """Storage keys of files that are still to be imported."""
     query = select(Transfer.source).where(col(Transfer.status).in_(_OPEN), col(Transfer.kind) == IMPORT)
     return set((await session.exec(query)).all())

@@ -1,4 +1,4 @@
-"""The names of the parts inside the file of a knowledge base."""
+"""Names of the members of a knowledge base archive."""
 
 import re
 
@@ -15,25 +15,25 @@ _KNOWN = re.compile(
 
 
 def is_known(name: str) -> bool:
-    """Whether a part of this name has a place in the file; no other name is ever used."""
+    """Whether the name has a place in the archive; no other name is ever used."""
     return _KNOWN.fullmatch(name) is not None
 
 
 def original(document: int) -> str:
-    """The file that was uploaded."""
+    """An uploaded file."""
     return f"originals/{document:06}"
 
 
 def documents(shard: int) -> str:
-    """The documents of a shard, one JSON object a line."""
+    """A shard's documents, one JSON object per line."""
     return f"shards/{shard:06}/documents.jsonl"
 
 
 def chunks(shard: int) -> str:
-    """The chunks of a shard's documents, one JSON object a line."""
+    """The chunks of a shard's documents, one JSON object per line."""
     return f"shards/{shard:06}/chunks.jsonl"
 
 
 def array(shard: int, name: str) -> str:
-    """One of the number arrays that hold a shard's points."""
+    """One of a shard's point arrays."""
     return f"shards/{shard:06}/{name}.npy"

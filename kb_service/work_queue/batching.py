@@ -1,4 +1,4 @@
-"""Small documents that are worked on together with one whose turn it is."""
+"""Batches of small documents that are processed together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,7 @@ from kb_service.work_queue import leases
 
 @dataclass(frozen=True)
 class BatchPolicy:
-    """Which documents are small enough to be worked on together.
-
-    Args:
-        media_types: of those that are.
-        documents: most that come with one.
-        total_bytes: most that all of them have, the one included.
-    """
+    """Which documents are small enough to be batched; ``total_bytes`` includes the first one."""
 
     media_types: Sequence[str]
     documents: int
@@ -31,13 +25,10 @@ class BatchPolicy:
 async def acquire_batch(
     work: UnitOfWork, first: Document, policy: BatchPolicy, *, owner: str, seconds: float
 ) -> list[Document]:
-    """Take the leases on small documents that wait beside one that was just taken.
+    """Lease small waiting documents to process with the one just leased; none if that is not small.
 
-    They are the oldest of its knowledge base that nobody has had in hand yet: what a worker may
-    have died of is tried alone.
-
-    Returns:
-        Their rows, the oldest first; none where the one is not small itself.
+    Takes the oldest of the same knowledge base that were never tried: a document that may have killed a worker is tried
+    alone.
     """
     room = policy.total_bytes - first.file_size
     if room <= 0 or first.media_type not in policy.media_types:
@@ -70,9 +61,9 @@ def _untried() -> Select[str, int]:
         col(Document.media_type).in_(bindparam("media_types", expanding=True)),
         col(Document.deleted_at).is_(None),
         col(Document.lease_owner).is_(None),
-        # A revision that was ever taken has a moment when it was.
+        # Never tried before.
         col(Document.started_at).is_(None),
     )
     query = query.order_by(col(Document.created_at), col(Document.id)).limit(bindparam("most"))
-    # Whoever has one of them in hand just now has more important things to do with it.
+    # A row that is locked is being changed by something more important.
     return query.with_for_update(skip_locked=True)

@@ -1,4 +1,4 @@
-"""The end of a try that made a new revision: its chunks, and the switch that shows them."""
+"""Completing a new revision: writing its chunks and making it visible."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,13 @@ from core.db.unit_of_work import UnitOfWork
 from kb_service.models import Chunk, Document, DocumentStage, DocumentStatus, KnowledgeBase
 from kb_service.work_queue.leases import Lease, any_held_condition, any_held_params, held_condition, held_params
 
-# Making and sending rows holds up the event loop: about 5 ms for this many.
+# Building and sending this many rows blocks the event loop for about 5 ms.
 _CHUNKS_PER_INSERT = 100
 
 
 @dataclass(frozen=True)
 class RevisionResult:
-    """What a finished try knows about the document.
-
-    Args:
-        chunks: rows of ``Chunk`` by column, made one after the other as they are written.
-        chunk_count: how many they are.
-        parsed: the values of ``Document.PARSED_FIELDS``.
-    """
+    """What a finished try knows about the document; chunk rows are by column and generated lazily."""
 
     chunks: Iterable[Mapping[str, object]]
     chunk_count: int
@@ -39,34 +33,24 @@ class RevisionResult:
 
 @dataclass(frozen=True)
 class RevisionSwitch:
-    """What the end of a try led to.
-
-    Args:
-        is_shadow: searches see the new revision only after a cut-over.
-        is_reindexing: the knowledge base is on its way to another generation.
-        shown: the document's revisions that searches see, or can after a cut-over.
-    """
+    """The outcome of a completed try; searches see ``visible_revisions`` now or after a cut-over."""
 
     is_shadow: bool
     is_reindexing: bool
-    shown: frozenset[int]
+    visible_revisions: frozenset[int]
 
 
 async def commit_revisions(
     work: UnitOfWork, tries: Sequence[tuple[Lease, RevisionResult]]
 ) -> dict[str, RevisionSwitch | None]:
-    """Make new revisions the ones that searches see, chunks and switch in one transaction.
+    """Write new revisions' chunks and switch searches to them, in one transaction of one knowledge base.
 
-    A revision that was made for a re-index becomes the document's shadow instead.
-
-    Args:
-        work: the transaction.
-        tries: of documents of one knowledge base.
+    A revision made for a re-index becomes the document's shadow instead.
 
     Returns:
-        By document, what it led to; None where its lease was lost, which leaves the others as they
-        are. Those of several that somebody else is just changing are absent, and nothing is written
-        of them: who waits for one while it holds the others may be waited for.
+        The outcome by document; None if its lease was lost, which does not affect the others. Of several documents,
+        those that another transaction has locked are absent and unchanged: waiting for one while holding the others
+        could deadlock.
     """
     connection = await work.session.connection()
     leases = [lease for lease, _ in tries]
@@ -90,12 +74,12 @@ async def commit_revisions(
 
 def _kept_revision(lease: Lease, switch: RevisionSwitch) -> dict[str, object]:
     # Revisions are counted from 1.
-    revision = max(switch.shown - {lease.revision}, default=0)
+    revision = max(switch.visible_revisions - {lease.revision}, default=0)
     return {"of_document": lease.document_id, "kept": revision}
 
 
 async def _free(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
-    """The documents that nobody else is changing; they stay so until the transaction ends."""
+    """Lock and return the documents that no other transaction is changing."""
     params = {"of_documents": [lease.document_id for lease in leases]}
     return set((await connection.execute(_unlocked(), params)).scalars())
 
@@ -108,7 +92,7 @@ def _unlocked() -> Select[str]:
 
 
 async def _lock_held(connection: AsyncConnection, leases: Sequence[Lease]) -> set[str]:
-    """The documents whose leases still hold, which nobody can take away until the transaction ends."""
+    """Lock and return the documents whose leases still hold, so that nobody can take them over."""
     if not leases:
         return set()
     return set((await connection.execute(_in_hand(), any_held_params(leases))).scalars())
@@ -120,7 +104,7 @@ def _in_hand() -> Select[str]:
 
 
 async def _places(connection: AsyncConnection, leases: Sequence[Lease]) -> dict[str, RevisionSwitch | None]:
-    """Where the new revisions belong; no cut-over comes between this and the commit."""
+    """Where the new revisions belong; locked so that no cut-over comes before the commit."""
     params = {"of_documents": [lease.document_id for lease in leases]}
     rows = {row[0]: row for row in (await connection.execute(_standing(), params)).all()}
     return {lease.document_id: _place(lease, *rows.get(lease.document_id, _NOWHERE)[1:]) for lease in leases}
@@ -130,18 +114,18 @@ def _place(
     lease: Lease, active: int | None, made_for: int, present: int, target: dict[str, Any] | None
 ) -> RevisionSwitch | None:
     if made_for == present:
-        # A shadow or a kept revision is of the content before.
+        # A shadow or kept revision has outdated content.
         return RevisionSwitch(False, target is not None, frozenset({lease.revision}))
     if target is not None and made_for == target["generation"]:
         return RevisionSwitch(True, True, frozenset({lease.revision} | ({active} if active else set())))
     return None
 
 
-# No generation has the number 0: what is not there belongs nowhere.
+# Placeholder for missing rows: no generation has the number 0.
 _NOWHERE: tuple[Any, ...] = (None, None, 0, -1, None)
 
 
-# Built once: building them takes longer than carrying them out, and each document needs them.
+# Cached: building them takes longer than executing them, and each document needs them.
 @cache
 def _standing() -> Select[*tuple[Any, ...]]:
     query = select(
@@ -233,5 +217,5 @@ def _new_chunks() -> Insert:
 
 
 def _chunks() -> Table:
-    # The table, not the class: nothing is to be made of the rows here.
+    # The table, not the class: no ORM objects are needed.
     return cast(Table, mapper_of(Chunk).local_table)

@@ -1,4 +1,4 @@
-"""The lease: a worker's fenced hold on one try of a document, from claim to outcome."""
+"""Leases: a worker's fenced hold on one try of a document, from claim to outcome."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,19 +45,19 @@ class Lease:
 
 
 def is_held(document: Document, now: datetime) -> bool:
-    """Whether a worker may still have the document in hand."""
+    """Whether a worker may still be processing the document."""
     return (until := document.lease_until) is not None and now <= until <= now + LONGEST_LEASE
 
 
 def is_free(now: TimeExpression, longest: TimeExpression) -> ColumnElement[bool]:
-    """The documents that no worker has in hand; ``longest`` is ``LONGEST_LEASE`` from now."""
-    # What lies further ahead than any lease was written before a clock was set back.
+    """Documents that no worker holds; ``longest`` is ``LONGEST_LEASE`` from now."""
+    # A time further ahead than any lease was written before the clock was set back.
     until = col(Document.lease_until)
     return or_(until.is_(None), until < now, until > longest)
 
 
 def is_due(now: TimeExpression, longest: TimeExpression) -> ColumnElement[bool]:
-    """The documents whose next try may begin; ``longest`` is ``LONGEST_PAUSE`` from now."""
+    """Documents whose next try may begin; ``longest`` is ``LONGEST_PAUSE`` from now."""
     at = col(Document.retry_at)
     return or_(at.is_(None), at <= now, at > longest)
 
@@ -72,15 +72,10 @@ def _is_enabled() -> ColumnElement[bool]:
 
 
 async def acquire(work: UnitOfWork, document_ids: Sequence[str], *, owner: str, seconds: float) -> Sequence[Document]:
-    """Take the leases on pending documents, counting the attempts before the work begins.
+    """Lease pending documents; attempts are counted before the work begins.
 
-    A lease that ended without being released may still have a worker that was only suspended, in
-    the middle of deleting or writing points. The next attempt is therefore a revision of its own,
-    whose points that worker doesn't know.
-
-    Returns:
-        The documents with their new attempt numbers. Left out is what another worker holds, whose
-        time has not come, whose knowledge base is paused, or with which there is nothing to do.
+    An expired lease's worker may only be suspended while it deletes or writes points. The next attempt is therefore a
+    new revision, whose points that worker does not know. Documents that cannot be leased now are left out.
     """
     now = await database_now(work.session)
     values = {
@@ -94,8 +89,7 @@ async def acquire(work: UnitOfWork, document_ids: Sequence[str], *, owner: str, 
     return (await work.session.exec(_acquire(), params=values)).scalars().all()
 
 
-# Built once, like those below: building a statement takes longer than carrying it out, and each
-# document needs all of them.
+# Cached, like those below: building a statement takes longer than executing it.
 @cache
 def _acquire() -> ReturningUpdate[Any]:
     now, until = _moment("now"), _moment("until")
@@ -132,16 +126,9 @@ def _moment(name: str) -> BindParameter[datetime]:
 
 
 async def expire_leases(work: UnitOfWork, failure: dict[str, str]) -> int:
-    """Let documents wait again whose worker stopped renewing its lease.
+    """Return documents to the queue whose worker stopped renewing its lease; returns how many.
 
-    Its name stays on the row, so that the next try is a revision of its own.
-
-    Args:
-        work: the transaction.
-        failure: why, for the owners.
-
-    Returns:
-        How many they were.
+    The worker's name stays on the row, so that the next try is a new revision.
     """
     now = await database_now(work.session)
     statement = (
@@ -164,7 +151,7 @@ async def expire_leases(work: UnitOfWork, failure: dict[str, str]) -> int:
 
 
 async def orphaned(session: AsyncSession) -> Sequence[str]:
-    """Cancelled documents whose worker died before it took their points away."""
+    """Cancelled documents whose worker died before it removed their points."""
     now = await database_now(session)
     query = select(Document.id).where(
         col(Document.status) == DocumentStatus.CANCELLED.value,
@@ -176,7 +163,7 @@ async def orphaned(session: AsyncSession) -> Sequence[str]:
 
 
 async def clear(work: UnitOfWork, document: Document) -> None:
-    """Note that nothing is left of the last try of a document that was set aside."""
+    """Record that nothing is left of the last try of a cancelled document."""
     await work.session.exec(
         update(Document)
         .where(
@@ -189,7 +176,7 @@ async def clear(work: UnitOfWork, document: Document) -> None:
 
 
 def lease_from_row(document: Document) -> Lease:
-    """The lease that was just taken on this row."""
+    """The lease just taken on this row."""
     return Lease(document.id, document.revision, document.attempt, document.lease_owner or "")
 
 
@@ -201,14 +188,10 @@ async def renew(
     stage: DocumentStage | None = None,
     progress: int | None = None,
 ) -> bool:
-    """Renew the leases of one worker and write how far it is with all of them.
+    """Renew one worker's leases and write its progress; False means stop without writing anything more.
 
-    A row that somebody else is just changing is left to them, so that no other document of a
-    bundle waits for it: the next call renews it, long before the lease ends.
-
-    Returns:
-        False when all leases were lost or the documents deleted: the worker must stop and write
-        nothing more.
+    Rows that another transaction has locked are skipped, so that the other documents of a batch need not wait; the next
+    call renews them, long before the lease ends.
     """
     now = await database_now(work.session)
     their = any_held_params(leases)
@@ -236,7 +219,7 @@ def _renew() -> Update:
         .values(
             lease_until=_moment("until"),
             updated_at=now,
-            # None, which nothing equals, leaves what is there.
+            # None leaves the column unchanged.
             stage=func.coalesce(stage, Document.stage),
             stage_since=case((is_new, now), else_=col(Document.stage_since)),
             progress=func.coalesce(bindparam("progress_now", type_=Integer()), Document.progress),
@@ -246,13 +229,13 @@ def _renew() -> Update:
 
 
 def any_held_condition() -> tuple[ColumnElement[bool], ...]:
-    """The rows of one worker's leases as long as they hold; the parameters are ``any_held_params``."""
+    """Matches the rows of one worker's valid leases; parameters from ``any_held_params``."""
     lease = tuple_(col(Document.id), col(Document.attempt), col(Document.revision))
     return (lease.in_(bindparam("held_leases", expanding=True)), *_owned_by_worker())
 
 
 def any_held_params(leases: Sequence[Lease]) -> dict[str, object]:
-    """The parameters of ``any_held_condition``; all leases have one owner."""
+    """Parameters of ``any_held_condition``; all leases have one owner."""
     tries = [(lease.document_id, lease.attempt, lease.revision) for lease in leases]
     return {"held_leases": tries, "held_owner": leases[0].owner}
 
@@ -266,7 +249,7 @@ def _owned_by_worker() -> tuple[ColumnElement[bool], ...]:
 
 
 def held_condition() -> tuple[ColumnElement[bool], ...]:
-    """The row of a lease as long as it holds; the parameters are ``held_params``."""
+    """Matches the row of a valid lease; parameters from ``held_params``."""
     return (
         col(Document.id) == bindparam("held_document"),
         col(Document.attempt) == bindparam("held_attempt"),
@@ -276,8 +259,8 @@ def held_condition() -> tuple[ColumnElement[bool], ...]:
 
 
 def held_params(lease: Lease) -> dict[str, object]:
-    """The parameters of ``held_condition``."""
-    # A parameter of a column's name would be written into that column.
+    """Parameters of ``held_condition``."""
+    # Prefixed: a parameter named like a column would be written into it.
     return {
         "held_document": lease.document_id,
         "held_owner": lease.owner,
@@ -287,10 +270,7 @@ def held_params(lease: Lease) -> dict[str, object]:
 
 
 async def fail(work: UnitOfWork, lease: Lease, failure: dict[str, str], *, attempt: int | None = None) -> bool:
-    """End a try for good, with a reason and a next action that the owner sees.
-
-    ``attempt`` is the number of tries that counts; None for this one's.
-    """
+    """End a try for good, with a reason that the owner sees; ``attempt`` overrides the counted tries."""
     tries = lease.attempt if attempt is None else attempt
     status = DocumentStatus.FAILED.value
     return await _end_lease(work, lease, status=status, failure=failure, attempt=tries)
@@ -299,22 +279,14 @@ async def fail(work: UnitOfWork, lease: Lease, failure: dict[str, str], *, attem
 async def reschedule(
     work: UnitOfWork, lease: Lease, failure: dict[str, str], *, retry_at: datetime, attempt: int
 ) -> bool:
-    """Give a document back for a later try; its reason is visible meanwhile.
-
-    Args:
-        work: the transaction.
-        lease: what is given back.
-        failure: why.
-        retry_at: not before then.
-        attempt: the number of tries that count from now on.
-    """
+    """Return a document to the queue for a later try, showing the reason; ``attempt`` is the new count."""
     return await _end_lease(
         work, lease, status=DocumentStatus.PENDING.value, failure=failure, retry_at=retry_at, attempt=attempt
     )
 
 
 async def release_for_retry(work: UnitOfWork, lease: Lease) -> bool:
-    """Give a document back because the worker stops: that is no try."""
+    """Return a document to the queue because the worker stops; the try does not count."""
     return await _end_lease(work, lease, status=DocumentStatus.PENDING.value, attempt=lease.attempt - 1)
 
 
@@ -335,11 +307,10 @@ async def _end_lease(work: UnitOfWork, lease: Lease, **values: object) -> bool:
 
 
 async def release(work: UnitOfWork, lease: Lease) -> None:
-    """Give up a lost lease, so that nobody need wait for its end.
+    """Give up a lost lease, so that nobody has to wait for its expiry.
 
-    A try that was broken off because its owner paused the document, or its knowledge base, was no
-    try; one whose lease ran out was. As long as the document is in nobody's work the lease on it is still this one, whatever
-    revision it waits with.
+    A try ended by a pause does not count; one whose lease expired does. While nobody processes the document, its lease
+    is still this one, whatever revision is waiting.
     """
     mine = and_(col(Document.attempt) == lease.attempt, col(Document.revision) == lease.revision)
     is_idle = col(Document.status) != DocumentStatus.PROCESSING.value

@@ -1,4 +1,4 @@
-"""Whose document is next: the workers' turns go round the owners, not round the documents."""
+"""Fair scheduling: turns rotate among owners, not among documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ class QueuedDocument:
 
 
 async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
-    """Of each knowledge base in which documents wait, the one that has waited longest.
+    """The longest-waiting document of each knowledge base.
 
-    The index ``ix_document_waiting`` is stepped through from one knowledge base to the next, so
-    the cost grows with their number and not with that of the documents.
+    Steps through the index ``ix_document_waiting`` by knowledge base, so the cost grows with their number and not with
+    that of the documents.
     """
     now = await database_now(session)
     moments = {"now": now, "lease": now + LONGEST_LEASE, "pause": now + LONGEST_PAUSE}
@@ -39,7 +39,7 @@ async def oldest_queued(session: AsyncSession) -> Sequence[QueuedDocument]:
 
 @cache
 def _oldest_queued() -> Select[str, str, datetime]:
-    # Built once: building it takes longer than asking it, and workers ask for every document.
+    # Cached: building it takes longer than executing it, and workers run it for every document.
     now, lease, pause = (bindparam(name, type_=UtcDateTime) for name in ("now", "lease", "pause"))
     bases = select(_first_base().label("id")).cte("bases", recursive=True)
     bases = bases.union_all(select(_first_base(bases.c.id)).where(bases.c.id.is_not(None)))
@@ -68,7 +68,7 @@ def _oldest_queued() -> Select[str, str, datetime]:
 
 
 def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
-    """The knowledge base with the lowest id, of those after one, in which a document waits."""
+    """The lowest id of a knowledge base with waiting documents, after the given one."""
     document = aliased(Document)
     query = select(col(document.knowledge_base_id)).where(
         col(document.status) == DocumentStatus.PENDING.value, col(document.deleted_at).is_(None)
@@ -79,7 +79,7 @@ def _first_base(after: ColumnElement[str] | None = None) -> ScalarSelect[str]:
 
 
 async def active_per_owner(session: AsyncSession) -> dict[str, int]:
-    """How many documents of each owner are in the hands of any worker."""
+    """How many documents of each owner are being processed."""
     return dict((await session.exec(_active_per_owner())).all())
 
 
@@ -96,17 +96,7 @@ def _active_per_owner() -> Select[str, int]:
 def pick_next(
     queued: Sequence[QueuedDocument], active: Mapping[str, int], last_served: Mapping[str, int]
 ) -> QueuedDocument | None:
-    """The document that is next.
-
-    Args:
-        waiting: the oldest of each knowledge base.
-        held: how many documents of an owner are in hand.
-        last_served: a number that rises with each turn, by owner.
-
-    Returns:
-        One of the owner with the fewest documents in hand; among those, of the owner whose last
-        turn is longest ago; among that owner's, the oldest. None when nothing waits.
-    """
+    """The next document: of the owner with the fewest active, then served longest ago; then the oldest."""
     return min(
         queued,
         key=lambda document: (

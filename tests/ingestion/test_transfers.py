@@ -556,7 +556,7 @@ async def test_copy_that_goes_on_keeps_what_its_owner_said_meanwhile_of_who_read
         lists = [
             await permissions.get_acl(session, principal_of(owner), copied[0], document_id) for document_id in copied[1]
         ]
-    named = [[one.user.id for one in each.named if one.user] for each in lists]
+    named = [[one.user.id for one in each.readers if one.user] for each in lists]
     assert ([each.restricted for each in lists], named) == (
         [True, True, False],
         [[], [reader.id], []],

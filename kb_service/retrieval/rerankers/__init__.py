@@ -1,4 +1,4 @@
-"""Rerankers over the lexical one, by name: each is a module and a line in the registry."""
+"""Rerankers besides the lexical one, by name: each is a module and a registry entry."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,20 +9,15 @@ from kb_service.retrieval.rerankers import http
 from kb_service.retrieval.rerankers.protocol import Reranker
 
 LEXICAL = "lexical"
-"""The order that needs no model; always there, always first."""
+"""The reranker that needs no model; always available, always first."""
 
 _REGISTRY: Mapping[str, Callable[[Settings, httpx.AsyncClient], Reranker | None]] = {"api": http.open_reranker}
 
 NAMES = (LEXICAL, *_REGISTRY)
-"""What a request may name."""
+"""Reranker names that a request may use."""
 
 
 def open_rerankers(settings: Settings, client: httpx.AsyncClient) -> dict[str, Reranker]:
-    """The rerankers that these settings configure.
-
-    Args:
-        settings: say where they are.
-        client: is the caller's, who closes it.
-    """
+    """The rerankers that these settings configure; the caller closes the client."""
     made = {name: make(settings, client) for name, make in _REGISTRY.items()}
     return {name: reranker for name, reranker in made.items() if reranker is not None}

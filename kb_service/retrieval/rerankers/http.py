@@ -1,4 +1,4 @@
-"""A rerank endpoint as Jina, Cohere and vLLM have it: ``POST {base}/rerank``."""
+"""Client of a rerank endpoint like those of Jina, Cohere and vLLM: ``POST {base}/rerank``."""
 
 import asyncio
 import math
@@ -20,17 +20,14 @@ _JITTER = random.SystemRandom()
 
 @dataclass(frozen=True)
 class RerankEndpoint:
-    """Where the reranker is and how patient to be with it.
+    """Address, credentials and timeouts of a rerank endpoint.
 
     Attributes:
-        base_url: up to and without ``/rerank``.
-        model: named in each request.
+        base_url: without ``/rerank``.
         api_key: None sends no Authorization header.
-        timeout_seconds: longest wait for one answer.
-        total_seconds: longest wait in all, retries and pauses included; a ``Retry-After`` beyond
-            it ends the retries at once.
-        attempts: requests in all.
-        backoff_seconds: first pause, doubled each time, unless the answer says ``Retry-After``.
+        total_seconds: longest total wait, including retries and pauses; a longer ``Retry-After`` ends the retries at
+            once.
+        backoff_seconds: first pause, doubled each time, unless the response has ``Retry-After``.
     """
 
     base_url: str
@@ -52,7 +49,7 @@ class _RerankResponse(BaseModel):
 
 
 class ApiReranker:
-    """The adapter; the HTTP client is the caller's, so that connections are shared."""
+    """Reranker behind an HTTP endpoint; the client belongs to the caller, so that connections are shared."""
 
     depth = 50
 
@@ -61,7 +58,7 @@ class ApiReranker:
         self._client = client
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See ``Reranker.scores``; scores that are no share (logits) go through a sigmoid."""
+        """See ``Reranker.scores``; scores outside 0..1 (logits) go through a sigmoid."""
         body = {
             "model": self._endpoint.model,
             "query": query,
@@ -94,7 +91,7 @@ class ApiReranker:
                     raise RerankerUnavailable(reason=reason)
                 pause = _retry_after(response, pause)
             if _ends_by(limit, pause):
-                # The person who searches need not wait for what can't come in time.
+                # A retry could not finish in time.
                 raise RerankerUnavailable(reason="the endpoint asks to wait longer than a search")
             await asyncio.sleep(pause)
         raise RerankerUnavailable(reason="no request was allowed")
@@ -110,7 +107,7 @@ class ApiReranker:
 
 
 def open_reranker(settings: Settings, client: httpx.AsyncClient) -> ApiReranker | None:
-    """The endpoint of the settings; None if they name none."""
+    """The configured endpoint, or None."""
     if settings.rerank_base_url is None:
         return None
     endpoint = RerankEndpoint(
@@ -144,7 +141,7 @@ def _ends_by(limit: asyncio.Timeout, pause: float) -> bool:
 
 
 def _retry_after(response: httpx.Response, pause: float) -> float:
-    """The seconds that the answer asks to wait; a date or nonsense counts as not said."""
+    """Seconds from ``Retry-After``; dates and invalid values are ignored."""
     try:
         seconds = float(response.headers.get("retry-after", ""))
     except ValueError:

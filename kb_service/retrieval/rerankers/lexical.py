@@ -12,13 +12,12 @@ from kb_service.retrieval.fusion import FusedHit, FusedHits
 from kb_service.text.tokenizer import Ints, Terms, hash_token, tokenize
 
 RERANK_DEPTH = 50
-"""Fused hits that are reranked; later ones keep their order behind them."""
+"""Fused hits that are reranked; later ones follow in their order."""
 
 WINDOW_WEIGHT = 0.5
 PHRASE_WEIGHT = 0.25
 _EPSILON = 1e-9
-# Of a token's hash: so many that few tokens share them, so few that a table of them stays in the
-# processor's first cache.
+# Bits of a token's hash: enough to avoid most collisions, few enough for a table in the L1 cache.
 _BITS = 0x3FFF
 _NO_TERMS = Terms(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
@@ -26,16 +25,16 @@ _Floats = NDArray[np.float64]
 
 
 class RankedHit(NamedTuple):
-    """A chunk after the rerank, with everything its place came from.
+    """A reranked chunk with the parts of its score.
 
     Attributes:
-        score: ``final`` over the most it can be: 0 to 1, in the order of the list. It is relative
-            to this query's own lists, not a probability, and not comparable between queries.
+        score: ``final`` over its possible maximum: 0 to 1, in the order of the list. It is relative to this query's own
+            lists, not a probability, and not comparable between queries.
         final: ``fused.score + 0.5 * window + 0.25 * phrase``.
         window: best share of the query, weighted by rarity, in two consecutive sentences; 0 to 1.
         phrase: share of adjacent query tokens that are adjacent in the passage; 0 to 1.
-        fused: the hit as the fusion gave it, with each leg's rank and score.
-        relevance: what a second reranker said, 0 to 1; it is the score then.
+        fused: the hit from the fusion, with each leg's rank and score.
+        relevance: a second reranker's score, 0 to 1; it then replaces ``score``.
     """
 
     id: str
@@ -57,17 +56,16 @@ def rerank(
 ) -> Iterator[RankedHit]:
     """Rerank the head of a fused list by ``fused + 0.5 W + 0.25 P``; sorting is stable.
 
-    W is the best-window coverage and P the phrase share (see
-    ``RankedHit``). Rarity is counted over the candidates themselves.
+    W is the best-window coverage and P the phrase share (see ``RankedHit``). Rarity is counted over the candidates
+    themselves.
 
     Args:
         features: of the first ``depth`` hits; one without features has W = P = 0.
-        behind: more hits, behind all of the fused legs'.
-        depth: hits reranked; the hits behind them keep their order and stay behind them.
+        behind: more hits, after all of the fused legs'.
+        depth: hits reranked; the others keep their order and follow them.
 
     Returns:
-        All hits, each made when it is reached: an answer has five. ``score`` never
-        rises.
+        All hits, built lazily, as an answer has five. ``score`` never rises.
     """
     head = fusion.order[:depth]
     evidence = _evidence(tokenize(query), [features.get(id_, _NO_TERMS) for id_, _ in head])
@@ -93,10 +91,7 @@ def rerank(
 
 
 def unreranked(fusion: FusedHits, behind: Iterable[FusedHit] = ()) -> Iterator[RankedHit]:
-    """The hits in the order of the fusion, and then those behind them.
-
-    Their scores are shares of the most that the fusion can give.
-    """
+    """The hits in the order of the fusion, then those behind; scores are shares of the fusion's maximum."""
     return _in_order(chain(fusion.between(0, None), behind), 1 + fusion.dense_weight)
 
 
@@ -107,13 +102,12 @@ def _in_order(hits: Iterable[FusedHit], most: float) -> Iterator[RankedHit]:
 
 @dataclass(frozen=True, slots=True)
 class _Matches:
-    """Where the query's tokens stand in the candidates, all passages in one row.
+    """Positions of the query's tokens in the candidates, all passages concatenated.
 
     Attributes:
         term: per match, the number of the distinct query token.
-        place: per match, its place in the row.
-        sentence: per match, the sentence's number in the row.
-        passage: per match, the passage's number.
+        place: per match, its position in the concatenation.
+        sentence: per match, the sentence's number in the concatenation.
         sentence_passage: per sentence, the number of its passage.
     """
 
@@ -154,9 +148,7 @@ def _match(terms: Ints, passages: Sequence[Terms]) -> _Matches:
 
 
 def _places(terms: Ints, row: Ints) -> tuple[Ints, Ints]:
-    """Where in a row terms stand, and the number of the term at each place."""
-    # Most tokens are none of the query's, and most of those differ in these bits already: to look
-    # at the others only takes a third of the time.
+    # Most other tokens already differ in these bits; comparing only the rest takes a third of the time.
     alike = np.zeros(_BITS + 1, dtype=np.bool_)
     alike[terms & _BITS] = True
     place = np.flatnonzero(alike[row & _BITS])
@@ -172,7 +164,7 @@ def _coverage(numbers: Ints, terms: int, matches: _Matches, passages: int) -> _F
     frequency = present.reshape(passages, terms).sum(axis=0)
     idf = np.log1p((passages - frequency + 0.5) / (frequency + 0.5)) * (frequency > 0)
     weight = idf * np.bincount(numbers, minlength=terms)
-    # A window's mass is the masses of its two sentences less that of the terms in both.
+    # A window's mass: those of its two sentences, minus that of the terms in both.
     height = len(matches.sentence_passage)
     cells = _distinct(matches.sentence * terms + matches.term, height * terms)
     mass = _masses(cells, weight, height)
@@ -187,7 +179,7 @@ def _coverage(numbers: Ints, terms: int, matches: _Matches, passages: int) -> _F
 
 
 def _distinct(cells: Ints, count: int) -> NDArray[np.bool_]:
-    """Which of ``count`` cells are there: by far faster than to sort them."""
+    """Which of ``count`` cells occur: much faster than sorting them."""
     there = np.zeros(count, dtype=np.bool_)
     there[cells] = True
     return there
@@ -197,7 +189,7 @@ def _masses(cells: NDArray[np.bool_], weight: _Floats, height: int) -> _Floats:
     """Per sentence, the weights of the terms whose cells are set."""
     sentence, term = np.divmod(np.flatnonzero(cells), len(weight))
     masses = np.bincount(sentence, weights=weight[term], minlength=height)
-    # Of nothing at all, whole numbers are returned.
+    # ``bincount`` of nothing returns integers.
     return masses.astype(np.float64, copy=False)
 
 

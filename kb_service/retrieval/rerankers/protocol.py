@@ -1,4 +1,4 @@
-"""What every reranker offers."""
+"""The reranker interface."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,13 +9,13 @@ class Reranker(Protocol):
 
     @property
     def depth(self) -> int:
-        """How many passages it is asked about at once."""
+        """How many passages it judges at once."""
         ...
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """The relevance of each text, 0 to 1, in their order.
 
         Raises:
-            RerankerUnavailable: it did not answer, or not in its protocol.
+            RerankerUnavailable: no response, or one that breaks its protocol.
         """
         ...
