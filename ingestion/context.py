@@ -20,10 +20,8 @@ class WorkerContext:
 
     Args:
         settings: as the process was started with.
-        owner: names the worker in leases.
         wake: set when documents may be waiting.
         clock: watches the clock that leases are measured by.
-        erasing: held while documents are erased.
     """
 
     settings: Settings

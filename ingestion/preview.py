@@ -48,7 +48,6 @@ class SplitPreview:
     Args:
         pieces: the first ones, in reading order.
         windows: number of dense windows of all pieces.
-        characters: length of the document's text.
     """
 
     pieces: Sequence[Piece]

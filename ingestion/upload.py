@@ -63,11 +63,8 @@ class UploadFile:
     """A received file that is not checked yet.
 
     Args:
-        name: as the client sent it.
         size: in bytes.
         file: seekable, read on a thread by the checks that precede storing.
-        blocks: reads it from its start.
-        on_conflict: as the form says.
         metadata: JSON as the form has it.
     """
 
@@ -119,11 +116,8 @@ class UploadService:
     """Stores uploaded files, then registers them; removes the stored bytes of what is refused.
 
     Args:
-        database: where documents are registered.
-        store: where files are kept.
         live: the size limits and quotas in force.
         limits: what a file may unpack to.
-        after_commit: wakes the workers.
     """
 
     def __init__(

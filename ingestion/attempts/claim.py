@@ -27,7 +27,6 @@ class ClaimedDocument:
 
     Args:
         generation: the settings that it is indexed with.
-        account: owner of the knowledge base.
         is_untouched: nobody can have written points of it before.
     """
 

@@ -17,7 +17,6 @@ async def renew_while(
     Args:
         work: also cancelled when this call is.
         renew: False when the lease is lost.
-        seconds: the life of the lease.
         lost: raised when the lease is lost.
     """
     task = asyncio.create_task(work)

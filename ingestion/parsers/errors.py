@@ -141,7 +141,6 @@ class ParseFailure(Exception):
 
     Attributes:
         message: Why, for people; never holds document or exception text.
-        next_action: What the person can do.
         retryable: Whether the same bytes may succeed at a second try.
         detail: A word for the log (a signal or an exception's class), never document text.
     """

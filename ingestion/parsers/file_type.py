@@ -78,7 +78,6 @@ def detect_type(name: str, head: bytes, size: int) -> DetectedType:
 
     Args:
         name: File name as sent; only its ending counts.
-        size: Length of the whole file.
 
     Raises:
         EmptyFile: No bytes, or blanks only.

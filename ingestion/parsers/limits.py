@@ -10,14 +10,10 @@ class ParseLimits:
     Attributes:
         seconds: Wall-clock time of one parse; of processor time it may use nine tenths of it.
         memory_bytes: Memory the child may take beside what it has at rest.
-        output_characters: Length of the canonical text.
-        pages: Pages of a paged document.
-        archive_entries: Members of a zip container.
         archive_bytes: Bytes all members unpack to.
         part_bytes: Bytes of one XML part that is read.
         recognition_seconds: Wall-clock time beside ``seconds`` for reading the pictures of a document.
         picture_seconds: Processor time for reading one of them.
-        image_pixels: Pixels of one picture.
     """
 
     seconds: float = 60

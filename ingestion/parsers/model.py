@@ -24,7 +24,6 @@ class Element:
         level: Depth of a heading (1 to 9) or of a list item (from 1); otherwise 0.
         page: Page the block starts on, from 1; None where the format has no pages.
         char_start: Offset of the text in ``ParsedDocument.text``.
-        char_end: Offset behind its last character.
         later_pages: Of a block that goes on over pages: where in ``text`` the pages after ``page``
             begin.
     """

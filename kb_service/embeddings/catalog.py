@@ -19,12 +19,9 @@ class EmbeddingModel:
     """What a model can do: the one entry that fusion, splitters, indexes and encoders read.
 
     Args:
-        name: as knowledge bases name it.
-        dimension: length of its vectors.
         languages: ISO 639-1 codes it was trained for.
         window_tokens: longest text it reads at once, its special tokens included.
         query_prefix: what it was trained to see in front of a question.
-        passage_prefix: the same for a passage.
         served: whether this installation can run it.
         source: where it comes from; None for the built-in one.
         shortened: whether ``dimension`` is not the model's own, which an endpoint must be told.

@@ -19,8 +19,6 @@ def open_endpoint_encoder(http: httpx.AsyncClient, model: EmbeddingModel, counte
     """The encoder of a model behind an endpoint, which is asked without the engine.
 
     Args:
-        http: the caller's, who closes it.
-        model: its source names the endpoint.
         counter: see ``token_counter_for``.
     """
     return EndpointEncoder(model, http, counter)

@@ -332,7 +332,6 @@ def equal_pieces(text: str, room: int, counter: TokenCounter) -> list[str]:
 
     Args:
         text: any text; beyond ``MAX_PIECES`` pieces it is left out.
-        room: most tokens of a piece.
     """
     words = [part for window in counter.windows(text) for word in window for part in _fine(text, word, room)]
     total = sum(word.tokens for word in words)

@@ -23,7 +23,6 @@ async def serve(path: Path, engine: Engine, *, stop_on: Sequence[signal.Signals]
 
     Args:
         path: where to listen; its folder is made when missing.
-        stop_on: the signals that end it.
 
     Returns:
         The process's exit code: 1 where the engine could not start or go on, which is logged.

@@ -106,7 +106,6 @@ class EncodePool:
 
     Args:
         threads: of the lanes, at least as many as ``width``.
-        width: how many lanes there are.
         urgency: what they make room for. One lane of several rests for a while after it.
         patience: seconds that a lane waits before each unit while something urgent goes on.
         finished: called on the event loop with a job whose units are done.
@@ -324,7 +323,6 @@ class Scheduler:
     Args:
         thread: runs every step; must have exactly one thread.
         lanes: runs units, as many at a time as it has threads.
-        width: how many threads those are.
         patience: seconds that a lane waits before each unit while something urgent goes on: longer
             than a question takes, short enough that where there is always one, units still run.
         rest: seconds without an urgent job after which all lanes work again: longer than the pauses

@@ -143,10 +143,8 @@ def main(parent: str, source: str, target: str, dimension: str) -> None:
     """Copy ``source`` to ``target``, say so on standard output, optimise the copy, close it.
 
     Args:
-        parent: process id of the engine.
         source: folder of the shard; nobody writes to it until the copy is made.
         target: a folder that does not exist.
-        dimension: length of the vectors.
     """
     die_with_parent(int(parent))
     os.nice(_NICENESS)

@@ -52,9 +52,7 @@ class ShardHost:
     """Sends a model's requests to the place of its shard: reads at once, writes one by one.
 
     Args:
-        directory: the shard's folders and record.
         place: who serves it at first: this process.
-        shard: what that place serves.
         backend: what makes this model's vectors now.
     """
 

@@ -23,10 +23,6 @@ def main(parent: str, model: str, dimension: str, folder: str, socket: str) -> i
     """Serve the shard in ``folder`` on ``socket`` until SIGTERM.
 
     Args:
-        parent: process id of the engine.
-        model: the embedding model's name.
-        dimension: length of its vectors.
-        folder: where the shard lies.
         socket: path of the socket to listen on.
 
     Returns:

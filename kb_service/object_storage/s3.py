@@ -18,11 +18,7 @@ from core.errors.server import ObjectStoreUnavailable
 
 
 class S3ObjectStore:
-    """Objects below a prefix of a bucket.
-
-    Args:
-        store: any store that obstore knows.
-    """
+    """Objects below a prefix of a bucket."""
 
     def __init__(self, store: AnyStore) -> None:
         self._store = store

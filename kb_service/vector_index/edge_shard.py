@@ -381,9 +381,6 @@ class PayloadCache:
 
     Where most points of the last query were known, the next one goes without payloads, and those
     of unknown points are read one by one; that takes twice as long per point.
-
-    Args:
-        shard: whose points they are.
     """
 
     def __init__(self, shard: EdgeShard) -> None:

@@ -39,7 +39,6 @@ class EngineVectorIndex:
 
     Args:
         model: Name of the embedding model, which selects the shard.
-        dimension: Length of the model's vectors.
     """
 
     def __init__(self, engine: EngineClient, model: str, dimension: int) -> None:

@@ -14,8 +14,6 @@ def open_vector_index(settings: Settings, engine: EngineClient, *, model: str, d
     Args:
         settings: ``qdrant_url`` decides.
         engine: The engine's client; the caller closes it.
-        model: Name of the embedding model.
-        dimension: Length of its vectors.
 
     Returns:
         An index that ``ensure_ready`` has yet to connect.

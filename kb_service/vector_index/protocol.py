@@ -62,7 +62,6 @@ class HitList(Sequence[IndexHit]):
     Its items are made when they are asked for.
 
     Args:
-        document_ids: of the document of each.
         chunk_ids: what each is a window of.
     """
 
@@ -155,8 +154,6 @@ class HybridQuery:
         text: what the dense leg is asked, not encoded yet.
         sparse: what the sparse leg is asked.
         kb_ids: see ``VectorIndex.query``, as for the others.
-        depth: hits of each leg.
-        documents: which of their documents.
     """
 
     text: str

@@ -41,8 +41,6 @@ class QdrantVectorIndex:
 
     Args:
         client: Connected to the server; closed by ``close``.
-        model: Name of the embedding model.
-        dimension: Length of the model's vectors.
     """
 
     def __init__(self, client: AsyncQdrantClient, model: str, dimension: int) -> None:

@@ -19,7 +19,6 @@ class ShardRecord(BaseModel):
 
     Args:
         folder: name of the folder that holds the shard; naming another one is what swaps shards.
-        dimension: length of its vectors.
         backend: what made its first vectors, e.g. ``openvino-bf16``; None while it has none.
         written: points written since it was optimised (or made).
         deleted: points deleted since then; their room is free only after the next time.
@@ -41,7 +40,6 @@ class ShardDirectory:
 
     Args:
         root: ``<data_dir>/vectors``.
-        dimension: length of its vectors.
 
     Raises:
         VectorIndexUnavailable: the shard was made with vectors of another length, or its record

@@ -64,8 +64,6 @@ class GreyImage:
 
     Attributes:
         pixels: One byte each, 0 is black.
-        width: In pixels.
-        height: In pixels.
         stride: Bytes from one row to the next.
         dpi: Its resolution, 0 if it is not known.
     """
@@ -82,7 +80,6 @@ class OcrResult:
     """What was read from a picture.
 
     Attributes:
-        paragraphs: Its text in reading order.
         confidence: Mean of all that was found, 0 to 100.
         is_uncertain: Whether some of it is likely wrong or was left out.
         line_height: Of the middle one of its lines, in pixels; 0 without text.

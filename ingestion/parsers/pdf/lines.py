@@ -34,7 +34,6 @@ class PdfLine:
 
     Attributes:
         text: The line's characters as PDFium reads them.
-        size: Height of its type.
         y: Where its first character stands, as a length.
         place: The same as share of the page's height, 1 at the top.
         rows: Of a table, which stands here as one line: its cells. Its text is theirs, its size 0.

@@ -42,10 +42,6 @@ class GraphShape:
     """What the configuration says of the model, and what it is given.
 
     Args:
-        layers: how many there are.
-        heads: of a layer's attention.
-        width: of a token's numbers.
-        epsilon: of the layer normalisation.
         alone_from: texts of more tokens than these come alone, never padded.
     """
 
@@ -64,7 +60,6 @@ class _QuantisedRows:
         integers: name of the unsigned bytes, (tokens, width).
         scales: name of the scales, (tokens, 1); None where the weights have been multiplied by it.
         middle: name of the byte that stands for zero; None for 0.
-        floor: what was taken off before.
     """
 
     integers: str
@@ -152,11 +147,6 @@ class _Graph:
     def dense(self, values: _QuantisedRows, weights: Floats, bias: Floats) -> str:
         """Multiply by a layer's weights and add its bias.
 
-        Args:
-            values: (tokens, inputs).
-            weights: (outputs, inputs).
-            bias: (outputs,).
-
         Returns:
             Name of the float32 sums (tokens, outputs).
         """
@@ -217,7 +207,6 @@ class _GraphEncoder:
     """Adds the model's layers to a graph.
 
     Args:
-        shape: of the model.
         weights: by the names of ``BertModel``.
         ranges: how large each channel of what goes into a layer's first products is, by their name.
     """
@@ -311,8 +300,6 @@ def save_quantised(
     """Write the graph: ``input_ids`` and ``attention_mask`` to ``last_hidden_state``.
 
     Args:
-        target: the file.
-        shape: of the model.
         weights: by the names of ``BertModel``.
         ranges: the largest magnitude of each input channel, (width,), by the name of the dense
             layer that it goes into; for ``attention.self.query`` and ``intermediate.dense``.
